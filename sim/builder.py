@@ -1,0 +1,281 @@
+"""The program while it grows: rows appended to the columns, equal accesses and attribute records stored once.
+
+The builder judges nothing but what a program cannot say. Whatever a frontend calls finds the builder with ``live()``.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from contextvars import ContextVar
+from typing import Any, Final, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nki_anvil.sim import versions
+from nki_anvil.sim.dtypes import DTYPES, DType
+from nki_anvil.sim.errors import TraceError
+from nki_anvil.sim.instructions import NAMES, TABLE
+from nki_anvil.sim.layout import Shape, row_major
+from nki_anvil.sim.memory import MemoryRegion, Storage
+from nki_anvil.sim.program import MEMORIES, NONE, REGION_KINDS, ROLES, SCHEMA, Program
+from nki_anvil.sim.register import VirtualRegister
+from nki_anvil.sim.tensor import Indirect, NkiTensor
+
+_MEMORY: Final = {region: MEMORIES.index(region.value) for region in MemoryRegion}
+_DTYPE: Final = {dtype: index for index, dtype in enumerate(DTYPES)}
+_ATTRIBUTES: Final = tuple(TABLE[name].attributes for name in NAMES)
+_DIRECT: Final = Indirect()
+
+
+class Builder:
+    """Collects one program. ``source`` is the kernel's file, whose lines the rows are marked with."""
+
+    def __init__(self, chip: str, version: str, source: str, cores: int = 1) -> None:
+        self.chip = chip
+        self.version = version
+        self.views = not versions.before(version, "0.5")
+        """Whether tensors have the view methods of NKI 0.5."""
+        self.source = source
+        self.cores = cores
+        self.core = 0
+        self.registers = 0
+        self.region = NONE
+        self.whiles: list[tuple[Any, int, VirtualRegister]] = []
+        """Open ``while register:`` loops: where they stand, their region, their register."""
+        self.in_order = 0
+        """How many ``nl.no_reorder`` blocks are open."""
+        self._rows: dict[str, list[tuple[int, ...]]] = {table: [] for table in SCHEMA}
+        self._operands: list[int] = []
+        self._accesses: dict[Any, int] = {}
+        self._patterns: dict[tuple[Shape, Shape], int] = {}
+        self._records: dict[tuple[int, Any], int] = {}
+        self._attributes: list[dict[str, Any]] = []
+        self._constants: list[NDArray[Any]] = []
+        self._constant_tensors: dict[Any, NkiTensor] = {}
+        self._shapes: list[Shape] = []
+        self._names: list[str] = []
+        self._shared: list[Storage] = []
+        self._next_shared = 0
+
+    def line(self) -> int:
+        """The kernel line that is being executed, innermost first; 0 where none is on the stack."""
+        frame, source = sys._getframe(1), self.source  # pyright: ignore[reportPrivateUsage]
+        while frame is not None:
+            if frame.f_code.co_filename == source:
+                return frame.f_lineno
+            frame = frame.f_back
+        return 0
+
+    # tensors
+
+    def allocate(
+        self,
+        shape: Shape,
+        dtype: DType,
+        buffer: MemoryRegion,
+        name: str = "",
+        *,
+        role: str = "internal",
+        argument: int = NONE,
+        constant: int = NONE,
+        address: tuple[int, int] | None = None,
+    ) -> NkiTensor:
+        """A fresh tensor. Memory of a second core that is shared is the first core's of the same rank in order."""
+        partitions, elements = _block(shape, buffer)
+        if buffer is MemoryRegion.shared_hbm and self.core > 0:
+            storage = self._share(partitions, elements, dtype)
+        else:
+            row = (_MEMORY[buffer], ROLES.index(role), _DTYPE[dtype], partitions, elements, argument, constant)
+            place = address or (NONE, NONE)
+            index = len(self._names)
+            region = self.region if role == "internal" else NONE
+            self._rows["tensors"].append((*row, *place, region, self.core, self.line()))
+            self._shapes.append(shape)
+            self._names.append(name)
+            storage = Storage(index, self, buffer, dtype, partitions, elements, region, name)
+            if buffer is MemoryRegion.shared_hbm and self.core == 0:
+                self._shared.append(storage)
+        return NkiTensor(storage, dtype, 0, shape, row_major(shape))
+
+    def _share(self, partitions: int, elements: int, dtype: DType) -> Storage:
+        if self._next_shared < len(self._shared):
+            storage = self._shared[self._next_shared]
+            self._next_shared += 1
+            if (storage.partitions, storage.elements, storage.dtype) == (partitions, elements, dtype):
+                return storage
+        raise TraceError(
+            "NKI-LNC",
+            "The two cores allocate different shared tensors.",
+            remedy="Allocate shared_hbm outside of branches on program_id.",
+        )
+
+    def rename(self, tensor: int, name: str) -> None:
+        """Change what messages call a tensor."""
+        self._names[tensor] = name
+
+    def constant_tensor(self, array: NDArray[Any], dtype: DType, shape: Shape, buffer: MemoryRegion) -> NkiTensor:
+        """A tensor that holds an array of the kernel's text; equal ones are stored once."""
+        key = (array.tobytes(), dtype, shape, buffer, self.core)
+        known = self._constant_tensors.get(key)
+        if known is None:
+            known = self.allocate(shape, dtype, buffer, role="constant", constant=len(self._constants))
+            self._constants.append(array)
+            self._constant_tensors[key] = known
+        return known
+
+    # accesses
+
+    def access(self, tensor: NkiTensor) -> int:
+        """The row of a view in the accesses."""
+        storage, indirection = tensor.storage, tensor.indirection
+        if storage.trace is not self:
+            raise TraceError(
+                "NKI-TYPE", f"{tensor!r} belongs to another run.", remedy="Allocate tensors inside the kernel."
+            )
+        if tensor.access != NONE:
+            return tensor.access
+        key = (storage.index, tensor.dtype, tensor.offset, tensor.shape, tensor.strides, indirection)
+        index = self._accesses.get(key)
+        if index is None:
+            index = self._accesses[key] = len(self._accesses)
+            head = (storage.index, _DTYPE[tensor.dtype], tensor.offset, self._pattern(tensor.shape, tensor.strides))
+            self._rows["accesses"].append((*head, len(tensor.shape), *(indirection or _DIRECT)))
+        tensor.access = index
+        return index
+
+    def _pattern(self, shape: Shape, strides: Shape) -> int:
+        first = self._patterns.get((shape, strides))
+        if first is None:
+            first = self._patterns[shape, strides] = len(self._rows["pairs"])
+            self._rows["pairs"].extend(zip(strides, shape, strict=True))
+        return first
+
+    # instructions
+
+    def record(
+        self, opcode: int, engine: int, operands: Sequence[NkiTensor | None], values: tuple[Any, ...] = ()
+    ) -> None:
+        """One instruction; ``values`` in the order of its attributes in the table, lists as tuples."""
+        accesses = self._operands
+        first = len(accesses)
+        for tensor in operands:
+            accesses.append(NONE if tensor is None else self.access(tensor))
+        attributes = self._attribute_record(opcode, values)
+        row = (opcode, engine, attributes, first, len(operands), self.region, self.core, self.line())
+        self._rows["instructions"].append(row)
+
+    def _attribute_record(self, opcode: int, values: tuple[Any, ...]) -> int:
+        key = (opcode, _distinct(values))
+        index = self._records.get(key)
+        if index is None:
+            index = self._records[key] = len(self._attributes)
+            self._attributes.append(dict(zip(_ATTRIBUTES[opcode], map(_plain, values), strict=True)))
+        return index
+
+    # registers and loops
+
+    def register(self) -> VirtualRegister:
+        """A fresh register."""
+        self.registers += 1
+        return VirtualRegister(self.registers - 1)
+
+    def open_loop(
+        self, kind: str, register: VirtualRegister, bounds: tuple[int, int, int], dynamic: tuple[int, int]
+    ) -> int:
+        """Begin a loop body; ``bounds`` are lower, upper, step, ``dynamic`` the registers that hold the first two."""
+        if self.in_order:
+            raise TraceError(
+                "NKI-CONTROL", "A dynamic loop inside nl.no_reorder().", remedy="Open no_reorder in its body."
+            )
+        index, first = len(self._rows["regions"]), len(self._rows["instructions"])
+        row = (REGION_KINDS.index(kind), self.region, first, first, register.index, *bounds, *dynamic)
+        self._rows["regions"].append(row)
+        self.region = index
+        return index
+
+    def close_loop(self, index: int) -> None:
+        """End the body of the innermost loop."""
+        if self.region != index:
+            raise _left()
+        row = self._rows["regions"][index]
+        self._rows["regions"][index] = (*row[:3], len(self._rows["instructions"]), *row[4:])
+        self.region = row[1]
+
+    # the end
+
+    def begin_core(self, core: int) -> None:
+        """What follows runs on another core of the pair."""
+        self.core, self._next_shared, self.region = core, 0, NONE
+
+    def share_from_here(self) -> None:
+        """What was allocated so far (the arguments) takes no part in the second core's order of allocations."""
+        self._shared.clear()
+
+    def output(self, tensor: NkiTensor) -> None:
+        """The next returned tensor."""
+        self._rows["outputs"].append((self.access(tensor),))
+
+    def finish(self, printed: str = "") -> Program:
+        """The program; raises TraceError where a dynamic loop was left by a break or a return."""
+        if self.region != NONE:
+            raise _left()
+        self._rows["operands"] = [(access,) for access in self._operands]
+        return Program(
+            chip=self.chip,
+            version=self.version,
+            cores=self.cores,
+            registers=self.registers,
+            tables={table: _columns(table, rows) for table, rows in self._rows.items()},
+            attributes=self._attributes,
+            constants=self._constants,
+            shapes=self._shapes,
+            names=self._names,
+            printed=printed,
+        )
+
+
+def _columns(table: str, rows: list[tuple[int, ...]]) -> dict[str, NDArray[Any]]:
+    kinds = SCHEMA[table]
+    block = np.array(rows, dtype=np.int64).reshape(len(rows), len(kinds))
+    return {name: np.ascontiguousarray(block[:, i], dtype="<" + kind) for i, (name, kind) in enumerate(kinds.items())}
+
+
+def _left() -> TraceError:
+    return TraceError(
+        "NKI-CONTROL",
+        "A dynamic loop is left before its end, by a break or a return.",
+        remedy="It runs until its bound or its register says so: choose those instead.",
+    )
+
+
+def _distinct(values: tuple[Any, ...]) -> Any:
+    """A key that keeps apart what Python calls equal: 0, 0.0, -0.0 and False."""
+    for value in values:
+        if type(value) is tuple or (type(value) is float and value == 0):
+            return repr(values)
+    return values, tuple(map(type, values))
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(item) for item in cast("tuple[Any, ...]", value)] if isinstance(value, tuple) else value
+
+
+def _block(shape: Shape, buffer: MemoryRegion) -> tuple[int, int]:
+    return (shape[0], math.prod(shape[1:])) if buffer.on_chip else (1, math.prod(shape))
+
+
+LIVE: Final[ContextVar[Builder]] = ContextVar("nki_anvil.sim.trace")
+"""The builder of the trace that runs in this context; unset outside of one."""
+
+
+def live() -> Builder:
+    """The live builder; raises TraceError outside of a trace."""
+    try:
+        return LIVE.get()
+    except LookupError:
+        raise TraceError(
+            "NKI-OUTSIDE", "An NKI function is called outside of a kernel.", remedy="Call it inside one."
+        ) from None

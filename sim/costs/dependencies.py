@@ -1,0 +1,155 @@
+"""Which instruction has to wait for which: read after write, write after read, write after write, and reuse of
+storage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from nki_anvil.sim.chips import Chip
+from nki_anvil.sim.costs.boxes import Boxes, boxes
+from nki_anvil.sim.costs.layout import Layout
+from nki_anvil.sim.costs.storage import Storage
+from nki_anvil.sim.instructions import NAMES, TABLE
+from nki_anvil.sim.program import NONE, Program
+from nki_anvil.sim.queues import PER_CORE
+
+RAW: Final = 0
+WAR: Final = 1
+WAW: Final = 2
+REUSE: Final = 3
+"""A new tensor takes the space of one that is no longer needed."""
+
+Edge = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Dependencies:
+    """Per position of the expanded program: (earlier position, kind), and the bytes that had to be spilled for it."""
+
+    edges: list[list[Edge]] = field(default_factory=list[list[Edge]])
+    spilled: dict[int, int] = field(default_factory=dict[int, int])
+
+
+@dataclass(slots=True)
+class _Touched:
+    """What happened last to one box: the writer, and the last reader of each queue."""
+
+    writer: int = NONE
+    readers: dict[int, int] = field(default_factory=dict[int, int])
+
+
+class Tracker:
+    """Walks the expanded program once, in order."""
+
+    def __init__(self, program: Program, columns: Layout, chip: Chip, queue: Sequence[int]) -> None:
+        self._queue = queue
+        self._boxes: Boxes = boxes(program, columns)
+        self._operands = _boxed(operands(program, columns), self._boxes.of)
+        self._state: dict[int, _Touched] = {}
+        owner = self._boxes.tensor
+        self._written = {owner[box] for _, writes in self._operands for box in writes}
+        self._members: dict[int, list[int]] = {}
+        for box, tensor in enumerate(owner):
+            self._members.setdefault(tensor, []).append(box)
+        touched = [[owner[box] for box in (*reads, *writes)] for reads, writes in self._operands]
+        self._storage = Storage(program, chip, touched)
+        self._result = Dependencies()
+
+    def walk(self, order: Sequence[int], fresh: dict[int, list[int]]) -> Dependencies:
+        """``order`` is the sequence of instructions; ``fresh`` names tensors that begin anew before a position."""
+        self._storage.plan(order)
+        for position, instruction in enumerate(order):
+            for tensor in fresh.get(position, ()):
+                self._forget(tensor)
+            self._result.edges.append(self._step(position, instruction))
+        return self._result
+
+    def _step(self, position: int, instruction: int) -> list[Edge]:
+        reads, writes = self._operands[instruction]
+        edges: dict[int, int] = {}
+        queue = self._queue[instruction]
+        for box in reads:
+            self._read(box, position, queue, edges)
+        for box in writes:
+            self._write(box, position, queue // PER_CORE, edges)
+        released, spilled = self._storage.step(position, instruction, queue)
+        for earlier in released:
+            edges.setdefault(earlier, REUSE)
+        if spilled:
+            self._result.spilled[position] = spilled
+        return list(edges.items())
+
+    def _read(self, box: int, position: int, queue: int, edges: dict[int, int]) -> None:
+        if self._boxes.tensor[box] not in self._written:
+            return
+        for other, _ in self._boxes.neighbours[box]:
+            touched = self._state.get(other)
+            if touched is not None and touched.writer != NONE and touched.writer != position:
+                edges[touched.writer] = RAW
+        self._touch(box).readers[queue] = position
+
+    def _write(self, box: int, position: int, core: int, edges: dict[int, int]) -> None:
+        """Cores of a pair stand one after the other in a program but run side by side: none waits for the
+        other's reads."""
+        for other, covered in self._boxes.neighbours[box]:
+            touched = self._state.get(other)
+            if touched is None:
+                continue
+            for queue, reader in touched.readers.items():
+                if reader != position and queue // PER_CORE == core:
+                    edges.setdefault(reader, WAR)
+            if touched.writer not in (NONE, position):
+                edges.setdefault(touched.writer, WAW)
+            if covered:
+                touched.readers.clear()
+                touched.writer = NONE
+        self._touch(box).writer = position
+
+    def _touch(self, box: int) -> _Touched:
+        return self._state.setdefault(box, _Touched())
+
+    def _forget(self, tensor: int) -> None:
+        """The tensor of an earlier iteration is another one; what still uses it holds only its storage."""
+        for box in self._members.get(tensor, ()):
+            self._state.pop(box, None)
+        self._storage.renew(tensor)
+
+
+_Sides = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def _boxed(sides: Sequence[_Sides], of: Sequence[int]) -> list[_Sides]:
+    return [(tuple(of[a] for a in reads), tuple(of[a] for a in writes)) for reads, writes in sides]
+
+
+def operands(program: Program, columns: Layout) -> list[_Sides]:
+    """The accesses that each instruction reads and writes, those that hold a dynamic address among the read ones."""
+    accesses = program.tables["accesses"]
+    indirect = {
+        int(a): [int(i) for i in (accesses["scalar_access"][a], accesses["vector_access"][a]) if i != NONE]
+        for a in np.flatnonzero((accesses["scalar_access"] != NONE) | (accesses["vector_access"] != NONE))
+    }
+    writes_of = [len(TABLE[name].writes) for name in NAMES]
+    updates_of = [_updates(name) for name in NAMES]
+    codes: list[int] = program.tables["instructions"]["opcode"].tolist()
+    rows: list[list[int]] = columns.slots.tolist()
+    result: list[_Sides] = []
+    for code, slots in zip(codes, rows, strict=True):
+        split = writes_of[code]
+        written = tuple(a for a in slots[:split] if a != NONE)
+        read = tuple(a for a in slots[split:] if a != NONE)
+        read += tuple(slots[p] for p in updates_of[code] if p < len(slots) and slots[p] != NONE)
+        if indirect:
+            read += tuple(i for a in (*read, *written) for i in indirect.get(a, ()))
+        result.append((read, written))
+    return result
+
+
+def _updates(name: str) -> list[int]:
+    """Slots whose old content counts. A matmul's accumulation is ordered by its own engine and needs no waiting."""
+    row = TABLE[name]
+    return [] if name == "nc_matmul" else [row.slots.index(slot) for slot in row.updates]

@@ -1,0 +1,150 @@
+"""Accesses and instructions as columns of what cost depends on: bytes, partitions, contiguous runs, memories.
+
+Everything is one pass of NumPy over the program's tables; nothing here knows an engine or a rate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nki_anvil.sim.dtypes import NAMES as DTYPES
+from nki_anvil.sim.dtypes import size_of
+from nki_anvil.sim.program import MEMORIES, NONE, Program
+
+HBM: Final = frozenset(MEMORIES.index(name) for name in ("private_hbm", "shared_hbm"))
+SBUF: Final = MEMORIES.index("sbuf")
+PSUM: Final = MEMORIES.index("psum")
+ITEMSIZE: Final = np.array([size_of(name) for name in DTYPES], np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """All accesses' (step, count) pairs as two matrices, aligned at the fastest dimension and padded with (0, 1)."""
+
+    step: NDArray[np.int64]
+    count: NDArray[np.int64]
+    lead: NDArray[np.int64]
+    """The column in which the slowest pair of each access stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One row per access, and ``slots``: one row of accesses per instruction, NONE where there is none."""
+
+    tensor: NDArray[np.int64]
+    dtype: NDArray[np.int64]
+    itemsize: NDArray[np.int64]
+    start: NDArray[np.int64]
+    """Offset in elements."""
+    on_chip: NDArray[np.bool_]
+    psum: NDArray[np.bool_]
+    partitions: NDArray[np.int64]
+    """1 in HBM."""
+    first_partition: NDArray[np.int64]
+    free: NDArray[np.int64]
+    """Elements per partition."""
+    elements: NDArray[np.int64]
+    run: NDArray[np.int64]
+    """Contiguous elements at the fast end, never across partitions."""
+    contiguous: NDArray[np.bool_]
+    """The fastest dimension has step one."""
+    dynamic: NDArray[np.bool_]
+    pairs: Pairs
+    slots: NDArray[np.int64]
+
+    def slot(self, instructions: NDArray[np.int64], position: int) -> NDArray[np.int64]:
+        """The accesses in one slot of some instructions; NONE where empty."""
+        if position >= self.slots.shape[1]:
+            return np.full(len(instructions), NONE, np.int64)
+        return self.slots[instructions, position]
+
+
+def layout(program: Program) -> Layout:
+    """Compute the columns of a program."""
+    accesses, tensors = program.tables["accesses"], program.tables["tensors"]
+    tensor = accesses["tensor"].astype(np.int64)
+    dtype = accesses["dtype"].astype(np.int64)
+    memory = tensors["memory"].astype(np.int64)[tensor]
+    on_chip = (memory == SBUF) | (memory == PSUM)
+    pairs = _pairs(program)
+    elements = np.prod(pairs.count, axis=1, dtype=np.int64)
+    rows = np.arange(len(tensor))
+    partitions = np.where(on_chip, pairs.count[rows, pairs.lead], 1)
+    pitch = _pitch(program, tensor, dtype)
+    run, contiguous = _runs(pairs, on_chip)
+    return Layout(
+        tensor=tensor,
+        dtype=dtype,
+        itemsize=ITEMSIZE[dtype],
+        start=accesses["offset"].astype(np.int64),
+        on_chip=on_chip,
+        psum=memory == PSUM,
+        partitions=partitions,
+        first_partition=np.where(on_chip, accesses["offset"] // pitch, 0),
+        free=elements // np.maximum(partitions, 1),
+        elements=elements,
+        run=run,
+        contiguous=contiguous,
+        dynamic=_dynamic(accesses),
+        pairs=pairs,
+        slots=_slots(program),
+    )
+
+
+def _dynamic(accesses: dict[str, NDArray[Any]]) -> NDArray[np.bool_]:
+    columns = ("scalar_access", "scalar_register", "vector_access")
+    return np.logical_or.reduce([accesses[column] != NONE for column in columns])
+
+
+def _pitch(program: Program, tensor: NDArray[np.int64], dtype: NDArray[np.int64]) -> NDArray[np.int64]:
+    tensors = program.tables["tensors"]
+    own = ITEMSIZE[tensors["dtype"].astype(np.int64)]
+    return np.maximum((tensors["elements"] * own)[tensor] // ITEMSIZE[dtype], 1)
+
+
+def _pairs(program: Program) -> Pairs:
+    accesses, pairs = program.tables["accesses"], program.tables["pairs"]
+    length = accesses["pairs"].astype(np.int64)
+    width = max(int(length.max(initial=1)), 1)
+    index = accesses["first_pair"][:, None] + length[:, None] - width + np.arange(width)
+    there = np.arange(width) >= width - length[:, None]
+    index = np.where(there, index, 0)
+    if not len(pairs["step"]):
+        there = np.zeros_like(there)
+        return Pairs(np.zeros(index.shape, np.int64), np.ones(index.shape, np.int64), np.full(len(length), width - 1))
+    step = np.where(there, pairs["step"][index], 0)
+    count = np.where(there, pairs["count"][index], 1)
+    return Pairs(step, count, np.minimum(width - length, width - 1))
+
+
+def _runs(pairs: Pairs, on_chip: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    rows, width = pairs.step.shape
+    run = np.ones(rows, np.int64)
+    growing = np.ones(rows, bool)
+    contiguous = np.ones(rows, bool)
+    untouched = np.ones(rows, bool)
+    for column in range(width - 1, -1, -1):
+        step, count = pairs.step[:, column], pairs.count[:, column]
+        free = (count > 1) & ~(on_chip & (pairs.lead == column))
+        contiguous &= ~(free & untouched) | (step == 1)
+        untouched &= ~free
+        growing &= ~free | (step == run)
+        run = np.where(free & growing, run * count, run)
+    return run, contiguous
+
+
+def _slots(program: Program) -> NDArray[np.int64]:
+    table = program.tables["instructions"]
+    operands = program.tables["operands"]["access"].astype(np.int64)
+    count = table["operands"].astype(np.int64)
+    width = max(int(count.max(initial=0)), 1)
+    position = np.arange(width)
+    there = position < count[:, None]
+    if not len(operands):
+        return np.full(there.shape, NONE, np.int64)
+    index = np.where(there, table["first_operand"][:, None] + position, 0)
+    return np.where(there, operands[index], NONE)

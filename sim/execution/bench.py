@@ -1,0 +1,71 @@
+"""The state that instructions share while a program runs: registers, accumulators, random state, counts, findings.
+
+It must not know any single instruction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nki_anvil.sim.rules.finding import Finding
+
+Step: TypeAlias = Callable[[], Any]
+
+LANES: Final = 128
+ACCUMULATING: Final = ("vector", "scalar")
+
+
+class Bench:
+    """One run's machine state; ``reset`` begins a run."""
+
+    def __init__(self, registers: int, regions: int, cores: int) -> None:
+        self.registers: list[int] = [0] * registers
+        self.trips: list[int] = [0] * regions
+        self.accumulators = {
+            (core, engine): np.full(LANES, np.nan, np.float32) for core in range(cores) for engine in ACCUMULATING
+        }
+        self.random = np.random.default_rng(0)
+        self.steps_left = 0
+        self.poison = 0
+        self.printed: list[str] = []
+        self._findings: dict[tuple[str, int], Finding] = {}
+        self._scratch: dict[tuple[int, str], NDArray[np.uint8]] = {}
+
+    def reset(self, poison: int, steps: int) -> None:
+        """Forget the last run."""
+        self.registers[:] = [0] * len(self.registers)
+        self.trips[:] = [0] * len(self.trips)
+        for lanes in self.accumulators.values():
+            lanes.fill(np.nan if poison == 0 else -1.6e30)
+        self.random = np.random.default_rng(0)  # the same bits every run: a kernel that is seeded is deterministic
+        self.steps_left = steps
+        self.poison = poison
+        self.printed.clear()
+        self._findings.clear()
+
+    def report(self, finding: Finding) -> None:
+        """Count a finding, one per code and line."""
+        known = self._findings.get((finding.code, finding.line))
+        count = finding.count + (known.count if known else 0)
+        first = known or finding
+        self._findings[finding.code, finding.line] = Finding(
+            first.code, first.severity, first.message, first.line, first.remedy, count
+        )
+
+    def findings(self) -> list[Finding]:
+        return [self._findings[key] for key in sorted(self._findings, key=lambda key: (key[1], key[0]))]
+
+    def scratch(self, slot: int, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+        """A work array. Instructions share them, so nothing in one outlives its instruction; slots keep them apart."""
+        wanted = np.dtype(dtype)
+        size = int(np.prod(shape, dtype=np.int64)) * wanted.itemsize
+        key = (slot, "bytes")
+        buffer = self._scratch.get(key)
+        if buffer is None or buffer.nbytes < size:
+            buffer = np.empty(max(64, 1 << (size - 1).bit_length() if size else 64), np.uint8)
+            self._scratch[key] = buffer
+        return buffer[:size].view(wanted).reshape(shape)

@@ -1,0 +1,188 @@
+"""A program made ready to run many times: storage bound, each instruction a short list of steps, each loop one step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nki_anvil.sim import dtypes
+from nki_anvil.sim.execution.accumulation import Written
+from nki_anvil.sim.execution.bench import Bench, Step
+from nki_anvil.sim.execution.cores import exchange, interleaved
+from nki_anvil.sim.execution.errors import ExecutionError
+from nki_anvil.sim.execution.fresh import Fresh
+from nki_anvil.sim.execution.linker import Linker
+from nki_anvil.sim.execution.memory import Memory
+from nki_anvil.sim.execution.outcome import Outcome
+from nki_anvil.sim.operands import operands
+from nki_anvil.sim.program import NONE, ROLES, Program
+
+DEFAULT_STEPS: Final = 1 << 26
+"""Loop iterations times instructions in their bodies: some minutes of simulation, far above any kernel seen."""
+
+
+class Executable:
+    """A validated program with storage bound to it, for one thread at a time.
+
+    Raises NotSimulated for an instruction that has no definition here, and ExecutionError where operands do not fit.
+    ``share`` makes equal instructions share one template; without it each is made ready by itself, with equal results.
+    """
+
+    def __init__(self, program: Program, steps: int = DEFAULT_STEPS, share: bool = True) -> None:
+        self.program = program
+        self._budget = steps
+        self._memory = Memory(program)
+        self._bench = Bench(program.registers, len(program.tables["regions"]["kind"]), program.cores)
+        self._writes = Written(self._memory)
+        self._fresh = Fresh(self._memory, self._bench, self._writes)
+        self._linker = Linker(self._memory, self._bench, self._writes, share)
+        self._arguments = self._tensors("input", "argument")
+        self._written = self._written_inputs()
+        self._constants()
+        self._steps = self._schedule()
+
+    def run(self, inputs: Sequence[NDArray[Any]], poison: int = 0) -> Outcome:
+        """Run on arrays in the order of the kernel's tensor arguments; raises ExecutionError where the kernel fails.
+
+        ``poison`` selects what fresh memory holds: 0 is NaN and fours, 1 is finite values and another integer.
+        """
+        self._bench.reset(poison, self._budget)
+        self._load(inputs)
+        with np.errstate(all="ignore"):
+            try:
+                for step in self._steps:
+                    step()
+            except (ValueError, IndexError, FloatingPointError, OverflowError, TypeError) as error:
+                raise ExecutionError("SIM-FAILED", f"an instruction cannot be carried out: {error}") from error
+        return self._outcome(inputs)
+
+    def _outcome(self, inputs: Sequence[NDArray[Any]]) -> Outcome:
+        after = [
+            self._argument(position, array).copy() if position in self._written else array
+            for position, array in enumerate(inputs)
+        ]
+        changed = tuple(p for p in sorted(self._written) if after[p].tobytes() != _plain(inputs[p]).tobytes())
+        outputs = self.program.tables["outputs"]["access"].tolist()
+        return Outcome(
+            outputs=[self._memory.view(access).copy() for access in outputs],
+            inputs_after=after,
+            changed=changed,
+            findings=self._bench.findings(),
+            trips=tuple(self._bench.trips),
+            printed="".join(self._bench.printed),
+        )
+
+    def _tensors(self, role: str, column: str) -> dict[int, int]:
+        tensors = self.program.tables["tensors"]
+        chosen = np.flatnonzero(tensors["role"] == ROLES.index(role))
+        return {int(tensors[column][tensor]): int(tensor) for tensor in chosen}
+
+    def _written_inputs(self) -> set[int]:
+        every, inputs = operands(self.program), self.program.tables["tensors"]["argument"]
+        owners = self.program.tables["accesses"]["tensor"][every.access[every.writes]]
+        return set(inputs[owners].tolist()) - {NONE}
+
+    def _constants(self) -> None:
+        tensors = self.program.tables["tensors"]
+        for tensor in np.flatnonzero(tensors["role"] == ROLES.index("constant")).tolist():
+            source = self.program.constants[int(tensors["constant"][tensor])]
+            self._memory.block(tensor)[...] = source.reshape(-1)
+
+    def _argument(self, position: int, like: NDArray[Any]) -> NDArray[Any]:
+        block = self._memory.block(self._arguments[position])
+        return block.view(np.bool_).reshape(like.shape) if like.dtype == np.bool_ else block.reshape(like.shape)
+
+    def _load(self, inputs: Sequence[NDArray[Any]]) -> None:
+        for position, tensor in self._arguments.items():
+            if position >= len(inputs):
+                raise ExecutionError("SIM-INPUTS", f"the program takes more than the {len(inputs)} arrays given")
+            self._bind(tensor, _plain(inputs[position]), position)
+
+    def _bind(self, tensor: int, array: NDArray[Any], position: int) -> None:
+        block = self._memory.block(tensor)
+        if array.size != block.size or array.dtype != block.dtype:
+            wanted = f"{block.size} elements of {self._memory.dtype(tensor)}"
+            given = f"{array.dtype.name} of shape {array.shape}"
+            raise ExecutionError("SIM-INPUTS", f"input {position} is {given}; the program was traced for {wanted}")
+        np.copyto(block.reshape(array.shape), array)
+
+    def _schedule(self) -> list[Step]:
+        if self.program.cores == 1:
+            body = self._block(0, len(self.program), NONE)
+        else:
+            body = interleaved(self.program, self._block, self._exchange)
+        return [*self._fresh.at_start(), *body, *self._fresh.at_end()]
+
+    def _exchange(self, indices: tuple[int, ...]) -> list[Step]:
+        """Where both cores meet: after a barrier nothing more is to do, a sendrecv swaps tiles."""
+        sites = [self._linker.site(index) for index in indices]
+        return exchange(sites) if sites[0].instruction.name == "sendrecv" else []
+
+    def _block(self, first: int, last: int, region: int) -> list[Step]:
+        """The steps of a body: its instructions and, as one step each, the loops directly inside it."""
+        loops = [loop for loop in self._children(region) if first <= loop[0] and loop[1] <= last]
+        steps: list[Step] = []
+        position = first
+        while position < last or (loops and loops[0][0] <= position):
+            if loops and loops[0][0] <= position:
+                start, stop, loop = loops.pop(0)
+                steps += self._fresh.before_loop(start, stop, region)
+                steps.append(self._loop(loop, start, stop))
+                position = max(position, stop)
+            else:
+                steps += self._fresh.before(position, region)
+                steps += self._instruction(position)
+                position += 1
+        return steps
+
+    def _children(self, region: int) -> list[tuple[int, int, int]]:
+        rows = self.program.tables["regions"]
+        chosen = np.flatnonzero(rows["parent"] == region).tolist()
+        return sorted((int(rows["first"][r]), int(rows["last"][r]), r) for r in chosen)
+
+    def _loop(self, region: int, first: int, last: int) -> Step:
+        body = self._block(first, last, region)
+        counted = int(self.program.tables["regions"]["kind"][region]) == 0
+        line = int(self.program.tables["instructions"]["line"][first]) if last > first else 0
+        return partial(self._count if counted else self._repeat, region, body, line)
+
+    def _count(self, region: int, body: list[Step], line: int) -> None:
+        rows, registers = self.program.tables["regions"], self._bench.registers
+        lower, upper = (self._bound(rows, name, region) for name in ("lower", "upper"))
+        variable = int(rows["register"][region])
+        for value in range(lower, upper, int(rows["step"][region])):
+            self._spend(len(body), line)
+            registers[variable] = value
+            self._bench.trips[region] += 1
+            for step in body:
+                step()
+
+    def _repeat(self, region: int, body: list[Step], line: int) -> None:
+        condition = int(self.program.tables["regions"]["register"][region])
+        while self._bench.registers[condition] != 0:
+            self._spend(len(body), line)
+            self._bench.trips[region] += 1
+            for step in body:
+                step()
+
+    def _bound(self, rows: Any, name: str, region: int) -> int:
+        register = int(rows[f"{name}_register"][region])
+        return int(rows[name][region]) if register == NONE else self._bench.registers[register]
+
+    def _spend(self, steps: int, line: int) -> None:
+        self._bench.steps_left -= steps + 1
+        if self._bench.steps_left < 0:
+            message = f"a loop did not end within {self._budget} steps; check the register that should stop it"
+            raise ExecutionError("SIM-STEPS", message, line)
+
+    def _instruction(self, index: int) -> list[Step]:
+        return [*self._linker.steps(index), *self._writes.after(index)]
+
+
+def _plain(array: NDArray[Any]) -> NDArray[Any]:
+    """Booleans as the bytes that Trainium stores."""
+    return np.ascontiguousarray(array).view(dtypes.numpy_dtype("bool_")) if array.dtype == np.bool_ else array

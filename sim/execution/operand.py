@@ -1,0 +1,167 @@
+"""One operand of one instruction: a fixed view of storage, or one that registers and index tiles move at run time."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nki_anvil.sim import dtypes
+from nki_anvil.sim.execution.bench import Bench
+from nki_anvil.sim.execution.errors import ExecutionError
+from nki_anvil.sim.execution.memory import Memory
+from nki_anvil.sim.program import NONE
+
+Array = NDArray[Any]
+
+
+class Operand:
+    """An access with its shape and format. Static operands have a ``view``; dynamic ones ``get`` and ``put`` values."""
+
+    def __init__(self, memory: Memory, bench: Bench, access: int, line: int, skip: bool) -> None:
+        row = memory.program.tables["accesses"]
+        self.access = access
+        self.tensor = int(row["tensor"][access])
+        self.dtype = dtypes.NAMES[int(row["dtype"][access])]
+        self.shape = memory.program.shape(access)
+        self.memory = memory.memory(self.tensor)
+        self.start_partition = int(row["offset"][access]) // _row_elements(memory, access)
+        self.dynamic = any(int(row[c][access]) != NONE for c in ("scalar_access", "scalar_register", "vector_access"))
+        self.view: Array | None = None if self.dynamic else memory.view(access)
+        self._mover = _mover(memory, bench, access, line, skip) if self.dynamic else None
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    def get(self) -> tuple[Array, NDArray[np.bool_] | None]:
+        """The values now, and which rows of the first dimension are valid (None: all)."""
+        if self._mover is None:
+            assert self.view is not None
+            return self.view, None
+        return self._mover.get()
+
+    def put(self, values: Array) -> None:
+        """Write values of the operand's own shape and format; rows out of bounds are left out where that is allowed."""
+        if self._mover is None:
+            assert self.view is not None
+            self.view[...] = values
+        else:
+            self._mover.put(values)
+
+    def fetch(self, into: Array) -> None:
+        """Copy the current values into an array of the operand's shape, converting plainly."""
+        np.copyto(into, self.get()[0], casting="unsafe")
+
+
+def _row_elements(memory: Memory, access: int) -> int:
+    row, tensors = memory.program.tables["accesses"], memory.program.tables["tensors"]
+    tensor = int(row["tensor"][access])
+    size = dtypes.size_of(dtypes.NAMES[int(row["dtype"][access])])
+    return max(int(tensors["elements"][tensor]) * dtypes.size_of(memory.dtype(tensor)) // size, 1)
+
+
+class _Shifted:
+    """A pattern whose offset moves by a scalar in a tile or a register."""
+
+    def __init__(self, memory: Memory, bench: Bench, access: int, line: int, skip: bool) -> None:
+        row = memory.program.tables["accesses"]
+        source, self._register = int(row["scalar_access"][access]), int(row["scalar_register"][access])
+        self._index = memory.view(source) if source != NONE else None
+        self._memory, self._bench, self._access = memory, bench, access
+        self._line, self._skip = line, skip
+        self._step = int(row["scalar_step"][access])
+        self._low, self._high = slack(memory, access)
+        self._shape = memory.program.shape(access)
+        self._dtype = dtypes.numpy_dtype(dtypes.NAMES[int(row["dtype"][access])])
+
+    def _locate(self) -> Array | None:
+        index = self._index
+        value = self._bench.registers[self._register] if index is None else scalar_of(index, self._line)
+        shift = value * self._step
+        if self._low <= shift <= self._high:
+            return self._memory.view(self._access, shift)
+        if self._skip:
+            return None
+        raise out_of_bounds(value, self._low // max(self._step, 1), self._high // max(self._step, 1), self._line)
+
+    def get(self) -> tuple[Array, NDArray[np.bool_] | None]:
+        view = self._locate()
+        if view is None:
+            return np.zeros(self._shape, self._dtype), np.zeros(self._shape[0], np.bool_)
+        return view, None
+
+    def put(self, values: Array) -> None:
+        view = self._locate()
+        if view is not None:
+            view[...] = values
+
+
+class _Gathered:
+    """A pattern whose first dimension takes its rows from an index tile, column by column."""
+
+    def __init__(self, memory: Memory, bench: Bench, access: int, line: int, skip: bool) -> None:
+        row = memory.program.tables["accesses"]
+        self._index = memory.view(int(row["vector_access"][access]))
+        self._line, self._skip = line, skip
+        self._count = memory.program.shape(access)[0]
+        base = memory.view(access, drop=1)
+        step = int(row["vector_step"][access])
+        _, high = slack(memory, access, drop=1)
+        self._rows = np.lib.stride_tricks.as_strided(
+            base, shape=(high // step + 1, *base.shape), strides=(step * base.itemsize, *base.strides)
+        )
+
+    def _indices(self) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+        flat = self._index.reshape(self._index.shape[0], -1).T.reshape(-1)[: self._count].astype(np.int64)
+        valid = (flat >= 0) & (flat < len(self._rows))
+        if valid.all():
+            return flat, None
+        if not self._skip:
+            raise out_of_bounds(int(flat[~valid][0]), 0, len(self._rows) - 1, self._line)
+        return flat, valid
+
+    def get(self) -> tuple[Array, NDArray[np.bool_] | None]:
+        indices, valid = self._indices()
+        if valid is None:
+            return self._rows[indices], None
+        values = np.zeros((self._count, *self._rows.shape[1:]), self._rows.dtype)
+        values[valid] = self._rows[indices[valid]]
+        return values, valid
+
+    def put(self, values: Array) -> None:
+        indices, valid = self._indices()
+        if valid is None:
+            self._rows[indices] = values
+        else:
+            self._rows[indices[valid]] = values[valid]
+
+
+def _mover(memory: Memory, bench: Bench, access: int, line: int, skip: bool) -> _Shifted | _Gathered:
+    gathered = int(memory.program.tables["accesses"]["vector_access"][access]) != NONE
+    return (_Gathered if gathered else _Shifted)(memory, bench, access, line, skip)
+
+
+def slack(memory: Memory, access: int, drop: int = 0) -> tuple[int, int]:
+    """How far, in elements, an access may move down (negative) and up inside its tensor."""
+    row = memory.program.tables["accesses"]
+    dtype = dtypes.NAMES[int(row["dtype"][access])]
+    spans = [step * (count - 1) for step, count in memory.program.pattern(access)[drop:]]
+    low = int(row["offset"][access]) + sum(min(span, 0) for span in spans)
+    high = int(row["offset"][access]) + sum(max(span, 0) for span in spans)
+    return -low, len(memory.block(int(row["tensor"][access]), dtype)) - 1 - high
+
+
+def scalar_of(view: Array, line: int) -> int:
+    """The one integer in a tile; a float is taken if it is whole."""
+    value = view.reshape(-1)[0]
+    if not np.isfinite(np.float64(value)):
+        raise ExecutionError("SIM-INDEX-UNSET", f"an index holds {value}: nothing has written it", line)
+    return int(value)
+
+
+def out_of_bounds(value: int, low: int, high: int, line: int) -> ExecutionError:
+    message = f"a dynamic index is {value}, the tensor allows {low} to {high}; clamp it, or pass oob_mode=skip to a DMA"
+    return ExecutionError("SIM-OOB", message, line)

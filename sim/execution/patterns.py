@@ -1,0 +1,47 @@
+"""Instructions that count: iota, and the select by an affine condition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nki_anvil.sim.execution.alu import FUNCTIONS
+from nki_anvil.sim.execution.registry import defines
+from nki_anvil.sim.execution.site import Site
+
+
+def affine(site: Site, partitions: int, elements: int) -> NDArray[np.int32]:
+    """offset + partition * channel_multiplier + the pattern's steps, in 32-bit integers, as (partitions, elements)."""
+    counts = [count for _, count in site["pattern"]]
+    if int(np.prod(counts, dtype=np.float64)) != elements:
+        raise site.fault("SIM-SHAPE", f"a pattern of {counts} for {elements} elements per partition")
+    values = np.zeros((), np.int64)
+    for step, count in site["pattern"]:
+        values = values[..., None] + np.arange(count, dtype=np.int64) * step
+    rows = np.arange(partitions, dtype=np.int64)[:, None] * site["channel_multiplier"]
+    return (site["offset"] + rows + values.reshape(1, -1)).astype(np.int32)
+
+
+@defines("iota")
+def iota(site: Site) -> None:
+    """dst = an affine function of partition and position."""
+    operand = site.operand("dst")
+    shape = (operand.shape[0], operand.size // operand.shape[0])
+    site.cast(affine(site, *shape), "int32", "dst")
+
+
+@defines("affine_select")
+def affine_select(site: Site) -> None:
+    """dst = on_true_tile where an affine function compares with zero, else a constant."""
+    flat = site.shape("dst", "on_true_tile")
+    shape = (flat[0], int(np.prod(flat[1:])))
+    values = affine(site, *shape)
+    mask = np.empty(shape, np.bool_)
+    FUNCTIONS[site["cmp_op"]](values, 0, mask)
+    tile: Any = site.read("on_true_tile", shape)
+    out, middle = site.target("dst", shape), site.work(shape)
+    site.do(middle.fill, np.float32(site["on_false_value"] or 0))
+    site.do(np.copyto, middle, tile, where=mask)
+    site.do(np.copyto, out, middle)

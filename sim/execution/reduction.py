@@ -1,0 +1,143 @@
+"""Reductions along the free dimensions or across partitions, and scans, which carry a value from column to column."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nki_anvil.sim.execution.alu import IDENTITIES, REDUCERS, operation
+from nki_anvil.sim.execution.registry import defines
+from nki_anvil.sim.execution.site import Site
+from nki_anvil.sim.operations import BITVEC
+
+Array = NDArray[Any]
+
+
+def reducer(site: Site, name: str) -> Any:
+    """The ufunc of a reduction; raises NotSimulated for a name without one."""
+    if name not in REDUCERS:
+        raise site.missing(f"with {name} as its reduction")
+    return REDUCERS[name]
+
+
+@defines("tensor_reduce")
+def tensor_reduce(site: Site) -> None:
+    """dst = op over the last free dimensions of data, negated on request."""
+    data = site.operand("data")
+    axes = sorted(axis % len(data.shape) for axis in site["axes"])
+    if not axes or axes[0] == 0 or axes != list(range(axes[0], len(data.shape))):
+        raise site.fault("SIM-AXES", f"tensor_reduce over {site['axes']}: only trailing free dimensions can be reduced")
+    kept = data.shape[: axes[0]]
+    shape = (*kept, math.prod(data.shape[axes[0] :]))
+    function, bits = reducer(site, site["op"]), site["op"] in BITVEC
+    values = site.raw("data", shape) if bits else site.read("data", shape)
+    out = site.raw_target("dst", kept) if bits else site.target("dst", kept)
+    site.do(function.reduce, values, -1, None, out)
+    if site["op"] == "average":
+        site.do(np.multiply, out, np.float32(1 / shape[-1]), out)
+    if site["negate"]:
+        site.do(np.negative, out, out)
+
+
+@defines("tensor_partition_reduce")
+def tensor_partition_reduce(site: Site) -> None:
+    """dst = op across the partitions of data."""
+    data, target = site.operand("data"), site.operand("dst")
+    width = data.size // data.shape[0]
+    if target.size != width:
+        raise site.fault("SIM-SHAPE", f"tensor_partition_reduce of {data.shape} into {target.shape}")
+    bits = site["op"] in BITVEC
+    function = reducer(site, site["op"])
+    values = site.raw("data", (data.shape[0], width)) if bits else site.rows("data")
+    out = site.raw_target("dst", (width,)) if bits else site.target("dst", (width,))
+    site.do(function.reduce, values, 0, None, out)
+    if site["op"] == "average":
+        site.do(np.multiply, out, np.float32(1 / data.shape[0]), out)
+
+
+def begin(site: Site, slot: str, command: str, op: str, initial: Any = None) -> NDArray[np.float32]:
+    """The accumulators of an operand's lanes, reset or loaded as a command says."""
+    lanes = site.accumulators(slot)
+    if command in ("reset", "reset_reduce"):
+        if op not in IDENTITIES:
+            raise site.missing(f"with {op} as its reduction")
+        site.do(lanes.fill, IDENTITIES[op])
+    elif command == "load_reduce":
+        site.do(np.copyto, lanes, initial)
+    return lanes
+
+
+def accumulate(site: Site, values: Array, lanes: Array, op: str) -> None:
+    """Reduce values along their free dimensions onto the accumulators."""
+    function = reducer(site, op)
+    total = site.work(lanes.shape)
+    flat = values.reshape(values.shape[0], -1) if values.ndim == 2 else values
+    site.do(_reduce_free, function, flat, total)
+    site.do(function, lanes, total, out=lanes)
+
+
+def _reduce_free(function: Any, values: Array, total: Array) -> None:
+    function.reduce(values.reshape(values.shape[0], -1), 1, None, total[:, 0])
+
+
+@defines("tensor_scalar_reduce")
+def tensor_scalar_reduce(site: Site) -> None:
+    """dst = data op0 operand0; the accumulators reduce dst and are read into reduce_res."""
+    shape = site.shape("dst", "data")
+    data, operand = site.read("data", shape), site.scalar("operand0", "value0", shape)
+    out, op = site.target("dst", shape), site["reduce_op"] or "add"
+    initial = site.scalar("reduce_init", "reduce_init_value", (shape[0], 1))
+    lanes = begin(site, "data", site["reduce_cmd"], op, initial)
+    site.do(operation(site["op0"], site["reverse0"]), data, operand, out)
+    if site["reduce_cmd"] not in ("idle", "reset"):
+        accumulate(site, out, lanes, op)
+    if site.has("reduce_res"):
+        site.do(
+            np.negative if site["reduce_res_negate"] else np.positive, lanes, site.target("reduce_res", lanes.shape)
+        )
+
+
+@defines("tensor_scalar_cumulative")
+def tensor_scalar_cumulative(site: Site) -> None:
+    """dst[i] = op1(op0(src[i], operand0), dst[i-1]), beginning with the accumulators."""
+    shape = site.shape("dst", "src")
+    flat = (shape[0], math.prod(shape[1:]))
+    values, operand = site.read("src", flat), site.scalar("operand0", "value0", flat)
+    initial = site.scalar("operand1", "value1", (shape[0], 1))
+    lanes = begin(site, "src", site["reduce_cmd"], site["op1"], initial)
+    middle, out = site.work(flat), site.target("dst", flat)
+    site.do(operation(site["op0"]), values, operand, middle)
+    site.do(_cumulate, operation(site["op1"]), middle, lanes, out)
+
+
+def _cumulate(function: Any, values: Array, lanes: Array, out: Array) -> None:
+    state = np.array(lanes[:, 0])
+    for column in range(values.shape[1]):
+        function(values[:, column], state, state)
+        out[:, column] = state
+    lanes[:, 0] = state
+
+
+@defines("tensor_tensor_scan")
+def tensor_tensor_scan(site: Site) -> None:
+    """dst[i] = (data0[i] op0 dst[i-1]) op1 data1[i], beginning with initial; the state stays in float32."""
+    shape = site.shape("dst", "data0", "data1")
+    flat = (shape[0], math.prod(shape[1:]))
+    first, second = site.read("data0", flat), site.read("data1", flat)
+    initial = site.scalar("initial", "initial_value", flat)
+    op0, op1 = operation(site["op0"], site["reverse0"]), operation(site["op1"], site["reverse1"])
+    site.do(_scan, op0, op1, first, second, initial, site.target("dst", flat))
+
+
+def _scan(op0: Any, op1: Any, first: Array, second: Array, initial: Any, out: Array) -> None:
+    columns, states = np.ascontiguousarray(first.T), np.ascontiguousarray(second.T)
+    state = np.empty(first.shape[0], np.float32)
+    state[:] = initial[:, 0] if isinstance(initial, np.ndarray) else initial
+    for left, right in zip(columns, states, strict=True):  # a log-step scan is no faster and far less accurate
+        op0(left, state, right_hand := np.empty_like(state))
+        op1(right_hand, right, state)
+        right[:] = state
+    out[...] = states.T

@@ -1,0 +1,142 @@
+"""Instructions that find: the eight largest, their positions, the first occurrences, non-zero positions, segments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nki_anvil.sim.execution.registry import defines
+from nki_anvil.sim.execution.site import Site
+
+Array = NDArray[Any]
+
+EIGHT = 8
+GPSIMD_CORE_PARTITIONS = 16
+
+
+@defines("max8")
+def max8(site: Site) -> None:
+    """dst[8] = the eight largest elements of each partition, largest first."""
+    values = site.rows("src")
+    if values.shape[1] < EIGHT or site.operand("dst").size != EIGHT * values.shape[0]:
+        raise site.fault("SIM-SHAPE", f"max8 of {values.shape} into {site.operand('dst').shape}")
+    site.do(_largest, values, site.target("dst", (values.shape[0], EIGHT)))
+
+
+def _largest(values: Array, out: Array) -> None:
+    top = np.partition(values, values.shape[1] - EIGHT, axis=1)[:, -EIGHT:]
+    out[...] = np.sort(top, axis=1)[:, ::-1]
+
+
+def occurrences(row: Array, wanted: Array, order: Any) -> Array:
+    """For each wanted value, in the order given, the first position not yet taken by an equal one; -1 where none is."""
+    found = np.full(len(wanted), -1, np.int64)
+    seen: dict[float, Iterator[int]] = {}
+    for slot in order:
+        value = float(wanted[slot])
+        if value not in seen:
+            seen[value] = iter(np.flatnonzero(row == wanted[slot]).tolist())
+        found[slot] = next(seen[value], -1)
+    return found
+
+
+@defines("nc_find_index8")
+def nc_find_index8(site: Site) -> None:
+    """dst[8] = where each of eight values first occurs, equal values in ascending order; all ones where none does."""
+    data, wanted = site.rows("data"), site.rows("vals")
+    if wanted.shape != (data.shape[0], EIGHT):
+        raise site.fault("SIM-SHAPE", f"nc_find_index8 takes 8 values per partition, not {wanted.shape}")
+    site.do(_find, data, wanted, site.raw_target("dst", (data.shape[0], EIGHT)))
+
+
+def _find(data: Array, wanted: Array, out: Array) -> None:
+    found = np.stack([occurrences(row, values, range(EIGHT)) for row, values in zip(data, wanted, strict=True)])
+    np.copyto(out, found, casting="unsafe")  # -1 becomes all ones
+
+
+@defines("nc_match_replace8")
+def nc_match_replace8(site: Site) -> None:
+    """dst = data with the first occurrence of each of eight values replaced; dst_idx takes their positions."""
+    shape = site.shape("dst", "data")
+    data, wanted = site.rows("data"), site.rows("vals")
+    if wanted.shape != (data.shape[0], EIGHT):
+        raise site.fault("SIM-SHAPE", f"nc_match_replace8 takes 8 values per partition, not {wanted.shape}")
+    out = site.target("dst", (shape[0], data.shape[1]))
+    places = site.raw_target("dst_idx", (data.shape[0], EIGHT)) if site.has("dst_idx") else None
+    site.do(_replace, data, wanted, np.float32(site["imm"]), out, places)
+
+
+def _replace(data: Array, wanted: Array, value: Any, out: Array, places: Array | None) -> None:
+    result = np.array(data)
+    for partition, values in enumerate(np.array(wanted)):
+        found = occurrences(result[partition], values, range(EIGHT - 1, -1, -1))
+        result[partition, found[found >= 0]] = value
+        if places is not None:
+            np.copyto(places[partition], found, casting="unsafe")
+    out[...] = result
+
+
+@defines("nonzero_with_count")
+def nonzero_with_count(site: Site) -> None:
+    """In every sixteenth partition: positions of the non-zero elements, padding, and at the end their number."""
+    source, target = site.operand("src"), site.operand("dst")
+    width = source.size // source.shape[0]
+    if target.shape[0] != source.shape[0] or target.size != source.shape[0] * (width + 1):
+        raise site.fault("SIM-SHAPE", f"nonzero_with_count of {source.shape} into {target.shape}")
+    values = site.raw("src", (source.shape[0], width))
+    out = site.raw_target("dst", (source.shape[0], width + 1), keep=True)
+    site.do(_nonzero, values, out, site["index_offset"], site["padding_val"])
+
+
+def _nonzero(values: Array, out: Array, offset: int, padding: int) -> None:
+    for partition in range(0, values.shape[0], GPSIMD_CORE_PARTITIONS):
+        found = np.flatnonzero(values[partition])
+        out[partition] = padding
+        out[partition, : len(found)] = found + offset
+        out[partition, -1] = len(found)
+
+
+@defines("sequence_bounds")
+def sequence_bounds(site: Site) -> None:
+    """For each element, where its segment begins and ends; elements of segment 0 get (n, -1)."""
+    source, target = site.operand("segment_ids"), site.operand("dst")
+    if source.shape[0] != 1 or target.size != 2 * source.size:
+        raise site.fault("SIM-SHAPE", f"sequence_bounds of {source.shape} into {target.shape}")
+    site.do(_bounds, site.read("segment_ids", (source.size,)), site.target("dst", (2, source.size)))
+
+
+def _bounds(ids: Array, out: Array) -> None:
+    size = len(ids)
+    changes = np.flatnonzero(np.diff(ids) != 0) + 1
+    starts, ends = np.concatenate([[0], changes]), np.concatenate([changes, [size]])
+    bounds = np.repeat(np.stack([starts, ends]).astype(np.float32), ends - starts, axis=1)
+    bounds[:, ids == 0] = [[size], [-1]]
+    out[...] = bounds
+
+
+@defines("topk")
+def topk(site: Site) -> None:
+    """The K largest of n elements that lie column by column over 16 partitions, ascending, with their positions."""
+    source, values, places = site.operand("src"), site.operand("val_dst"), site.operand("idx_dst")
+    count, rows = values.size // values.shape[0], source.shape[0]
+    width = source.size // rows
+    if rows % GPSIMD_CORE_PARTITIONS or not 1 <= count <= site["n"] <= width * GPSIMD_CORE_PARTITIONS:
+        raise site.fault("SIM-SHAPE", f"topk of {count} among {site['n']} in {source.shape}")
+    if values.size != places.size or values.shape[0] != rows:
+        raise site.fault("SIM-SHAPE", f"topk into {values.shape} and {places.shape}")
+    data = site.read("src", (rows, width))
+    out, where = site.target("val_dst", (rows, count)), site.raw_target("idx_dst", (rows, count))
+    site.do(_topk, data, site["n"], out, where)
+
+
+def _topk(data: Array, n: int, out: Array, where: Array) -> None:
+    count = out.shape[1]
+    for start in range(0, data.shape[0], GPSIMD_CORE_PARTITIONS):
+        core = slice(start, start + GPSIMD_CORE_PARTITIONS)
+        snake = data[core].T.reshape(-1)[:n]
+        chosen = np.argsort(snake, kind="stable")[-count:]
+        out[core] = snake[chosen]
+        np.copyto(where[core], chosen, casting="unsafe")

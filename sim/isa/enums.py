@@ -1,0 +1,102 @@
+"""The enumerations of ``nki.isa``, with the values of its stubs (NKI 0.6)."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any, Final
+
+
+class engine(Enum):  # noqa: N801 - the names are NKI's
+    """Engines of a NeuronCore."""
+
+    tensor = 1
+    vector = 5
+    scalar = 2
+    gpsimd = 3
+    dma = 4
+    sync = 6
+    unknown = 0
+
+
+class reduce_cmd(Enum):  # noqa: N801
+    """What an instruction does with its engine's accumulators."""
+
+    idle = 0
+    reset = 1
+    reduce = 2
+    reset_reduce = 3
+    load_reduce = 4
+
+
+class dge_mode(Enum):  # noqa: N801
+    """Who generates DMA descriptors."""
+
+    unknown = 0
+    swdge = 1
+    hwdge = 2
+    none = 3
+
+
+class oob_mode(Enum):  # noqa: N801
+    """What a dynamic index outside of its tensor does."""
+
+    error = 0
+    skip = 1
+
+
+class matmul_perf_mode(Enum):  # noqa: N801
+    """Performance modes of a matmul."""
+
+    none = "none"
+    double_row = "double_row"
+
+
+class nc_version(Enum):  # noqa: N801
+    """Generations of NeuronCores; they compare in order."""
+
+    gen2 = 2
+    gen3 = 3
+    gen4 = 4
+
+    def __lt__(self, other: nc_version) -> bool:
+        return self.value < other.value
+
+    def __le__(self, other: nc_version) -> bool:
+        return self.value <= other.value
+
+    def __gt__(self, other: nc_version) -> bool:
+        return self.value > other.value
+
+    def __ge__(self, other: nc_version) -> bool:
+        return self.value >= other.value
+
+
+class dma_engine(Enum):  # noqa: N801
+    """Which DMA moves data between the two cores of a pair."""
+
+    dma = 1
+    gpsimd_dma = 2
+
+
+tensor_engine: Final = engine.tensor
+vector_engine: Final = engine.vector
+scalar_engine: Final = engine.scalar
+gpsimd_engine: Final = engine.gpsimd
+unknown_engine: Final = engine.unknown
+
+
+class NkiInstruction:
+    """What a call of ``nki.isa`` returns: a handle for scheduling, not a tile."""
+
+    __slots__ = ("handle",)
+
+    def __init__(self, handle: Any) -> None:
+        self.handle = handle
+
+    def depends_on(self, *producers: NkiInstruction) -> NkiInstruction:
+        """Run after the producers, which in program order it does anyway."""
+        return self
+
+
+class NkiValidationError(Exception):
+    """NKI's own error for violated limits of the hardware; kernels may name it."""

@@ -1,0 +1,47 @@
+"""The base class that kernels derive their own configuration objects from."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any
+
+
+class _Keywords(type):
+    """Calls a class so that a dataclass also takes keywords for plain class attributes, as NKI's parser did.
+
+    A field that has no default and is not given is None.
+    """
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        plain = _plain_attributes(cls)
+        absent = dict.fromkeys(_required(cls)[len(args) :])
+        named = {name: value for name, value in kwargs.items() if name not in plain}
+        made = super().__call__(*args, **{**absent, **named})
+        for name in kwargs.keys() & plain:
+            setattr(made, name, kwargs[name])
+        return made
+
+
+def _required(cls: type) -> list[str]:
+    """The fields of a dataclass that its generated constructor insists on, in order."""
+    if not is_dataclass(cls):
+        return []
+    given = [one for one in fields(cls) if one.init]
+    generated = [one.name for one in given] == list(inspect.signature(cls.__init__).parameters)[1:]
+    return [one.name for one in given if generated and one.default is MISSING and one.default_factory is MISSING]
+
+
+def _plain_attributes(cls: type) -> set[str]:
+    """Names that a dataclass's constructor does not know although the class has them."""
+    if not is_dataclass(cls):
+        return set()
+    return {name for name in dir(cls) if not name.startswith("_")} - {field.name for field in fields(cls)}
+
+
+class NKIObject(metaclass=_Keywords):
+    """Attributes from keywords, as the stub has it; a dataclass on top replaces this constructor."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        for name, value in kwargs.items():
+            setattr(self, name, value)

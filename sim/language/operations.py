@@ -1,0 +1,80 @@
+"""Operations as ``nl`` names them: callable on tiles, where each lowers to instructions, and passed as ``op=``."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from nki_anvil.sim import isa, operations
+from nki_anvil.sim.errors import TraceError
+from nki_anvil.sim.isa.operands import described
+from nki_anvil.sim.language.creation import ndarray
+from nki_anvil.sim.tensor import NkiTensor
+
+
+class Operation:
+    """A named operation that only instructions can carry out, such as ``nl.bypass``."""
+
+    def __init__(self, name: str, operation: str | None = None) -> None:
+        self.__name__ = name
+        self.operation = operation or name
+
+    def __repr__(self) -> str:
+        return f"nl.{self.__name__}"
+
+
+class Unary(Operation):
+    """An operation on one tile: on the scalar engine where it has a table for it, else on the vector engine."""
+
+    def __call__(self, x: NkiTensor, dtype: Any = None) -> NkiTensor:
+        result = like(x, dtype, self)
+        if self.operation == "reciprocal":
+            isa.reciprocal(result, x)
+        elif self.operation == "copy":
+            isa.tensor_copy(result, x)
+        elif self.operation in operations.ACTIVATIONS:
+            isa.activation(result, self, x)
+        else:
+            isa.tensor_scalar(result, x, self, None)
+        return result
+
+
+class Binary(Operation):
+    """An operation on two tiles of one shape, or on a tile and a number."""
+
+    def __call__(self, x: Any, y: Any, dtype: Any = None) -> NkiTensor:
+        if isinstance(x, NkiTensor):
+            result = like(x, dtype, self)
+            if isinstance(y, NkiTensor):
+                isa.tensor_tensor(result, x, y, self)
+            else:
+                isa.tensor_scalar(result, x, self, y)
+            return result
+        result = like(y, dtype, self)
+        isa.tensor_scalar(result, y, self, x, reverse0=True)
+        return result
+
+
+def like(x: Any, dtype: Any, what: object) -> NkiTensor:
+    """A fresh tile in SBUF for the result of an operation on ``x``."""
+    given = require_tile(x, what)
+    return ndarray(given.shape, dtype or given.dtype)
+
+
+def require_tile(x: Any, what: object) -> NkiTensor:
+    """The operand of an operation, which must be a tensor on chip."""
+    if not isinstance(x, NkiTensor):
+        raise TraceError("NKI-TYPE", f"{what!r} of {described(x)}.", remedy="Pass a tile in SBUF or PSUM.")
+    if not x.buffer.on_chip:
+        raise TraceError(
+            "NKI-MEMORY", f"{what!r} of {x!r}, which is in HBM.", remedy="Bring it to SBUF with nl.load first."
+        )
+    return x
+
+
+OPERATIONS: Final[dict[str, Operation]] = {
+    **{name: Binary(name) for name in (*sorted(operations.BINARY), *sorted(operations.BITWISE))},
+    **{name: Unary(name) for name in sorted(operations.ACTIVATIONS - {"prelu"})},
+    **{name: Unary(name) for name in ("invert", "logical_not")},
+    **{name: Operation(name) for name in ("average", "prelu", "bypass")},
+}
+"""By name; every one can stand as ``op=``."""

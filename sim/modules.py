@@ -1,0 +1,116 @@
+"""The emulated module tree: ``nki`` and its submodules in ``sys.modules``, for as long as a context manager is open."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any, Final
+
+from nki_anvil.sim import isa, language, typing, versions
+from nki_anvil.sim.absent import missing
+from nki_anvil.sim.dtypes import DType
+from nki_anvil.sim.earlier import adapted
+from nki_anvil.sim.errors import TraceError
+from nki_anvil.sim.isa import enums
+from nki_anvil.sim.kernel import jit, simulated
+
+_FOREIGN: Final = ("nki", "neuronxcc")
+_UNIMPORTABLE: Final = re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<module>nki[\w.]*)'")
+
+
+class _Beta1(MetaPathFinder):
+    """Says why ``neuronxcc`` cannot be imported, instead of "no module"."""
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        if fullname.partition(".")[0] == "neuronxcc":
+            raise ModuleNotFoundError(
+                f"{fullname} is the Beta 1 dialect, which is not simulated yet: import nki, nki.language, nki.isa",
+                name=fullname,
+            )
+        return None
+
+
+class _Restricted:
+    """An object of a module without the attributes that a version lacks."""
+
+    def __init__(self, name: str, whole: Any, version: str) -> None:
+        self._name, self._whole, self._version = name, whole, version
+
+    def __getattr__(self, attribute: str) -> Any:
+        if explained := versions.explanation(self._name, attribute, self._version):
+            raise explained
+        return getattr(self._whole, attribute)
+
+
+def _module(name: str, public: Mapping[str, Any], version: str) -> ModuleType:
+    module = ModuleType(name, f"{name}, emulated as of NKI {version}.")
+    there = {key: value for key, value in public.items() if not versions.lacks(name, key, version)}
+    module.__dict__.update({key: adapted(f"{name}.{key}", value, version) for key, value in there.items()})
+    known = sorted(there)
+
+    def absent(attribute: str) -> Any:
+        raise missing(name, attribute, known, version)
+
+    module.__dict__["__getattr__"] = absent
+    return module
+
+
+def _public(source: ModuleType) -> dict[str, Any]:
+    return {name: getattr(source, name) for name in source.__all__}
+
+
+def emulated(version: str = versions.CURRENT) -> dict[str, ModuleType]:
+    """A fresh module tree as one version has it, by full name; each is an attribute of its parent."""
+    sizes = _Restricted("nki.language.tile_size", language.tile_size, version)
+    constants = {name: getattr(isa, name) for name in dir(enums) if name in isa.__all__}
+    contents = {
+        "nki": {"dtype": DType, "jit": jit, "simulate": simulated},
+        "nki.language": {**_public(language), "tile_size": sizes},
+        "nki.isa": _public(isa),
+        "nki.isa.constants": constants,
+        "nki.typing": _public(typing),
+        "nki.collectives": {"ReplicaGroup": typing.ReplicaGroup},
+    }
+    tree = {name: _module(name, public, version) for name, public in contents.items()}
+    for name, module in tree.items():
+        parent, _, child = name.rpartition(".")
+        module.__path__ = []
+        if parent:
+            setattr(tree[parent], child, module)
+    return tree
+
+
+def import_failure(error: BaseException) -> TraceError | None:
+    """What a failed ``from nki.language import name`` would have said as ``nki.language.name``, else None."""
+    found = _UNIMPORTABLE.match(str(error)) if isinstance(error, ImportError) else None
+    try:
+        return found and getattr(sys.modules[found["module"]], found["name"])
+    except TraceError as explained:
+        return explained
+
+
+@contextmanager
+def install(version: str = versions.CURRENT) -> Generator[None]:
+    """Provide the emulated modules of one NKI version in this process, and make it the version that kernels are traced
+    under where none is named; whatever was imported under their names before comes back after.
+    """
+    token = versions.INSTALLED.set(versions.chosen(version))
+    hidden = {name: module for name, module in sys.modules.items() if name.partition(".")[0] in _FOREIGN}
+    finder = _Beta1()
+    for name in hidden:
+        del sys.modules[name]
+    sys.modules.update(emulated(version))
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        versions.INSTALLED.reset(token)
+        sys.meta_path.remove(finder)
+        for name in [name for name in sys.modules if name.partition(".")[0] in _FOREIGN]:
+            del sys.modules[name]
+        sys.modules.update(hidden)

@@ -1,0 +1,52 @@
+"""All operands of a program as columns: who touches which access, and whether it reads, writes or updates there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nki_anvil.sim.instructions import NAMES, TABLE
+from nki_anvil.sim.program import NONE, Program
+
+_SLOTS: Final = max(len(row.slots) for row in TABLE.values())
+_WRITES: Final = np.array([len(TABLE[name].writes) for name in NAMES], np.int64)
+_UPDATES: Final = np.array(
+    [[slot in TABLE[name].updates for slot in (*TABLE[name].slots, *[""] * _SLOTS)][:_SLOTS] for name in NAMES]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """The filled slots of all instructions, in program order."""
+
+    instruction: NDArray[np.int64]
+    slot: NDArray[np.int64]
+    """The position among the instruction's slots."""
+    access: NDArray[np.int64]
+    writes: NDArray[np.bool_]
+    updates: NDArray[np.bool_]
+    """Written slots whose old content also counts."""
+
+
+def operands(program: Program) -> Operands:
+    """The operands of a validated program."""
+    rows = program.tables["instructions"]
+    counts = rows["operands"].astype(np.int64)
+    instruction = np.repeat(np.arange(len(counts)), counts)
+    slot = np.arange(len(instruction)) - np.repeat(np.cumsum(counts) - counts, counts)
+    access = program.tables["operands"]["access"][rows["first_operand"][instruction] + slot].astype(np.int64)
+    filled = access != NONE
+    instruction, slot, access = instruction[filled], slot[filled], access[filled]
+    opcode = rows["opcode"][instruction]
+    return Operands(instruction, slot, access, slot < _WRITES[opcode], _UPDATES[opcode, slot])
+
+
+def indices(program: Program, of: Operands) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs (instruction, access) of the index tiles that operands' dynamic offsets are read from."""
+    rows = program.tables["accesses"]
+    found = [rows[column][of.access].astype(np.int64) for column in ("scalar_access", "vector_access")]
+    sites = [of.instruction[index != NONE] for index in found]
+    return np.concatenate(sites), np.concatenate([index[index != NONE] for index in found])

@@ -1,0 +1,118 @@
+"""Where sums in PSUM begin: the first matmul into a place resets it, and nothing else may stand there before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nki_anvil.sim.coverage import covering
+from nki_anvil.sim.instructions import NAMES
+from nki_anvil.sim.kinds import dynamic, patterns
+from nki_anvil.sim.liveness import chain
+from nki_anvil.sim.operands import operands
+from nki_anvil.sim.program import MEMORIES, NONE, Program
+from nki_anvil.sim.rules.reading import Reading
+from nki_anvil.sim.rules.rule import Rule, Violation
+
+_NOTHING, _MATMUL, _OTHER = 0, 1, 2
+"""What wrote a place last."""
+_UNTOUCHED: Final = np.array(_NOTHING, np.uint8)
+_NC_MATMUL: Final = NAMES.index("nc_matmul")
+
+Marks: TypeAlias = NDArray[np.uint8]
+
+
+class _Places:
+    """What wrote each element of each PSUM tensor last; one mark for a tensor that is alike throughout."""
+
+    def __init__(self, program: Program) -> None:
+        self.program, self._patterns = program, patterns(program)
+        tensors, rows = program.tables["tensors"], program.tables["accesses"]
+        self._owner: list[int] = rows["tensor"].tolist()
+        self._whole: list[bool] = covering(program, self._patterns).tolist()
+        own = rows["dtype"] == tensors["dtype"][rows["tensor"]]
+        self._known: list[bool] = (~dynamic(program) & own).tolist()
+        self._maps: dict[int, Marks] = {}
+
+    def marks(self, access: int) -> Marks | None:
+        """The marks under an access; None where it moves at run time or counts in another width."""
+        if not self._known[access]:
+            return None
+        marks = self._maps.get(self._owner[access], _UNTOUCHED)
+        return self._view(marks, access) if marks.ndim else marks
+
+    def write(self, access: int, mark: int) -> None:
+        """Mark what an access reaches."""
+        tensor, tensors = self._owner[access], self.program.tables["tensors"]
+        if self._whole[access]:
+            self._maps[tensor] = np.array(mark, np.uint8)
+            return
+        marks = self._maps.get(tensor, _UNTOUCHED)
+        if not marks.ndim:
+            marks = np.full(int(tensors["partitions"][tensor] * tensors["elements"][tensor]), marks, np.uint8)
+            self._maps[tensor] = marks
+        self._view(marks, access)[...] = mark
+
+    def _view(self, marks: Marks, access: int) -> Marks:
+        steps, shape = zip(*self._patterns.different[int(self._patterns.of[access])], strict=True)
+        return np.ndarray(shape, np.uint8, marks, int(self.program.tables["accesses"]["offset"][access]), steps)
+
+
+def _sums(reading: Reading) -> list[tuple[int, int]]:
+    """(line, what stood there) of every matmul that certainly adds to what a matmul has not begun."""
+    program = reading.program
+    rows, places, every = program.tables["instructions"], _Places(program), operands(program)
+    psum = program.tables["tensors"]["memory"] == MEMORIES.index("psum")
+    chosen = every.writes & psum[program.tables["accesses"]["tensor"][every.access]]
+    found: list[tuple[int, int]] = []
+    for index, access in zip(every.instruction[chosen].tolist(), every.access[chosen].tolist(), strict=True):
+        marks = places.marks(access)
+        if marks is None:
+            continue
+        matmul = int(rows["opcode"][index]) == _NC_MATMUL
+        if matmul and _adds(program.attributes[int(rows["attributes"][index])], marks, program, index):
+            found.append((int(rows["line"][index]), int(marks.max() if marks.min() else 0)))
+        places.write(access, _MATMUL if matmul else _OTHER)
+    return found
+
+
+def _adds(attributes: dict[str, Any], marks: NDArray[np.uint8], program: Any, index: int) -> bool:
+    accumulate = attributes["accumulate"]
+    if accumulate is None:
+        return bool((marks == _OTHER).any())
+    return bool(accumulate) and bool((marks != _MATMUL).any()) and chain(program, index)[0] == NONE
+
+
+def _unset(reading: Reading) -> Iterator[Violation]:
+    for line, found in reading.cached("sums", _sums):
+        if found == _NOTHING:
+            yield Violation(line, "nc_matmul adds to PSUM that nothing has written.")
+
+
+def _foreign(reading: Reading) -> Iterator[Violation]:
+    for line, found in reading.cached("sums", _sums):
+        if found != _NOTHING:
+            yield Violation(line, "nc_matmul adds to PSUM that an instruction other than a matmul has set.")
+
+
+RULES = (
+    Rule(
+        code="TRN2-PSUM-UNSET",
+        text="accumulate=True needs a matmul with accumulate=False before it at the same place.",
+        severity="error",
+        remedy="Pass accumulate=(k > 0), or leave accumulate out.",
+        source="nki.isa.nc_matmul, accumulation mode",
+        breaches=_unset,
+    ),
+    Rule(
+        code="TRN2-PSUM-MEMSET",
+        text="A matmul does not accumulate onto values that memset or a copy has put into PSUM.",
+        severity="warning",
+        remedy="Leave the memset out: the first matmul overwrites. Add other values after copying the result to SBUF.",
+        source="nki.isa.nc_matmul, accumulation mode: undefined on NeuronCore-v2 and v3",
+        breaches=_foreign,
+    ),
+)

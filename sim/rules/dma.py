@@ -1,0 +1,138 @@
+"""What a DMA can move, and what its descriptor engines support."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nki_anvil.sim import dtypes
+from nki_anvil.sim.rules.reading import Reading, Use
+from nki_anvil.sim.rules.rule import Rule, Violation
+
+_DMA = ("dma_copy", "dma_transpose", "dma_compute")
+_AXES = ([1, 0], [2, 1, 0], [3, 1, 2, 0])
+_HWDGE_ROWS = (1, 2, 4, 8, 16)
+
+
+def _breach(use: Use, message: str) -> Violation:
+    return Violation(use.line, message, use.count)
+
+
+def _psum_source(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named(*_DMA):
+        for tile in use.reads:
+            if tile.memory == "psum":
+                yield _breach(use, f"{use.name} reads PSUM.")
+
+
+def _psum_target(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named(*_DMA):
+        if use.tiles["dst"].memory == "psum":
+            yield _breach(use, f"{use.name} writes PSUM.")
+
+
+def _sizes(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named("dma_copy", "dma_compute"):
+        dst = use.tiles["dst"]
+        for tile in use.reads:
+            if tile.size != dst.size:
+                yield _breach(
+                    use, f"{use.name} of {tile.size} elements {list(tile.shape)} to {dst.size} {list(dst.shape)}."
+                )
+
+
+def _hardware(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named("dma_copy"):
+        if use["dge_mode"] != "hwdge":
+            continue
+        src, dst = use.tiles["src"], use.tiles["dst"]
+        if src.dtype != dst.dtype:
+            yield _breach(use, f"hwdge does not convert {src.dtype} to {dst.dtype}.")
+        if "vector" in (src.indirect, dst.indirect):
+            yield _breach(use, "hwdge does not gather or scatter.")
+
+
+def _gathers(reading: Reading) -> Iterator[Violation]:
+    for use in reading.uses:
+        for slot, tile in use.tiles.items():
+            if tile.indirect == "vector" and (tile.on_chip or use.engine != "dma"):
+                yield _breach(use, f"{use.name} gathers {slot} by an index tile in {tile.memory}.")
+
+
+def _transposes(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named("dma_transpose"):
+        src, dst = use.tiles["src"], use.tiles["dst"]
+        if src.itemsize not in (2, 4):
+            yield _breach(use, f"dma_transpose moves 2- and 4-byte formats, not {src.dtype}.")
+        if src.dtype != dst.dtype:
+            yield _breach(use, f"dma_transpose keeps its format: src is {src.dtype}, dst {dst.dtype}.")
+        axes = use["axes"] or next((a for a in _AXES if len(a) == len(src.shape)), None)
+        if axes not in _AXES or len(axes) != len(src.shape):
+            yield _breach(use, f"dma_transpose of {len(src.shape)} dimensions by {axes}.")
+            continue
+        turned = [src.shape[axis] for axis in axes]
+        if list(dst.shape) != turned:
+            yield _breach(use, f"dma_transpose of {list(src.shape)} gives {turned}; dst is {list(dst.shape)}.")
+
+
+def _hardware_transposes(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named("dma_transpose"):
+        src = use.tiles["src"]
+        if use["dge_mode"] in ("swdge", "none") and src.indirect != "vector":
+            yield _breach(use, f"dma_transpose takes dge_mode unknown or hwdge, not {use['dge_mode']}.")
+        if use["dge_mode"] == "hwdge":
+            yield from _hardware_shape(use)
+
+
+def _hardware_shape(use: Use) -> Iterator[Violation]:
+    src = use.tiles["src"]
+    rows, flat = src.shape[0], len(src.shape) == 2
+    outer = rows == 16 if flat else rows in _HWDGE_ROWS and rows * src.shape[-2] % 16 == 0
+    if not outer or src.shape[-1] > 128 or src.itemsize != 2:
+        yield _breach(
+            use, f"hwdge transposes blocks of 16 rows of at most 128 two-byte elements, not {list(src.shape)}."
+        )
+
+
+def _computes(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named("dma_compute"):
+        if use["reduce_op"] != "add":
+            yield _breach(use, f"dma_compute adds; it cannot {use['reduce_op']}.")
+        scales: list[float] = use["scales"] or []
+        if any(scale != 1 for scale in scales):
+            yield _breach(use, f"dma_compute takes scales of 1.0, not {scales}.")
+        moved = any(tile.indirect == "vector" for tile in (*use.reads, *use.writes))
+        if moved and (len(use.reads) != 2 or not use["unique_indices"]):
+            yield _breach(use, "dma_compute by index takes two sources and unique indices.")
+
+
+def _integers(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named("dma_copy"):
+        src, dst = use.tiles["src"].dtype, use.tiles["dst"].dtype
+        if src != dst and {src, dst} & {"int32", "uint32"} and dtypes.INTEGERS & {src} and dtypes.INTEGERS & {dst}:
+            yield _breach(use, f"dma_copy converts {src} to {dst} through float32: exact only below 2^24.")
+
+
+RULES = (
+    Rule("TRN2-DMA-PSUM", "A DMA does not read PSUM.", "error",
+         "Copy the tile to SBUF with nisa.tensor_copy first, then store that.", "nki.isa.dma_copy, memory types",
+         _psum_source, {"0.3": "warning"}),
+    Rule("TRN2-DMA-PSUM-DST", "A DMA does not write PSUM.", "error",
+         "Load into SBUF and copy it to PSUM with nisa.tensor_copy.", "nki.isa.dma_copy, memory types", _psum_target),
+    Rule("TRN2-DMA-COUNT", "A DMA's source and destination have equally many elements.", "error",
+         "Slice both to the same block.", "nki.isa.dma_copy, tile size", _sizes),
+    Rule("TRN2-DMA-HWDGE", "Hardware descriptors neither convert formats nor gather.", "error",
+         "Leave dge_mode out, or cast on an engine.",
+         "nki.isa.dma_copy; Descriptor Generation Engine (DGE) reference guide", _hardware),
+    Rule("TRN2-DMA-GATHER", "Only a DMA gathers by an index tile, and only rows of an HBM tensor.", "error",
+         "Gather while loading from HBM, or use nisa.nc_n_gather within a partition.",
+         "nki.isa.dma_copy, indirect addressing", _gathers),
+    Rule("TRN2-DMA-TRANSPOSE", "dma_transpose keeps a 2- or 4-byte format; axes are (1, 0), (2, 1, 0) or (3, 1, 2, 0).",
+         "error", "Give dst the permuted shape and src's format, or transpose on the tensor engine.",
+         "nki.isa.dma_transpose", _transposes, {"0.4": "warning"}),
+    Rule("TRN2-DMA-TRANSPOSE-HW", "A hardware transpose takes blocks of 16 rows of at most 128 two-byte elements.",
+         "error", "Leave dge_mode out.", "nki.isa.dma_transpose, direct transpose constraints", _hardware_transposes),
+    Rule("TRN2-DMA-COMPUTE", "dma_compute adds with scales of one, by index only with two sources.", "error",
+         "Scale on an engine, and add with scales left out.", "nki.isa.dma_compute", _computes),
+    Rule("TRN2-DMA-INT", "A DMA converts between integer formats through float32.", "warning",
+         "Keep the values below 2^24, or convert on GpSimd.", "nki.isa.dma_copy, data types", _integers),
+)  # fmt: skip

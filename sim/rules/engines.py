@@ -1,0 +1,127 @@
+"""Which engine reaches what and can do what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nki_anvil.sim import dtypes
+from nki_anvil.sim.instructions import TABLE
+from nki_anvil.sim.operations import BITVEC
+from nki_anvil.sim.rules.reading import Reading, Use
+from nki_anvil.sim.rules.rule import Rule, Violation
+
+_COMPUTE = ("tensor", "vector", "scalar", "gpsimd")
+_OPEN = ("register_load", "register_store", "device_print", "core_barrier")
+"""Instructions that may touch HBM from an engine."""
+_PAIRS = {
+    "tensor_tensor": ("data1", "data2"),
+    "tensor_tensor_scan": ("data0", "data1"),
+    "scalar_tensor_tensor": ("data", "operand1"),
+    "tensor_copy_predicated": ("src", "predicate"),
+    "select_reduce": ("on_true", "predicate"),
+}
+"""Inputs of which one may be in PSUM, not both."""
+_SCALAR_ENGINE = {("multiply", "add"), ("multiply", None), ("add", None)}
+"""What tensor_scalar can do on the Scalar Engine of Trainium2."""
+_WORDS = {"int32", "uint32"}
+_COPIES = ("tensor_copy", "memset", "nc_transpose", "nc_stream_shuffle", "nc_matmul", "nc_find_index8", "rng")
+
+
+def _gpsimd(reading: Reading) -> Iterator[Violation]:
+    for use in reading.uses:
+        if use.engine == "gpsimd" and not reading.chip.gpsimd_psum_access:
+            for slot, tile in use.tiles.items():
+                if tile.memory == "psum":
+                    yield Violation(
+                        use.line, f"{use.name} on GpSimd has {slot} in PSUM, which GpSimd cannot reach.", use.count
+                    )
+
+
+def _hbm(reading: Reading) -> Iterator[Violation]:
+    for use in reading.uses:
+        if use.engine in _COMPUTE and use.name not in _OPEN:
+            for slot, tile in use.tiles.items():
+                if not tile.on_chip:
+                    yield Violation(use.line, f"{use.name} has {slot} in HBM, which only a DMA can reach.", use.count)
+
+
+def _both(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named(*_PAIRS):
+        slots = _PAIRS[use.name]
+        if all(slot in use.tiles and use.tiles[slot].memory == "psum" for slot in slots):
+            yield Violation(use.line, f"{use.name} has both {slots[0]} and {slots[1]} in PSUM.", use.count)
+
+
+def _wrong_engine(reading: Reading) -> Iterator[Violation]:
+    for use in reading.uses:
+        reason = _objection(use)
+        if reason:
+            yield Violation(use.line, f"{use.name} on the {use.engine} engine: {reason}.", use.count)
+
+
+def _objection(use: Use) -> str:
+    if use.engine not in TABLE[use.name].engines:
+        return f"it runs on {', '.join(TABLE[use.name].engines)}"
+    if use.name == "tensor_tensor" and use["op"] == "power" and use.engine != "gpsimd":
+        return "power runs on gpsimd"
+    if use.name in ("tensor_tensor", "tensor_scalar"):
+        return _operator_objection(use)
+    return ""
+
+
+def _operator_objection(use: Use) -> str:
+    first, second = (use["op"], None) if use.name == "tensor_tensor" else (use["op0"], use["op1"])
+    if (first in BITVEC or second in BITVEC) and use.engine != "vector":
+        return "bit operators run on vector"
+    if use.name == "tensor_scalar" and use.engine == "scalar" and (first, second) not in _SCALAR_ENGINE:
+        return f"it can multiply, add, or multiply and add, not {first}{f' and {second}' if second else ''}"
+    return ""
+
+
+def _integers(reading: Reading) -> Iterator[Violation]:
+    for use in reading.uses:
+        if use.engine not in ("vector", "scalar") or use.name in _COPIES or not use.attributes:
+            continue
+        if any(use.attributes.get(name) in BITVEC for name in ("op", "op0")):
+            continue
+        words = [tile.dtype for tile in (*use.reads, *use.writes) if tile.dtype in _WORDS]
+        if words and any(tile.dtype in _WORDS for tile in use.reads):
+            message = f"{use.name} computes {words[0]} in float32 on the {use.engine} engine: exact only below 2^24."
+            yield Violation(use.line, message, use.count)
+
+
+def _bits(reading: Reading) -> Iterator[Violation]:
+    for use in reading.uses:
+        names = [use.attributes.get(name) for name in ("op", "op0", "op1")]
+        bits = [name for name in names if name in BITVEC]
+        if not bits:
+            continue
+        others = [name for name in names if name and name not in BITVEC]
+        if others:
+            yield Violation(use.line, f"{use.name} mixes {bits[0]} with {others[0]}.", use.count)
+        floats = [tile.dtype for tile in (*use.writes, *use.reads) if tile.dtype not in dtypes.INTEGERS]
+        if floats:
+            yield Violation(use.line, f"{use.name} applies {bits[0]} to {floats[0]}.", use.count)
+
+
+RULES = (
+    Rule("TRN2-ENG-PSUM", "GpSimd does not reach PSUM.", "error",
+         "Run the instruction on the vector or scalar engine, or copy the tile to SBUF first.",
+         "Trainium/Inferentia2 Architecture Guide for NKI, GpSimd Engine", _gpsimd),
+    Rule("TRN2-ENG-HBM", "Engines read and write SBUF and PSUM; HBM is reached by DMA.", "error",
+         "Load the tensor into SBUF with nisa.dma_copy first.",
+         "Trainium/Inferentia2 Architecture Guide for NKI", _hbm),
+    Rule("TRN2-ENG-BOTH", "Of the two inputs of an elementwise instruction at most one is in PSUM.", "error",
+         "Copy one of them to SBUF first.",
+         "nki.isa.tensor_tensor, nki.isa.tensor_copy_predicated: memory types", _both),
+    Rule("TRN2-ENG-CHOICE", "An instruction runs on an engine that has it.", "error",
+         "Leave engine out, or choose one that the instruction names.",
+         "nki.isa: the engine parameters; NKI API Common Fields, supported math operators",
+         _wrong_engine),
+    Rule("TRN2-INT-FP32", "Vector and scalar engines compute 32-bit integers in float32.", "warning",
+         "Use engine=nisa.engine.gpsimd for exact integers, or keep the values below 2^24.",
+         "nki.isa.tensor_tensor, data types", _integers),
+    Rule("TRN2-BITVEC", "Bit operators take integers, and both operators of one instruction are of one kind.", "error",
+         "View the tile as an integer format, and split mixed operators into two instructions.",
+         "NKI API Common Fields, supported math operators", _bits),
+)  # fmt: skip

@@ -1,0 +1,152 @@
+"""How much one instruction can address, and the fixed sizes of special instructions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from nki_anvil.sim.rules.reading import Reading, Tile, Use
+from nki_anvil.sim.rules.rule import Rule, Violation
+
+_SBUF_ELEMENTS = 1 << 16
+_PSUM_ELEMENTS = 1 << 12
+_STEP = 1 << 15
+_FREE_DIMENSIONS = 4
+_EIGHT = {"max8": ("src",), "nc_find_index8": ("data",), "nc_match_replace8": ("data",)}
+
+
+def _breach(use: Use, message: str) -> Violation:
+    return Violation(use.line, message, use.count)
+
+
+def _engine_tiles(reading: Reading) -> Iterator[tuple[Use, str, Tile]]:
+    for use in reading.uses:
+        if use.engine not in ("dma", "sync"):
+            yield from ((use, slot, tile) for slot, tile in use.tiles.items() if tile.on_chip)
+
+
+def free_pattern(tile: Tile) -> list[tuple[int, int]]:
+    """The free (step, count) pairs with neighbours that continue each other merged, as an encoder would."""
+    merged: list[tuple[int, int]] = []
+    for step, count in zip(tile.steps[1:], tile.shape[1:], strict=True):
+        if count == 1:
+            continue
+        if merged and merged[-1][0] == step * count:
+            merged[-1] = (step, merged[-1][1] * count)
+        else:
+            merged.append((step, count))
+    return merged
+
+
+def _sizes(reading: Reading) -> Iterator[Violation]:
+    for use, slot, tile in _engine_tiles(reading):
+        most = _PSUM_ELEMENTS if tile.memory == "psum" else _SBUF_ELEMENTS
+        seen = math.prod(count for step, count in free_pattern(tile) if step)  # a step of 0 repeats what is there
+        if seen > most:
+            yield _breach(use, f"{use.name} sees {seen} elements per partition of {slot}; {most} is the most.")
+
+
+def _patterns(reading: Reading) -> Iterator[Violation]:
+    for use, slot, tile in _engine_tiles(reading):
+        pattern = free_pattern(tile)
+        if len(pattern) > _FREE_DIMENSIONS:
+            yield _breach(
+                use, f"{use.name} needs {len(pattern)} free dimensions for {slot}; hardware has {_FREE_DIMENSIONS}."
+            )
+        wide = [step for step, _ in pattern if not -_STEP <= step < _STEP]
+        if wide:
+            yield _breach(use, f"{use.name} steps by {wide[0]} elements in {slot}; a step is a 16-bit number.")
+
+
+def _statistics(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named("bn_stats"):
+        if use.tiles["data"].elements > 512:
+            yield _breach(use, f"bn_stats of {use.tiles['data'].elements} elements per partition; 512 is the most.")
+        if use.tiles["dst"].elements != 6:
+            yield _breach(use, f"bn_stats writes 6 elements per partition; dst is {list(use.tiles['dst'].shape)}.")
+    for use in reading.named("bn_aggr"):
+        if use.tiles["data"].elements % 3 or use.tiles["dst"].elements != 2:
+            yield _breach(use, "bn_aggr reads triples and writes 2 elements per partition.")
+
+
+def _eights(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named(*_EIGHT):
+        for slot in _EIGHT[use.name]:
+            count = use.tiles[slot].elements
+            if not 8 <= count <= 16384:
+                yield _breach(use, f"{use.name} takes 8 to 16384 elements per partition, not {count}.")
+        for slot in ("vals", "dst_idx", *(() if use.name == "nc_match_replace8" else ("dst",))):
+            if slot in use.tiles and use.tiles[slot].elements != 8:
+                yield _breach(
+                    use, f"{use.name} has {slot} of 8 elements per partition, not {use.tiles[slot].elements}."
+                )
+
+
+def _affine(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named("iota", "affine_select"):
+        dst, total = use.tiles["dst"], 1
+        for _, count in use["pattern"]:
+            total *= count
+        if len(use["pattern"]) > 4:
+            yield _breach(use, f"{use.name} takes a pattern of up to 4 dimensions, not {len(use['pattern'])}.")
+        if total != dst.elements:
+            yield _breach(use, f"{use.name} counts {total} elements per partition; dst has {dst.elements}.")
+        for slot, tile in use.tiles.items():
+            if tile.memory != "sbuf":
+                yield _breach(use, f"{use.name} has {slot} in {tile.memory}; it must be in sbuf.")
+
+
+def _gathers(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named("local_gather"):
+        source, index = use.tiles["src_buffer"], use.tiles["index"]
+        if source.partitions != index.partitions or source.partitions % 16 or source.start_partition % 16:
+            yield _breach(
+                use, f"local_gather takes 16 partitions per core, not {source.partitions} and {index.partitions}."
+            )
+        if use["num_elem_per_idx"] not in (1, 2, 4, 8, 16, 32):
+            yield _breach(
+                use, f"local_gather takes runs of 1 to 32 elements by powers of two, not {use['num_elem_per_idx']}."
+            )
+        if (use["num_valid_indices"] or index.elements * 16) > 4096:
+            yield _breach(use, "local_gather takes at most 4096 indices per core.")
+        if index.dtype != "uint16" or use.tiles["dst"].dtype != source.dtype:
+            yield _breach(use, "local_gather takes uint16 indices and keeps the format of its data.")
+    for use in reading.named("nc_n_gather"):
+        if use.tiles["indices"].dtype != "uint32" or use.tiles["dst"].dtype != use.tiles["data"].dtype:
+            yield _breach(use, "nc_n_gather takes uint32 indices and keeps the format of its data.")
+
+
+def _shuffles(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named("nc_stream_shuffle"):
+        mask, src, dst = use["shuffle_mask"], use.tiles["src"], use.tiles["dst"]
+        if len(mask) != 32 or any(not (0 <= entry < 32 or entry == 255) for entry in mask):
+            yield _breach(use, "nc_stream_shuffle takes 32 entries of 0 to 31, or 255.")
+        if src.dtype != dst.dtype or src.elements != dst.elements:
+            yield _breach(
+                use, f"nc_stream_shuffle keeps format and size: {src.dtype} {src.shape} to {dst.dtype} {dst.shape}."
+            )
+
+
+RULES = (
+    Rule("TRN2-AP-SIZE", "One instruction sees at most 64 Ki elements per partition of SBUF and 4 Ki of PSUM, without"
+         " repetitions.", "error", "Split the free dimension over several instructions.",
+         "Trainium/Inferentia2 Architecture Guide for NKI; nki.language.tile_size", _sizes),
+    Rule("TRN2-AP-PATTERN", "An access has at most four free dimensions, with steps of 16 bits.", "error",
+         "Split the instruction, or lay the tile out so that dimensions merge.",
+         "Trainium/Inferentia2 Architecture Guide for NKI, accessing SBUF/PSUM tensors using NKI", _patterns),
+    Rule("TRN2-BN", "bn_stats takes 512 elements and writes 6; bn_aggr takes triples and writes 2.", "error",
+         "Call bn_stats on blocks of 512 and aggregate them with one bn_aggr.", "nki.isa.bn_stats, nki.isa.bn_aggr",
+         _statistics),
+    Rule("TRN2-EIGHT", "max8, nc_find_index8 and nc_match_replace8 take 8 to 16384 elements and eight values.", "error",
+         "Pad short rows, and combine the results of long ones.", "nki.isa.max8 and its relatives", _eights),
+    Rule("TRN2-AFFINE", "iota and affine_select count exactly dst's elements, in SBUF, in up to four dimensions.",
+         "error", "Let the pattern's counts multiply to the elements per partition.",
+         "nki.isa.iota, nki.isa.affine_select",
+         _affine),
+    Rule("TRN2-GATHER", "Gathers on GpSimd keep the format and take uint16 or uint32 indices within their limits.",
+         "error", "See nisa.local_gather and nisa.nc_n_gather for the sizes.",
+         "nki.isa.local_gather, nki.isa.nc_n_gather",
+         _gathers),
+    Rule("TRN2-SHUFFLE", "nc_stream_shuffle takes a mask of 32 entries and keeps format and size.", "error",
+         "Use 255 for partitions that stay as they are.", "nki.isa.nc_stream_shuffle", _shuffles),
+)  # fmt: skip

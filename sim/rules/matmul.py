@@ -1,0 +1,153 @@
+"""The tensor engine's rules: where its operands lie, how large they are, which formats meet, where sums begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nki_anvil.sim import dtypes
+from nki_anvil.sim.rules.reading import Reading, Tile, Use
+from nki_anvil.sim.rules.rule import Rule, Violation
+
+_FP32 = {"float32", "tfloat32"}
+_FP8 = {"float8_e4m3", "float8_e5m2"}
+_TILE_SIZES = (32, 64, 128)
+
+
+def _breach(use: Use, message: str) -> Violation:
+    return Violation(use.line, message, use.count)
+
+
+def _placement(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named("nc_matmul"):
+        for slot, wanted in (("stationary", "sbuf"), ("moving", "sbuf"), ("dst", "psum")):
+            if use.tiles[slot].memory != wanted:
+                yield _breach(use, f"nc_matmul has its {slot} in {use.tiles[slot].memory}; it must be in {wanted}.")
+
+
+def _paired(use: Use) -> bool:
+    return use["perf_mode"] == "double_row"
+
+
+def columns(use: Use, tile: Tile) -> int:
+    """The free size of a matmul operand, without the pair of rows that double_row packs."""
+    return tile.elements // 2 if _paired(use) else tile.elements
+
+
+def _shapes(reading: Reading) -> Iterator[Violation]:
+    chip = reading.chip
+    for use in reading.named("nc_matmul"):
+        stationary, moving, dst = (use.tiles[slot] for slot in ("stationary", "moving", "dst"))
+        m, n = columns(use, stationary), columns(use, moving)
+        if stationary.partitions != moving.partitions:
+            message = f"stationary has {stationary.partitions} partitions and moving {moving.partitions}"
+            yield _breach(use, f"nc_matmul contracts over partitions: {message}.")
+        if m > chip.stationary_free_max:
+            yield _breach(use, f"The stationary operand has {m} columns; at most {chip.stationary_free_max} fit.")
+        if n > chip.moving_free_max:
+            yield _breach(use, f"The moving operand has {n} columns; at most {chip.moving_free_max} fit.")
+        if (dst.partitions, dst.elements) != (m, n):
+            yield _breach(use, f"The result is [{m}, {n}]; dst is {list(dst.shape)}.")
+
+
+def _formats(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named("nc_matmul"):
+        first, second = use.tiles["stationary"].dtype, use.tiles["moving"].dtype
+        bad = [name for name in (first, second) if name not in dtypes.FLOATS]
+        if bad:
+            yield _breach(use, f"nc_matmul takes float formats, not {bad[0]}.")
+        elif (first in _FP32) != (second in _FP32):
+            yield _breach(use, f"nc_matmul cannot pair {first} with {second}.")
+        elif _paired(use) and not {first, second} <= _FP8:
+            yield _breach(use, f"double_row takes float8 formats, not {first} and {second}.")
+
+
+def _result_format(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named("nc_matmul"):
+        found = use.tiles["dst"].dtype
+        if found != "float32" and not (use["is_transpose"] and found == use.tiles["stationary"].dtype):
+            yield _breach(use, f"nc_matmul writes float32 on this chip; dst is {found}.")
+
+
+def _tiling(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named("nc_matmul"):
+        position: list[int] = use["tile_position"] or []
+        size: list[int] = use["tile_size"] or []
+        if not position and not size:
+            continue
+        if len(position) != 2 or len(size) != 2:
+            yield _breach(use, "tile_position and tile_size are set together, two numbers each.")
+            continue
+        yield from _tile_breaches(use, position, size)
+
+
+def _tile_breaches(use: Use, position: list[int], size: list[int]) -> Iterator[Violation]:
+    stationary = use.tiles["stationary"]
+    if any(n not in _TILE_SIZES for n in size):
+        yield _breach(use, f"tile_size {size}: rows and columns are 32, 64 or 128.")
+    elif any(start % n or not 0 <= start <= 128 - n for start, n in zip(position, size, strict=True)):
+        yield _breach(use, f"tile_position {position} is not a multiple of tile_size {size} inside 128 x 128.")
+    elif stationary.partitions > size[0] or columns(use, stationary) > size[1]:
+        yield _breach(use, f"The stationary operand {list(stationary.shape)} is larger than tile_size {size}.")
+    elif _paired(use) and size[1] != 128:
+        yield _breach(use, "double_row cannot be combined with column tiling.")
+
+
+def _pairs(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named("nc_matmul"):
+        for slot in ("stationary", "moving"):
+            shape = use.tiles[slot].shape
+            if _paired(use) and (len(shape) < 3 or shape[1] != 2):
+                yield _breach(use, f"double_row needs {slot} of [K, 2, columns]; it is {list(shape)}.")
+
+
+def _banks(reading: Reading) -> Iterator[Violation]:
+    bank = reading.chip.psum_bank_bytes
+    for use in reading.uses:
+        dst = use.tiles.get("dst")
+        if use.engine == "tensor" and dst is not None and dst.memory == "psum":
+            first, last = dst.low // bank, (dst.low + dst.reach - 1) // bank
+            if first != last:
+                message = f"{use.name} writes {dst.reach} bytes per partition over PSUM banks {first} to {last}."
+                yield _breach(use, message)
+
+
+def _transposes(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named("nc_transpose"):
+        data, dst = use.tiles["data"], use.tiles["dst"]
+        most = 128 if use.engine == "tensor" else 32
+        if data.partitions > most or data.elements > most:
+            yield _breach(
+                use, f"nc_transpose on the {use.engine} engine takes at most {most} x {most}, not {list(data.shape)}."
+            )
+        if (dst.partitions, dst.elements) != (data.elements, data.partitions):
+            yield _breach(use, f"The transpose of {list(data.shape)} does not fit dst {list(dst.shape)}.")
+        if dst.dtype != data.dtype:
+            yield _breach(use, f"nc_transpose keeps its format: data is {data.dtype}, dst {dst.dtype}.")
+        if use.engine == "tensor" and (data.memory, dst.memory) != ("sbuf", "psum"):
+            yield _breach(
+                use, f"nc_transpose on the tensor engine goes from sbuf to psum, not {data.memory} to {dst.memory}."
+            )
+
+
+_ISA = "nki.isa.nc_matmul"
+RULES = (
+    Rule("TRN2-MM-PLACE", "A matmul reads SBUF and writes PSUM.", "error",
+         "Load operands into SBUF, let dst be a PSUM tensor, and copy it to SBUF afterwards.", _ISA, _placement),
+    Rule("TRN2-MM-SHAPE", "stationary is [K, M], moving [K, N], dst [M, N], with K and M up to 128 and N up to 512.",
+         "error", "Tile the product: K over partitions, M up to 128, N up to 512, accumulating over K in PSUM.", _ISA,
+         _shapes),
+    Rule("TRN2-MM-DTYPE", "A matmul takes float formats; float32 and tfloat32 pair only with each other.", "error",
+         "Cast one operand, for instance with nisa.tensor_copy into a tile of the other's format.", _ISA, _formats),
+    Rule("TRN2-MM-DST", "A matmul writes float32; only a transpose keeps its data's format.", "error",
+         "Let dst be float32 and cast when copying it to SBUF.", _ISA, _result_format),
+    Rule("TRN2-MM-TILE", "Tiling mode takes rows and columns of 32, 64 or 128 at multiples of that size.", "error",
+         "Set tile_size and tile_position together, and keep the stationary operand inside the tile.", _ISA, _tiling),
+    Rule("TRN2-MM-ROWS", "double_row packs two rows: the first free dimension of both operands is 2.", "error",
+         "Lay both operands out as [K, 2, columns].", _ISA, _pairs),
+    Rule("TRN2-PSUM-BANK", "What one tensor engine instruction writes lies inside one PSUM bank of 2 KiB.", "error",
+         "Give dst at most 512 float32 per partition, aligned to a bank.",
+         "nki.language.tile_size, psum_bank_fmax; nki.isa.nc_matmul", _banks),
+    Rule("TRN2-TRANSPOSE", "nc_transpose takes 128 x 128 from SBUF to PSUM on the tensor engine, 32 x 32 on vector, one"
+         " format.", "error", "Transpose block by block, or choose the other engine.", "nki.isa.nc_transpose",
+         _transposes),
+)  # fmt: skip

@@ -1,0 +1,188 @@
+"""The two cores of a pair: what they do to shared memory between two meetings happens in no order.
+
+A meeting (a barrier, or an exchange of tiles) orders everything before it on either core before everything after it.
+Accesses that move at run time, and bodies of dynamic loops beyond their first iteration, are not followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nki_anvil.sim import dtypes
+from nki_anvil.sim.instructions import NAMES, TABLE
+from nki_anvil.sim.liveness import shared
+from nki_anvil.sim.program import NONE, Program
+from nki_anvil.sim.rules.reading import Reading
+from nki_anvil.sim.rules.rule import Rule, Violation
+
+_MEETINGS = tuple(NAMES.index(name) for name in ("core_barrier", "sendrecv"))
+
+
+class Touch(NamedTuple):
+    """One core's access to shared memory."""
+
+    access: int
+    line: int
+
+
+class Race(NamedTuple):
+    """Two accesses of one place, one per core, that no meeting orders."""
+
+    tensor: int
+    writer: int
+    """The core of the first line, which writes."""
+    line: int
+    other: int
+    """The other core's line."""
+    writes: bool
+    """Whether the other core writes too."""
+
+
+@dataclass
+class _Stretch:
+    """What each core writes and reads of one tensor between two meetings."""
+
+    writes: tuple[list[Touch], list[Touch]] = field(default_factory=lambda: ([], []))
+    reads: tuple[list[Touch], list[Touch]] = field(default_factory=lambda: ([], []))
+
+
+def races(reading: Reading) -> list[Race]:
+    """All races of a program, in the order of its stretches and tensors."""
+    program = reading.program
+    if program.cores == 1:
+        return []
+    return [
+        race for (_, tensor), stretch in sorted(_stretches(program).items()) for race in _of(program, tensor, stretch)
+    ]
+
+
+def _stretches(program: Program) -> dict[tuple[int, int], _Stretch]:
+    """By number of meetings so far and by tensor."""
+    rows: dict[str, list[int]] = {name: column.tolist() for name, column in program.tables["instructions"].items()}
+    accesses, both = program.tables["accesses"], shared(program)
+    owner: list[int] = accesses["tensor"].tolist()
+    follow: list[bool] = (both[accesses["tensor"]] & ~_dynamic(program)).tolist()
+    met, found = [0, 0], dict[tuple[int, int], _Stretch]()
+    for index, (opcode, core, line) in enumerate(zip(rows["opcode"], rows["core"], rows["line"], strict=True)):
+        if opcode in _MEETINGS:
+            met[core] += 1
+            continue
+        written = len(TABLE[NAMES[opcode]].writes)
+        for position, access in enumerate(program.operands(index)):
+            if access != NONE and follow[access]:
+                stretch = found.setdefault((met[core], owner[access]), _Stretch())
+                (stretch.writes if position < written else stretch.reads)[core].append(Touch(access, line))
+    return found
+
+
+def _dynamic(program: Program) -> NDArray[np.bool_]:
+    accesses = program.tables["accesses"]
+    columns = ("scalar_access", "scalar_register", "vector_access")
+    return np.logical_or.reduce([accesses[column] != NONE for column in columns])
+
+
+def _of(program: Program, tensor: int, stretch: _Stretch) -> Iterator[Race]:
+    for core in (0, 1):
+        mine, other = stretch.writes[core], 1 - core
+        if not mine:
+            continue
+        yield from _meeting(program, tensor, core, mine, stretch.reads[other], writes=False)
+        if core == 0:
+            yield from _meeting(program, tensor, core, mine, stretch.writes[other], writes=True)
+
+
+def _meeting(
+    program: Program, tensor: int, core: int, mine: list[Touch], theirs: list[Touch], *, writes: bool
+) -> Iterator[Race]:
+    """The other core's accesses that see what this core has written, one per line."""
+    if not theirs:
+        return
+    marks = _Marks(program, tensor, [touch.access for touch in (*mine, *theirs)])
+    for touch in mine:
+        marks.view(touch.access)[...] = True
+    hits = {touch.line: touch.access for touch in reversed(theirs) if marks.view(touch.access).any()}
+    for line, access in sorted(hits.items()):
+        yield Race(tensor, core, marks.first(mine, access), line, writes)
+
+
+class _Marks:
+    """One flag per element of a tensor, in the narrowest of the formats in which it is seen."""
+
+    def __init__(self, program: Program, tensor: int, accesses: list[int]) -> None:
+        rows = program.tables["tensors"]
+        own = dtypes.size_of(dtypes.NAMES[int(rows["dtype"][tensor])])
+        self._program = program
+        self._unit = min(own, *(self._width(access) for access in accesses))
+        count = int(rows["partitions"][tensor] * rows["elements"][tensor]) * own // self._unit
+        self._flags = np.zeros(count, np.bool_)
+
+    def _width(self, access: int) -> int:
+        return dtypes.size_of(dtypes.NAMES[int(self._program.tables["accesses"]["dtype"][access])])
+
+    def view(self, access: int) -> NDArray[np.bool_]:
+        """The flags that an access sees."""
+        each, pattern = self._width(access) // self._unit, self._program.pattern(access)
+        offset = int(self._program.tables["accesses"]["offset"][access]) * each
+        shape, steps = [count for _, count in pattern], [step * each for step, _ in pattern]
+        return np.ndarray([*shape, each], np.bool_, self._flags, offset, [*steps, 1])
+
+    def first(self, candidates: list[Touch], access: int) -> int:
+        """The line of the first candidate that shares an element with an access; forgets all marks."""
+        self._flags[...] = False
+        seen = self.view(access)
+        for touch in candidates:
+            self.view(touch.access)[...] = True
+            if seen.any():
+                return touch.line
+        return 0
+
+
+def _breaches(writes: bool, reading: Reading) -> Iterator[Violation]:
+    for race in reading.cached("races", races):
+        if race.writes is writes:
+            name = reading.program.names[race.tensor] or f"the tensor of {list(reading.program.shapes[race.tensor])}"
+            verb = "writes" if race.writes else "reads"
+            message = f"Core {1 - race.writer} {verb} what core {race.writer} writes in line {race.line}, of {name}, "
+            yield Violation(race.other, message + "and no barrier orders the two.")
+
+
+def _meetings(reading: Reading) -> Iterator[Violation]:
+    """Meetings in order: where one core waits for another kind of meeting, or for none, the pair never goes on."""
+    rows = reading.program.tables["instructions"]
+    if reading.program.cores == 1:
+        return
+    lists = [_met(reading.program, core) for core in (0, 1)]
+    for first, second in zip(*lists, strict=False):
+        if rows["opcode"][first] != rows["opcode"][second]:
+            names = [NAMES[int(rows["opcode"][index])] for index in (first, second)]
+            message = f"Core 0 comes to {names[0]}, core 1 to {names[1]} in line {int(rows['line'][second])}."
+            yield Violation(int(rows["line"][first]), message)
+            return
+    if len(lists[0]) != len(lists[1]):
+        longer = max(lists, key=len)
+        message = f"The cores meet {len(lists[0])} and {len(lists[1])} times: one of them waits here for ever."
+        yield Violation(int(rows["line"][longer[min(map(len, lists))]]), message)
+
+
+def _met(program: Program, core: int) -> list[int]:
+    rows = program.tables["instructions"]
+    return np.flatnonzero(np.isin(rows["opcode"], _MEETINGS) & (rows["core"] == core)).tolist()
+
+
+_GUIDE = "nki.isa.core_barrier, nki.isa.sendrecv"
+RULES = (
+    Rule("TRN2-RACE", "One core of a pair does not read shared memory that the other writes, unless they meet between.",
+         "error", "Put nisa.core_barrier(data, cores=(0, 1)) between the two, or exchange the tile with nisa.sendrecv.",
+         _GUIDE, partial(_breaches, False)),
+    Rule("TRN2-RACE-WRITE", "The two cores of a pair write different parts of shared memory; what both write is decided"
+         " by chance unless the values are equal.", "warning",
+         "Split the output by nl.program_id(0), or let one core write it.", _GUIDE, partial(_breaches, True)),
+    Rule("TRN2-LNC-MEET", "Both cores of a pair come to the same barriers and exchanges, in the same order.", "error",
+         "Keep nisa.core_barrier and nisa.sendrecv out of branches on nl.program_id(0).", _GUIDE, _meetings),
+)  # fmt: skip

@@ -1,0 +1,36 @@
+"""All rules in the order in which they are documented."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from nki_anvil.sim.rules import (
+    accumulation,
+    addresses,
+    capacity,
+    dma,
+    engines,
+    extents,
+    initialisation,
+    matmul,
+    operands,
+    outputs,
+    partitions,
+    races,
+)
+from nki_anvil.sim.rules.rule import Rule
+
+TABLE: Final[tuple[Rule, ...]] = (
+    *partitions.RULES,
+    *capacity.RULES,
+    *addresses.RULES,
+    *matmul.RULES,
+    *accumulation.RULES,
+    *engines.RULES,
+    *dma.RULES,
+    *operands.RULES,
+    *extents.RULES,
+    *outputs.RULES,
+    *initialisation.RULES,
+    *races.RULES,
+)

@@ -1,0 +1,189 @@
+"""What of Python the compilers of NKI 0.2 to 0.6 took, which parsed kernels instead of running them, found in the text.
+
+The simulator runs a kernel as Python, as NKI 0.7 does: without these findings it would accept more than a device of an
+earlier version. What the documentation says is refused is an error; what it merely leaves out is a warning.
+Sources: NKI migration guides, NKI language guide up to 0.6, release notes of 0.7.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from nki_anvil.sim import versions
+from nki_anvil.sim.rules.finding import Finding
+
+_BASES: Final = frozenset({"NKIObject", "Enum", "IntEnum", "object", "NamedTuple"})
+_JIT: Final = "jit"
+
+
+class Pattern(NamedTuple):
+    """One construct: the versions that object to it, how, and how it is found in one top-level definition."""
+
+    code: str
+    first: str
+    last: str
+    severity: str
+    message: str
+    remedy: str
+    found: Callable[[ast.stmt], Iterable[int]]
+
+
+def findings(text: str, version: str, entry: str | None = None) -> tuple[Finding, ...]:
+    """What ``entry`` (else every jitted function) reaches and a version's compiler does not take, by line.
+
+    Empty for text that does not parse.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    wanted = versions.release(version)
+    defined = {s.name: s for s in tree.body if isinstance(s, (ast.FunctionDef, ast.ClassDef))}
+    entries = [entry] if entry is not None and entry in defined else [n for n, s in defined.items() if _is_kernel(s)]
+    seen: set[Finding] = set()
+    for patterns, definitions in ((SIGNATURES, [defined[n] for n in entries]), (PATTERNS, _reached(defined, entries))):
+        for pattern in patterns:
+            if versions.release(pattern.first) <= wanted <= versions.release(pattern.last):
+                seen |= {_finding(pattern, line) for definition in definitions for line in pattern.found(definition)}
+    if versions.before(version, "0.7"):
+        seen |= set(_nested_kernels(defined, entries))
+    return tuple(sorted(seen, key=lambda finding: (finding.line, finding.code)))
+
+
+def _finding(pattern: Pattern, line: int) -> Finding:
+    return Finding(pattern.code, pattern.severity, pattern.message, line, pattern.remedy)
+
+
+def _reached(defined: Mapping[str, ast.stmt], entries: Sequence[str]) -> list[ast.stmt]:
+    """Top-level functions and classes that the entries name, directly or not."""
+    waiting = list(entries)
+    found: dict[str, ast.stmt] = {}
+    while waiting:
+        name = waiting.pop()
+        if name in defined and name not in found:
+            found[name] = defined[name]
+            waiting += [node.id for node in ast.walk(defined[name]) if isinstance(node, ast.Name)]
+    return list(found.values())
+
+
+def _is_kernel(statement: ast.stmt) -> bool:
+    decorators = statement.decorator_list if isinstance(statement, ast.FunctionDef) else []
+    return any(_last_name(decorator) == _JIT for decorator in decorators)
+
+
+def _last_name(node: ast.expr) -> str:
+    """``jit`` of ``nki.jit`` and of ``nki.jit(...)``."""
+    node = node.func if isinstance(node, ast.Call) else node
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _nested_kernels(defined: Mapping[str, ast.stmt], entries: Sequence[str]) -> Iterator[Finding]:
+    """Calls of jitted functions inside what is reached: helpers have to be plain."""
+    kernels = {name for name, statement in defined.items() if _is_kernel(statement)}
+    for definition in _reached(defined, entries):
+        for node in ast.walk(definition):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in kernels:
+                message = f"`{node.func.id}` is jitted and called from a kernel, which only NKI 0.7 takes."
+                remedy = "Leave the decorator to the outermost function."
+                yield Finding("NKI-SUBSET-NESTED", "error", message, node.lineno, remedy)
+
+
+def _nodes(*kinds: type[ast.AST]) -> Callable[[ast.stmt], Iterator[int]]:
+    """The lines of some kinds of nodes."""
+
+    def found(definition: ast.stmt) -> Iterator[int]:
+        for node in ast.walk(definition):
+            if isinstance(node, kinds):
+                yield getattr(node, "lineno", 0)
+
+    return found
+
+
+def _keyword_only(definition: ast.stmt) -> Iterator[int]:
+    if isinstance(definition, ast.FunctionDef) and definition.args.kwonlyargs:
+        yield definition.args.kwonlyargs[0].lineno
+
+
+def _list_defaults(definition: ast.stmt) -> Iterator[int]:
+    if isinstance(definition, ast.FunctionDef):
+        given = [*definition.args.defaults, *definition.args.kw_defaults]
+        yield from (default.lineno for default in given if isinstance(default, ast.List))
+
+
+def _identity(definition: ast.stmt) -> Iterator[int]:
+    for node in ast.walk(definition):
+        if isinstance(node, ast.Compare) and any(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops):
+            yield node.lineno
+
+
+def _inheritance(definition: ast.stmt) -> Iterator[int]:
+    for node in ast.walk(definition):
+        if isinstance(node, ast.ClassDef) and any(_last_name(base) not in _BASES for base in node.bases):
+            yield node.lineno
+
+
+def _dynamic_ranges(definition: ast.stmt) -> Iterator[int]:
+    for node in ast.walk(definition):
+        if isinstance(node, ast.Call) and _last_name(node) == "dynamic_range":
+            yield node.lineno
+
+
+def _key_types(definition: ast.stmt) -> Iterator[int]:
+    for node in ast.walk(definition):
+        if isinstance(node, ast.Dict):
+            yield from (k.lineno for k in node.keys if isinstance(k, ast.Constant) and not isinstance(k.value, str))
+
+
+def _blocks(definition: ast.stmt) -> Iterator[int]:
+    for node in ast.walk(definition):
+        if isinstance(node, ast.With) and any(_last_name(i.context_expr) != "no_reorder" for i in node.items):
+            yield node.lineno
+
+
+SIGNATURES: Final = (
+    Pattern(
+        "NKI-SUBSET-KWONLY", "0.3", "0.6", "error", "The kernel's signature has a keyword-only marker `*`.",
+        "Leave the `*` out and move parameters with defaults to the end.", _keyword_only,
+    ),
+    Pattern(
+        "NKI-SUBSET-LIST", "0.3", "0.6", "error", "A parameter of the kernel has a list as its default.",
+        "Write a tuple: kernels are cached by their arguments.", _list_defaults,
+    ),
+)  # fmt: skip
+"""Of the kernel itself. Versions are inclusive."""
+
+PATTERNS: Final = (
+    Pattern(
+        "NKI-SUBSET-YIELD", "0.2", "0.6", "error", "A generator, which only NKI 0.7 takes.",
+        "Return a list, or write the loop out.", _nodes(ast.Yield, ast.YieldFrom, ast.GeneratorExp),
+    ),
+    Pattern(
+        "NKI-SUBSET-IS", "0.3", "0.6", "warning", "`is` compares identities, which these compilers are said to refuse.",
+        "Write == or !=.", _identity,
+    ),
+    Pattern(
+        "NKI-SUBSET-CLASS", "0.2", "0.6", "warning", "A class inherits from another one than nl.NKIObject or Enum.",
+        "Inherit from nl.NKIObject only.", _inheritance,
+    ),
+    Pattern(
+        "NKI-SUBSET-KEY", "0.2", "0.6", "warning", "A dictionary has a key that is no string.",
+        "Use strings as keys.", _key_types,
+    ),
+    Pattern(
+        "NKI-SUBSET-WITH", "0.2", "0.6", "warning", "A `with` block other than nl.no_reorder().",
+        "Call what the block does.", _blocks,
+    ),
+    Pattern(
+        "NKI-SUBSET-PYTHON", "0.2", "0.6", "warning",
+        "A construct that the NKI language guide of these versions does not know.",
+        "Write a plain function, list or loop.",
+        _nodes(ast.Lambda, ast.Set, ast.SetComp, ast.NamedExpr, ast.Match, ast.Nonlocal, ast.Try),
+    ),
+    Pattern(
+        "NKI-DEPRECATED", "0.6", "0.6", "warning", "nl.dynamic_range is deprecated since NKI 0.6 and gone in 0.7.",
+        "Use nl.fori_loop(lower, upper, body).", _dynamic_ranges,
+    ),
+)  # fmt: skip
+"""Of everything that the kernel reaches. Versions are inclusive."""
