@@ -1,0 +1,1 @@
+"""Running a kernel somewhere: jobs in, evidence out. It judges nothing."""

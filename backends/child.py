@@ -1,0 +1,260 @@
+"""The embedded simulator behind the backend seam: one child process tree per job, on this machine.
+
+It writes the job folder, starts the worker's runner in it, passes progress on, and reads the evidence back, believing
+none of it. It must not know what a verdict is.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import anyio
+import anyio.abc
+from anyio.to_thread import run_sync
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from nki_anvil.backends.backend import Report, silent
+from nki_anvil.backends.errors import BackendDiskFull, BackendError, BackendFailed, BackendTimeout
+from nki_anvil.backends.job import Job
+from nki_anvil.backends.run import CaseResult, Origin, Profile, Run, Trace
+from nki_anvil.backends.worker import arrays, bootstrap, executor, runner, simulator
+from nki_anvil.sim.dtypes import numpy_dtype
+
+_RUN_BYTES: Final = 256 << 20
+_TIMELINE_BYTES: Final = 256 << 20
+_LINE_BYTES: Final = 64 << 10
+_ALLOWANCE_S: Final = 180.0
+"""What a job may take besides its own limits: starting processes on a busy machine, checking and costing programs."""
+_FAREWELL_S: Final = 2.0
+"""What a runner may take to end its own children before it is killed."""
+_LOG: Final = "worker.log"
+
+
+class ChildBackend:
+    """Runs jobs on the embedded simulator, ``cores`` at once; job folders lie in ``folder`` while they are needed."""
+
+    name = "simulator"
+    origin: Origin = "modelled"
+
+    def __init__(self, folder: Path, cores: int | None = None) -> None:
+        self.folder = folder
+        self.cores = cores or os.cpu_count() or 1
+        self._turn = anyio.Semaphore(self.cores)
+
+    @property
+    def toolchain(self) -> str:
+        """Changes with the simulator's own source."""
+        return simulator.version()
+
+    async def run(self, job: Job, report: Report = silent) -> Run:
+        """Carry out a job; raises a BackendError where the machine, not the kernel, is at fault."""
+        async with self._turn:
+            with _machine_errors(), _job_folder(self.folder, job) as folder:
+                await run_sync(_write, folder, job)
+                await self._carry_out(folder, job, report)
+                return await run_sync(_read, folder, job)
+
+    async def close(self) -> None:
+        """Nothing outlives a job."""
+
+    async def _carry_out(self, folder: Path, job: Job, report: Report) -> None:
+        seconds = _deadline_s(job)
+        try:
+            with anyio.fail_after(seconds):
+                async with _runner(folder) as process:
+                    await _listen(process, report)
+                    await process.wait()
+        except TimeoutError:
+            message = f"The worker did not finish within {seconds:.0f} s and was ended."
+            raise BackendTimeout(message, "Call again, or ask for fewer or smaller shape sets.") from None
+
+
+def _deadline_s(job: Job) -> float:
+    return len(job.shape_sets) * (2 * job.limits.trace_s + _ALLOWANCE_S) + job.limits.execute_s
+
+
+@contextmanager
+def _machine_errors() -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise _disk_full() from error
+        raise BackendFailed(f"The worker could not be started or read: {error}.") from error
+
+
+@contextmanager
+def _job_folder(parent: Path, job: Job) -> Generator[Path]:
+    """A private folder that is gone afterwards; what a killed server has left behind goes with it."""
+    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _sweep(parent)
+    folder = Path(tempfile.mkdtemp(prefix=job.digest()[:16] + "-", dir=parent))
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(handle)
+
+
+def _sweep(parent: Path) -> None:
+    """Remove the folders that no living process holds."""
+    for folder in parent.iterdir():
+        with suppress(OSError):
+            handle = os.open(folder, os.O_RDONLY)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(handle)
+
+
+def _write(folder: Path, job: Job) -> None:
+    (folder / "job.json").write_bytes(job.model_dump_json().encode())
+    (folder / "kernel.py").write_bytes(job.kernel.encode())
+    if job.uploads:
+        with arrays.open_to_write(folder / executor.UPLOADS) as archive:
+            for key, array in job.uploads.items():
+                arrays.write(archive, key, array)
+
+
+@asynccontextmanager
+async def _runner(folder: Path) -> AsyncGenerator[anyio.abc.Process]:
+    """The worker's runner in a session of its own; leaving ends it and everything it started."""
+    with (folder / _LOG).open("wb") as log:
+        process = await anyio.open_process(
+            bootstrap.command(runner.__name__, str(folder), "--attached"),
+            stderr=log,
+            cwd=folder,
+            start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        with anyio.CancelScope(shield=True):
+            await _end(process)
+
+
+async def _end(process: anyio.abc.Process) -> None:
+    """Closing its input tells the runner to end its children; only one that does not listen is killed."""
+    assert process.stdin is not None
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+        await process.stdin.aclose()
+    with anyio.move_on_after(_FAREWELL_S):
+        await process.wait()
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.aclose()
+
+
+async def _listen(process: anyio.abc.Process, report: Report) -> None:
+    """Pass the runner's progress on until its output ends."""
+    assert process.stdout is not None
+    pending = b""
+    async for chunk in process.stdout:
+        *lines, pending = (pending + chunk).split(b"\n")
+        if len(pending) > _LINE_BYTES:
+            raise BackendFailed("The worker reports progress in a form that is not its own.")
+        for line in lines:
+            await report(_progress(line))
+
+
+def _progress(line: bytes) -> str:
+    try:
+        return str(json.loads(line)["progress"])[:200]
+    except (ValueError, KeyError, TypeError):
+        raise BackendFailed("The worker reports progress in a form that is not its own.") from None
+
+
+def _read(folder: Path, job: Job) -> Run:
+    """The evidence, checked for form and completed with its arrays."""
+    run = _run_json(folder, job)
+    if run.failure:
+        raise _failed(folder, f"The worker failed: {run.failure}.")
+    profiles = tuple(_with_timeline(profile, folder) for profile in run.profiles)
+    return run.model_copy(update={"cases": _with_arrays(folder, job, run), "profiles": profiles})
+
+
+def _with_arrays(folder: Path, job: Job, run: Run) -> tuple[CaseResult, ...]:
+    if all(case.error for case in run.cases):
+        return run.cases
+    try:
+        with arrays.open_to_read(folder / executor.OUTPUTS, job.limits.output_bytes + (64 << 20)) as archive:
+            return tuple(_with_outputs(case, job, run, archive) for case in run.cases)
+    except arrays.DamagedArrays as error:
+        raise BackendFailed(f"The worker's result is damaged: {error}.", "Call again.") from error
+
+
+def _run_json(folder: Path, job: Job) -> Run:
+    path = folder / runner.RUN
+    if not path.exists():
+        raise _failed(folder, "The worker ended without a result.")
+    if path.stat().st_size > _RUN_BYTES:
+        raise BackendFailed(f"The worker's result has more than {_RUN_BYTES >> 20} MiB.")
+    try:
+        run = Run.model_validate_json(path.read_bytes(), strict=True)
+    except ValidationError as error:
+        message = f"The worker's result is damaged: {error.error_count()} fields are not as they should be."
+        raise BackendFailed(message, "Call again.") from error
+    if run.job != job.digest():
+        raise BackendFailed("The worker's result belongs to another job.", "Call again.")
+    return run
+
+
+def _failed(folder: Path, message: str) -> BackendError:
+    """The error for a worker that broke off, with the last thing that it said."""
+    log = folder / _LOG
+    lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
+    last = lines[-1][:300] if lines else ""
+    if os.strerror(errno.ENOSPC) in last:
+        return _disk_full()
+    return BackendFailed(f"{message} {last}".strip(), "Call again; if it happens again, look at memory and disk space.")
+
+
+def _disk_full() -> BackendDiskFull:
+    return BackendDiskFull("The disk is full.", "Free some space, e.g. with `nki-anvil clean`, and call again.")
+
+
+def _with_outputs(case: CaseResult, job: Job, run: Run, archive: Any) -> CaseResult:
+    if case.error is not None:
+        return case
+    trace = _trace_of(case, job, run)
+    outputs = tuple(
+        _shaped(arrays.read(archive, f"{case.key}/{position}", numpy_dtype(spec.dtype)), spec.shape)
+        for position, spec in enumerate(trace.outputs)
+    )
+    return case.model_copy(update={"outputs": outputs})
+
+
+def _shaped(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    if array.shape != shape:
+        raise arrays.DamagedArrays(f"an output has shape {array.shape} where its program says {shape}")
+    return array
+
+
+def _trace_of(case: CaseResult, job: Job, run: Run) -> Trace:
+    shapes = {asked.key: asked.shapes for asked in job.cases}.get(case.key)
+    for trace in run.traces:
+        if trace.shapes == shapes:
+            return trace
+    raise arrays.DamagedArrays(f"the case {case.key} was not asked for")
+
+
+def _with_timeline(profile: Profile, folder: Path) -> Profile:
+    path = folder / f"timeline.{quote(profile.shapes, safe='')}.json"
+    if not path.exists() or path.stat().st_size > _TIMELINE_BYTES:
+        return profile
+    return profile.model_copy(update={"timeline": path.read_text()})

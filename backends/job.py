@@ -1,0 +1,121 @@
+"""What is sent to a backend: one kernel, the shapes it is specialised to, and the cases it is run on.
+
+``job.json`` is this model without the kernel's text and the uploaded arrays, which lie beside it as ``kernel.py`` and
+``inputs.npz``. A job knows nothing of references, tolerances or expected outputs: what runs it judges nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Literal
+
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+PROTOCOL = 1
+
+Purpose = Literal["trace", "verify", "benchmark", "profile"]
+Domain = Literal["real", "nonnegative", "positive", "unit", "probability", "integer", "index", "constant"]
+
+
+class Record(BaseModel):
+    """Base of what crosses the process boundary: immutable, and unknown fields are an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, ser_json_inf_nan="strings")
+
+
+class InputSpec(Record):
+    """One argument of the kernel at one shape set, and what values it may hold."""
+
+    name: str
+    shape: tuple[int, ...] | None = None
+    """None for a Python scalar, which the kernel process is told."""
+    drawn: tuple[int, ...] | None = None
+    """The shape in which values are drawn before a declared transform reshapes them to ``shape``."""
+    dtype: str = "float32"
+    """A Trainium name (``sim.dtypes``); ``float`` or ``int`` for a Python scalar."""
+    domain: Domain = "real"
+    low: float | None = None
+    high: float | None = None
+    value: float | None = None
+    sigma: float = 1.0
+    """Standard deviation of the problem's own draws of a real input."""
+    mean: float = 0.0
+    offset: float = 3.0
+    """Largest \\|mean\\| / sigma that a family may give it."""
+    static: bool = False
+    mutable: bool = False
+
+
+class Probe(Record):
+    """One element of one input, overwritten after the draw (gate ``sensitivity``)."""
+
+    input: str
+    index: int
+    """Flat, row-major."""
+    value: float
+
+
+class Case(Record):
+    """One set of input values, by seed and family: drawn where it is run, with the same generator everywhere."""
+
+    key: str
+    """Unique in the job; names the outputs in ``outputs.npz`` as ``<key>/<position>``."""
+    shapes: str = "default"
+    seed: int
+    family: str = "own"
+    only: str | None = None
+    """The one input that the family transforms; None: all of them."""
+    scale: float = 1.0
+    """What the family's magnitude is multiplied by (halved until honest runs are finite)."""
+    probes: tuple[Probe, ...] = ()
+    poison: int = 0
+    """Which bit pattern fresh memory holds: 0 or 1. Two runs that differ in it must agree."""
+    uploaded: bool = False
+    """The inputs are in ``inputs.npz`` as ``<key>/<input name>`` instead of being drawn."""
+
+
+class ShapeSet(Record):
+    """The kernel's arguments, in order, at one set of dimensions."""
+
+    name: str
+    inputs: tuple[InputSpec, ...]
+
+
+class Limits(Record):
+    """What a kernel may use up. Defaults: generous for the seeds at NKIBench's shapes, harmless for the machine."""
+
+    trace_s: float = 60.0
+    execute_s: float = 300.0
+    memory_bytes: int = 8 << 30
+    """Address space of the kernel process; tracing allocates no tensors."""
+    program_bytes: int = 256 << 20
+    output_bytes: int = 4 << 30
+    printed_bytes: int = 64 << 10
+    processes: int = 64
+
+
+class Job(Record):
+    """One unit of work for a backend. Equal digests mean the same work, but benchmark rounds are never shared."""
+
+    protocol: int = PROTOCOL
+    purpose: Purpose
+    kernel_digest: str
+    entry: str | None = None
+    """The function; None: ``kernel``, else ``optimized_kernel``, else the only jitted one."""
+    chip: str = "trn2"
+    version: str = "0.7"
+    lnc: Literal[1, 2] = 1
+    shape_sets: tuple[ShapeSet, ...]
+    cases: tuple[Case, ...] = ()
+    round: int = 0
+    arm: Literal["new", "best", "only"] = "only"
+    limits: Limits = Limits()
+    kernel: str = Field(exclude=True, repr=False)
+    uploads: dict[str, NDArray[Any]] = Field(default_factory=dict, exclude=True, repr=False)
+
+    def digest(self) -> str:
+        """SHA-256 of ``job.json`` and the kernel's text; names the job's folder."""
+        sha = hashlib.sha256(self.model_dump_json().encode())
+        sha.update(self.kernel.encode())
+        return sha.hexdigest()

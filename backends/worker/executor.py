@@ -1,0 +1,232 @@
+"""The process that gives programs their meaning: it validates, checks, costs and executes them on the cases' inputs.
+
+It never imports kernel text. It reads one JSON object per line, a shape set with the files of its two programs, and
+writes one per line: progress, the trace's findings, a result per case, a profile, and the end of the shape set.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import signal
+import sys
+import time
+import zipfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn, Optional
+from urllib.parse import quote
+
+import numpy as np
+
+from nki_anvil.backends.worker import arrays, inputs, isolation, records, seccomp
+
+OUTPUTS = "outputs.npz"
+UPLOADS = "inputs.npz"
+_MEMORY_SHARE = 0.75
+"""Of the machine's memory, for this process."""
+
+
+class OutOfTime(Exception):
+    """Executing the cases took longer than the job allows: a loop whose end depends on data, or too slow a kernel."""
+
+    code = "Timeout"
+    line = None
+    remedy = "Check the end of loops that depend on data."
+
+
+class TooMuchOutput(Exception):
+    """The outputs of all cases together are larger than the job allows."""
+
+    code = "TooLarge"
+    line = None
+    remedy = ""
+
+
+def main() -> None:
+    """Serve shape sets until standard input ends."""
+    isolation.detach()
+    folder = Path(sys.argv[1])
+    job = json.loads((folder / "job.json").read_bytes())
+    _import_simulator()
+    _say(environment={"numpy": np.__version__})
+    isolation.limit(isolation.Bounds(int(job["limits"]["execute_s"]) * 4 + 60, _memory(), None, None))
+    isolation.volunteer_for_out_of_memory()
+    if seccomp.supported():
+        seccomp.apply()
+    with arrays.open_to_write(folder / OUTPUTS) as archive:
+        execution = Execution(job, folder, archive)
+        for line in sys.stdin:
+            execution.shape_set(json.loads(line))
+
+
+class Execution:
+    """One job's shape sets, one after the other, within one allowance of time and bytes."""
+
+    def __init__(self, job: dict[str, Any], folder: Path, archive: zipfile.ZipFile) -> None:
+        self.job, self.folder, self.archive = job, folder, archive
+        self.seconds_left = float(job["limits"]["execute_s"])
+        self.bytes_left = int(job["limits"]["output_bytes"])
+        self.done = 0
+
+    def shape_set(self, request: dict[str, Any]) -> None:
+        """Everything that is to be known of one shape set's programs."""
+        seconds: dict[str, float] = {}
+        shapes = _named(self.job["shape_sets"], request["shapes"])
+        try:
+            with _measured(seconds, "check"):
+                program, trace = _checked(request["programs"], self.job["chip"], self.job["lnc"])
+            _say(trace=trace)
+            if program is not None:
+                with _measured(seconds, "execute"):
+                    trips = self._cases(program, shapes) if self._to_execute(program) else None
+                with _measured(seconds, "estimate"):
+                    self._estimate(program, shapes["name"], trips)
+        except MemoryError:
+            _say(failure="the executor ran out of memory")
+        _say(end=shapes["name"], seconds=seconds)
+
+    def _to_execute(self, program: Any) -> bool:
+        """The model needs values only for loops whose end depends on them."""
+        return self.job["purpose"] == "verify" or len(program.tables["regions"]["kind"]) > 0
+
+    def _cases(self, program: Any, shapes: dict[str, Any]) -> Optional[tuple[int, ...]]:
+        """Execute the shape set's cases; returns the trip counts of the first that came to its end."""
+        from nki_anvil.sim.execution import Executable, ExecutionError
+
+        cases = [case for case in self.job["cases"] if case["shapes"] == shapes["name"]]
+        if not cases:
+            return None
+        try:
+            executable = Executable(program)
+        except ExecutionError as error:
+            for case in cases:
+                _say(case={"key": case["key"], "inputs_digest": "", "error": records.error(error)})
+            return None
+        trips: Optional[tuple[int, ...]] = None
+        for case in cases:
+            self.done += 1
+            _say(progress=f"case {self.done} of {len(self.job['cases'])}")
+            result, counted = self._case(executable, shapes, case)
+            trips = trips if trips is not None else counted
+            _say(case=result)
+        return trips
+
+    def _case(
+        self, executable: Any, shapes: dict[str, Any], case: dict[str, Any]
+    ) -> tuple[dict[str, Any], Optional[tuple[int, ...]]]:
+        from nki_anvil.sim.execution import ExecutionError
+
+        drawn = self._inputs(shapes, case)
+        result: dict[str, Any] = {"key": case["key"], "inputs_digest": inputs.digest(drawn)}
+        try:
+            with self._allowance():
+                outcome = executable.run(list(drawn.values()), poison=case["poison"])
+            self._keep(case["key"], outcome.outputs)
+        except (ExecutionError, OutOfTime, TooMuchOutput) as error:
+            return {**result, "error": records.error(error)}, None
+        names = list(drawn)
+        result["findings"] = [records.finding(found) for found in outcome.findings]
+        result["mutated"] = [names[position] for position in outcome.changed]
+        result["trips"] = {str(region): int(count) for region, count in enumerate(outcome.trips)}
+        return result, tuple(outcome.trips)
+
+    def _inputs(self, shapes: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
+        if not case["uploaded"]:
+            return inputs.draw(shapes, case)
+        from nki_anvil.sim.dtypes import numpy_dtype
+
+        wanted = {spec["name"]: numpy_dtype(spec["dtype"]) for spec in shapes["inputs"] if spec["shape"] is not None}
+        with arrays.open_to_read(self.folder / UPLOADS, sys.maxsize) as archive:
+            return {name: arrays.read(archive, f"{case['key']}/{name}", dtype) for name, dtype in wanted.items()}
+
+    def _keep(self, key: str, outputs: Any) -> None:
+        self.bytes_left -= sum(output.nbytes for output in outputs)
+        if self.bytes_left < 0:
+            raise TooMuchOutput(f"The outputs have more than {self.job['limits']['output_bytes']} bytes in all.")
+        for position, output in enumerate(outputs):
+            arrays.write(self.archive, f"{key}/{position}", output)
+
+    def _estimate(self, program: Any, shapes: str, trips: Optional[tuple[int, ...]]) -> None:
+        from nki_anvil.sim.profile import estimate
+
+        found = estimate(program, self.job["chip"], trips, timeline=self.job["purpose"] == "profile")
+        _say(profile=records.profile(found, shapes))
+        if found.timeline:
+            (self.folder / f"timeline.{quote(shapes, safe='')}.json").write_text(found.timeline)
+
+    @contextmanager
+    def _allowance(self) -> Generator[None]:
+        """Interrupts the program when the job's time is used up; what it took is subtracted."""
+        started = time.monotonic()
+        signal.signal(signal.SIGALRM, self._out_of_time)
+        signal.setitimer(signal.ITIMER_REAL, max(self.seconds_left, 1e-3))
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            self.seconds_left -= time.monotonic() - started
+
+    def _out_of_time(self, _signal: int, _frame: Any) -> NoReturn:
+        limit = self.job["limits"]["execute_s"]
+        raise OutOfTime(f"Executing the cases was stopped after {limit:g} s in all.")
+
+
+def _checked(files: list[str], chip: str, cores: int) -> tuple[Any, dict[str, Any]]:
+    """The first program and what is to be said of both; no program where either is malformed or takes more cores."""
+    from nki_anvil.sim import rules, schema
+    from nki_anvil.sim.program import ProgramError, decode
+
+    data = [Path(file).read_bytes() for file in files]
+    try:
+        programs = {one: decode(one) for one in data}  # equal bytes are read once
+        for program in programs.values():
+            schema.validate(program)
+            _refuse_other_cores(program, cores)
+    except ProgramError as error:
+        return None, {"outcome": "malformed", "error": records.error(error, code="ProgramError")}
+    digests = {one: program.digest() for one, program in programs.items()}
+    program = programs[data[0]]
+    trace = records.trace(program, [digests[one] for one in data])
+    return program, {**trace, "findings": [records.finding(found) for found in rules.check(program, chip)]}
+
+
+def _refuse_other_cores(program: Any, cores: int) -> None:
+    """A program launches itself on as many cores as it likes; the problem says how many there are."""
+    from nki_anvil.sim.program import ProgramError
+
+    if program.cores != cores:
+        raise ProgramError(f"the program runs on {program.cores} cores, the problem on {cores}")
+
+
+def _import_simulator() -> None:
+    """Loaded while the kernel is still being traced elsewhere."""
+    for module in ("execution", "profile", "rules", "schema"):
+        importlib.import_module(f"nki_anvil.sim.{module}")
+
+
+def _memory() -> int:
+    return int(isolation.physical_bytes() * _MEMORY_SHARE)
+
+
+def _named(things: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    return next(thing for thing in things if thing["name"] == name)
+
+
+def _say(**message: Any) -> None:
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+
+
+@contextmanager
+def _measured(seconds: dict[str, float], stage: str) -> Generator[None]:
+    started = time.monotonic()
+    try:
+        yield
+    finally:
+        seconds[stage] = time.monotonic() - started
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,286 @@
+"""The values of a case: drawn from seed and family alone, so that server and executor hold the same bits unsent.
+
+It knows argument specifications as the plain dictionaries of ``job.json``, and no kernels, references or limits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+
+Array = Any
+Spec = dict[str, Any]
+Case = dict[str, Any]
+
+EDGES = (0, 1, 127, 128, 511, 512)
+"""Positions at which tiles begin and end: 128 partitions, 512 float32 elements of a PSUM bank."""
+
+
+def draw(shape_set: dict[str, Any], case: Case) -> dict[str, Array]:
+    """The arrays of one case by argument name, in the arguments' order; Python scalars are not among them.
+
+    ``shape_set`` and ``case`` are a ShapeSet and a Case as dictionaries. Raises ValueError for an unknown family.
+    """
+    arrays: dict[str, Array] = {}
+    for position, spec in enumerate(shape_set["inputs"]):
+        if spec.get("shape") is not None:
+            values = _one(spec, position, case, _target(shape_set, case))
+            arrays[spec["name"]] = values.reshape(spec["shape"]).astype(_dtype(spec["dtype"]))
+    for probe in case.get("probes") or ():
+        arrays[probe["input"]].reshape(-1)[probe["index"]] = probe["value"]
+    return arrays
+
+
+def digest(arrays: dict[str, Array]) -> str:
+    """SHA-256 over names, dtypes, shapes and bytes, in order."""
+    sha = hashlib.sha256()
+    for name, array in arrays.items():
+        sha.update(f"{name}:{array.dtype.name}:{list(array.shape)};".encode())
+        sha.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
+    return sha.hexdigest()
+
+
+def family_names() -> list[str]:
+    """Every family that ``draw`` knows, in the order of the specification."""
+    return list(_FAMILIES)
+
+
+def _target(shape_set: dict[str, Any], case: Case) -> str:
+    """The input that a family which tells the inputs apart transforms differently."""
+    if case.get("only"):
+        return str(case["only"])
+    floats = [s["name"] for s in shape_set["inputs"] if s.get("shape") is not None and _is_float(s)]
+    return str(floats[0]) if floats else ""
+
+
+def _one(spec: Spec, position: int, case: Case, target: str) -> Array:
+    family, _, variant = str(case.get("family", "own")).partition("/")
+    if family not in _FAMILIES:
+        raise ValueError(f"There is no family {family!r}; known: {', '.join(_FAMILIES)}.")
+    shape = tuple(spec.get("drawn") or spec["shape"])
+    own = _own(spec, shape, np.random.Generator(np.random.PCG64(np.random.SeedSequence([int(case["seed"]), position]))))
+    if spec.get("domain") == "constant" or family == "own":
+        return own
+    paired = family in _PAIRED
+    if not paired and case.get("only") not in (None, spec["name"]):
+        return own
+    key = [int(case["seed"]), position, zlib.crc32(family.encode())]
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(key)))
+    if not _is_float(spec):
+        return _tied_integers(spec, own) if family == "ties" else own
+    bent = _FAMILIES[family](_Draw(spec, own, rng, variant, float(case.get("scale", 1.0)), spec["name"] == target))
+    return _inside(spec, bent)
+
+
+class _Draw:
+    """What a family has to work with: the own draw, randomness of its own, and how strongly to bend."""
+
+    def __init__(self, spec: Spec, own: Array, rng: Any, variant: str, scale: float, is_target: bool) -> None:
+        self.spec, self.own, self.rng = spec, own, rng
+        self.variant, self.scale, self.is_target = variant, scale, is_target
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The shape of one number per row, a row being the last axis; a vector's rows are its elements."""
+        shape = self.own.shape
+        return (*shape[:-1], 1) if len(shape) > 1 else tuple(shape)
+
+
+def _own(spec: Spec, shape: tuple[int, ...], rng: Any) -> Array:
+    """The problem's own distribution, float32 (int64 for integers)."""
+    domain = spec.get("domain", "real")
+    if domain == "constant":
+        return np.full(shape, spec["value"], dtype=np.float64)
+    if not _is_float(spec) or domain in ("integer", "index"):
+        return rng.integers(int(spec.get("low") or 0), int(_or(spec.get("high"), 1)) + 1, size=shape)
+    if domain == "unit":
+        return rng.random(shape, dtype=np.float32)
+    if domain == "probability":
+        return _inside(spec, rng.standard_exponential(shape, dtype=np.float32))
+    normal = rng.standard_normal(shape, dtype=np.float32) * np.float32(spec.get("sigma", 1.0))
+    return _inside(spec, normal + np.float32(spec.get("mean", 0.0)))
+
+
+def _inside(spec: Spec, values: Array) -> Array:
+    """The values brought into the declared domain, disturbing as little of their structure as possible."""
+    domain = spec.get("domain", "real")
+    if domain in ("nonnegative", "positive", "unit", "probability"):
+        values = np.abs(values)
+    if domain == "positive":
+        values = np.maximum(values, np.float32(2.0**-40))
+    if domain == "unit" and values.size:
+        values = values / max(1.0, float(values.max()))
+    if domain == "probability" and values.size:
+        total = values.sum(axis=-1, keepdims=True)
+        values = cast(Any, np).where(total > 0, values / np.where(total > 0, total, 1), 1.0 / values.shape[-1])
+    if domain in ("integer", "index"):
+        values = np.rint(values)
+    return _clipped(spec, values)
+
+
+def _clipped(spec: Spec, values: Array) -> Array:
+    low, high = spec.get("low"), spec.get("high")
+    return values if low is None and high is None else np.clip(values, low, high)
+
+
+def _uniform(d: _Draw) -> Array:
+    return d.rng.uniform(-1, 1, d.own.shape).astype(np.float32) * np.float32(d.scale)
+
+
+def _outlier(d: _Draw) -> Array:
+    """One channel in a hundred, at least one, thirty times as large; channels lie along either of the last two axes."""
+    axis = int(d.rng.integers(max(0, d.own.ndim - 2), d.own.ndim)) if d.own.ndim else 0
+    length = d.own.shape[axis] if d.own.ndim else 1
+    chosen = d.rng.permutation(length)[: max(1, length // 100)]
+    factor = np.ones(length, np.float32)
+    factor[chosen] = 30 * d.scale
+    return d.own * factor.reshape([-1 if i == axis else 1 for i in range(d.own.ndim)])
+
+
+def _integers(d: _Draw) -> Array:
+    return d.rng.integers(-8, 9, d.own.shape).astype(np.float32) * np.float32(d.scale)
+
+
+def _x100(d: _Draw) -> Array:
+    return d.own * np.float32(100 * d.scale)
+
+
+def _cancelling(d: _Draw) -> Array:
+    """One half of an axis is minus the other times 1 + xi/64; inputs that share the axis are mirrored with plus.
+
+    The variant is the axis' length; without it the target's last axis is meant.
+    """
+    length = int(d.variant) if d.variant else d.own.shape[-1]
+    axes = [axis for axis, n in enumerate(d.own.shape) if n == length]
+    if not axes or length < 2:
+        return d.own * np.float32(d.scale)
+    values = np.moveaxis(np.array(d.own, dtype=np.float32), axes[-1] if d.is_target else axes[0], -1)
+    half = length // 2
+    xi = d.rng.standard_normal(values[..., :half].shape, dtype=np.float32)
+    sign = np.float32(-1.0) * (1 + xi / 64) if d.is_target else np.float32(1.0)
+    values[..., length - half :] = values[..., :half] * sign
+    return np.moveaxis(values, -1, axes[-1] if d.is_target else axes[0]) * np.float32(d.scale)
+
+
+def _row_scales(d: _Draw) -> Array:
+    return d.own * (10.0 ** d.rng.uniform(-6, 2, d.rows) * d.scale).astype(np.float32)
+
+
+def _zero_rows(d: _Draw) -> Array:
+    kept = d.rng.random(d.rows) >= 0.15
+    kept.reshape(-1)[int(d.rng.integers(kept.size))] = False
+    return d.own * kept * np.float32(d.scale)
+
+
+def _spike(d: _Draw) -> Array:
+    """In every row one element is set to plus or minus 10^U(0, 2.3), half of them at the edges of rows and tiles."""
+    values = np.array(d.own, dtype=np.float32)
+    rows = values.reshape(-1, values.shape[-1])
+    count, length = rows.shape
+    edges: Array = np.array(
+        [e for e in (*EDGES, length // 2 - 1, length // 2, length - 2, length - 1) if 0 <= e < length]
+    )
+    at_edge = d.rng.choice(edges, count)
+    position: Array = cast(Any, np).where(d.rng.random(count) < 0.5, at_edge, d.rng.integers(0, length, count))
+    rows[np.arange(count), position] = _signed(d, (count,)) * d.spec.get("sigma", 1.0)
+    return values
+
+
+def _peaks(d: _Draw) -> Array:
+    """In every row one element towers over the rest by 10^U(2, 2.3), in each row of a run at another position."""
+    values = np.array(d.own, dtype=np.float32)
+    rows = values.reshape(-1, values.shape[-1])
+    count, length = rows.shape
+    position = np.resize(d.rng.permutation(length), count)
+    rows[np.arange(count), position] = 10.0 ** d.rng.uniform(2, 2.3, count) * d.scale * d.spec.get("sigma", 1.0)
+    return values
+
+
+def _shifted(d: _Draw) -> Array:
+    """Rows moved by plus or minus 10^U(0, 2.3) standard deviations, at most the declared offset."""
+    limit = float(d.spec.get("offset", 3.0))
+    shift = np.clip(_signed(d, d.rows), -limit, limit) * d.spec.get("sigma", 1.0)
+    return d.own + shift.astype(np.float32)
+
+
+def _signed(d: _Draw, shape: tuple[int, ...]) -> Array:
+    sign: Array = np.where(d.rng.random(shape) < 0.5, -1.0, 1.0)
+    return sign * 10.0 ** d.rng.uniform(0, 2.3, shape) * d.scale
+
+
+def _ties(d: _Draw) -> Array:
+    """Few distinct values, signed zeros among them, first and last element of a row extreme."""
+    levels = np.array([-1.0, -0.0, 0.0, 0.5, 1.0], np.float32) * np.float32(d.scale * d.spec.get("sigma", 1.0))
+    values = d.rng.choice(levels, d.own.shape)
+    if values.ndim and values.shape[-1] > 1:
+        extreme = np.float32(4 * d.scale * d.spec.get("sigma", 1.0))
+        values[..., 0], values[..., -1] = extreme, -extreme if d.rng.random() < 0.5 else extreme
+    return values
+
+
+def _exact20(d: _Draw) -> Array:
+    """Odd 20-bit integers in the target; elsewhere -1, 0, 1 with eight non-zeros along the axis that is the variant."""
+    if d.is_target:
+        odd = 2 * d.rng.integers(0, 1 << 19, d.own.shape) + 1
+        return (odd * d.rng.choice([-1, 1], d.own.shape)).astype(np.float32)
+    axis = int(d.variant or 0)
+    length = d.own.shape[axis]
+    values = np.zeros(np.moveaxis(d.own, axis, -1).shape, np.float32)
+    columns = values.reshape(-1, length)
+    count, start = min(8, length), int(d.rng.integers(length))
+    for turn in range(count):
+        position = (start + np.arange(len(columns)) * count + turn) % length
+        columns[np.arange(len(columns)), position] = d.rng.choice([-1, 1], len(columns))
+    return np.moveaxis(values, -1, axis)
+
+
+def _tied_integers(spec: Spec, own: Array) -> Array:
+    """Integers with the smallest and the largest at the ends and many ties between."""
+    low, high = int(spec.get("low") or 0), int(_or(spec.get("high"), 1))
+    values = np.where(own > (low + high) // 2, high, low)
+    flat = values.reshape(-1)
+    if flat.size:
+        flat[0], flat[-1] = low, high
+    return values
+
+
+_FAMILIES: dict[str, Callable[[_Draw], Array]] = {
+    "own": lambda d: d.own,
+    "uniform": _uniform,
+    "outlier": _outlier,
+    "integers": _integers,
+    "x100": _x100,
+    "cancelling": _cancelling,
+    "rows": _row_scales,
+    "zeros": _zero_rows,
+    "spike": _spike,
+    "peaks": _peaks,
+    "shifted": _shifted,
+    "ties": _ties,
+    "exact20": _exact20,
+}
+_PAIRED = ("cancelling", "exact20")
+
+
+def _is_float(spec: Spec) -> bool:
+    return "float" in str(spec.get("dtype", "float32"))
+
+
+def _or(value: Any, default: Any) -> Any:
+    return default if value is None else value
+
+
+def _dtype(name: str) -> Any:
+    """The NumPy dtype of a Trainium format; those that NumPy itself lacks come from the simulator's table."""
+    if name in ("float32", "tfloat32"):
+        return np.dtype(np.float32)
+    try:
+        return np.dtype("uint8" if name == "bool_" else name)
+    except TypeError:
+        from nki_anvil.sim.dtypes import numpy_dtype
+
+        return cast(Any, numpy_dtype(name))

@@ -1,0 +1,177 @@
+"""The process that runs kernel text: it traces it to a program, and knows shapes, dtypes and scalars but no data.
+
+Whatever it gives back is data for others to check. Nothing here is trusted once the text has been touched, so all walls
+are up before, and the nonce of the answer lives in a closure only.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, NoReturn, Optional
+
+from nki_anvil.backends.worker import answer, isolation, kernel_text
+
+Deliver = Callable[..., None]
+
+
+class OutOfTime(BaseException):
+    """Tracing took longer than the job allows; no ordinary ``except`` of the kernel catches it."""
+
+    code = "Timeout"
+
+
+class TooLarge(Exception):
+    """The program has more bytes than the job allows."""
+
+    code = "TooLarge"
+    remedy = "Let the kernel loop over fewer, larger tiles, or pass data as an argument instead of as a constant."
+
+
+def main() -> NoReturn:
+    """Read the request from standard input, trace, answer on the channel, and leave without running exit handlers."""
+    isolation.detach()
+    request = json.load(sys.stdin.buffer)
+    ready, deliver = _channel(request.pop("nonce"), request.pop("channel"))
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    _trace_and_deliver(request, ready, deliver)
+    os._exit(0)
+
+
+def _channel(nonce: str, channel: int) -> tuple[Callable[[], None], Deliver]:
+    """How to say that all walls are up, and how to answer."""
+
+    def ready() -> None:
+        os.write(channel, nonce.encode())
+
+    def deliver(
+        entry: Optional[str], left_out: list[str], error: Optional[dict[str, Any]] = None, program: bytes = b""
+    ) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        sys.stdout.flush()
+        view = memoryview(answer.pack(nonce, entry, left_out, error, program))
+        while view:
+            view = view[os.write(channel, view) :]
+
+    return ready, deliver
+
+
+def _trace_and_deliver(request: dict[str, Any], ready: Callable[[], None], deliver: Deliver) -> None:
+    import nki_anvil.sim as sim
+    from nki_anvil.sim.modules import import_failure
+    from nki_anvil.sim.tracing import trace
+
+    arguments = [_argument(spec) for spec in request["inputs"]]
+    text: Optional[kernel_text.KernelText] = None
+    entry: Optional[str] = None
+    left_out: list[str] = []
+    with sim.install(request["version"]):
+        _confine(request)
+        ready()
+        try:
+            with _time_limit(request["limits"]["trace_s"]):
+                text = kernel_text.parse(request["kernel"])
+                left_out += text.left_out
+                entry = kernel_text.entry_name(text, request["entry"])
+                namespace, more = kernel_text.load(text)
+                left_out += more
+                # Bound to this stream, which is read and capped from outside, also while tracing redirects it.
+                namespace["print"] = functools.partial(print, file=sys.stdout)
+                function = _specialised(namespace[entry], request["lnc"])
+                program = trace(function, *arguments, chip=request["chip"], version=request["version"])
+                data = _within(program.encode(), request["limits"]["program_bytes"])
+        except BaseException as error:
+            deliver(entry, left_out, _record(import_failure(error) or error, text, error.__traceback__))
+        else:
+            deliver(entry, left_out, None, data)
+
+
+def _argument(spec: dict[str, Any]) -> Any:
+    """A tensor without values, or the scalar itself."""
+    from nki_anvil.sim.tracing import ArraySpec
+
+    if spec["shape"] is None:
+        return int(spec["value"]) if spec["dtype"] == "int" else float(spec["value"])
+    return ArraySpec(tuple(spec["shape"]), spec["dtype"])
+
+
+def _specialised(function: Any, lnc: int) -> Any:
+    from nki_anvil.sim.kernel import jit
+
+    return function if lnc == 1 else jit(function)[lnc]
+
+
+def _confine(request: dict[str, Any]) -> None:
+    limits = request["limits"]
+    bounds = isolation.Bounds(
+        cpu_s=int(limits["trace_s"]) + 5,
+        memory_bytes=min(limits["memory_bytes"], isolation.physical_bytes() // 2),
+        processes=limits["processes"],
+        file_bytes=0,
+    )
+    isolation.confine(bounds, request["readable"])
+
+
+@contextmanager
+def _time_limit(seconds: float) -> Generator[None]:
+    """Interrupts the kernel where it stands; who survives even that is killed from outside."""
+
+    def interrupt(_signal: int, _frame: Any) -> NoReturn:
+        raise OutOfTime(f"Tracing was stopped after {seconds:g} s.")
+
+    signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _within(program: bytes, limit: int) -> bytes:
+    if len(program) > limit:
+        raise TooLarge(f"The program has {len(program)} bytes; {limit} are allowed.")
+    return program
+
+
+def _record(
+    error: BaseException, text: Optional[kernel_text.KernelText], traceback: Optional[TracebackType]
+) -> dict[str, Any]:
+    """The error as a KernelError, at the innermost line of the kernel's own text."""
+    line = getattr(error, "line", None) or _line_of(traceback)
+    code = getattr(error, "code", None)
+    return {
+        "code": code if isinstance(code, str) else type(error).__name__,
+        "message": _message(error),
+        "line": line if isinstance(line, int) else None,
+        "text": str(getattr(error, "text", "")) or (text.line(line) if text else ""),
+        "remedy": str(getattr(error, "remedy", "")),
+    }
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, SystemExit):
+        return f"The kernel ended the process itself (exit {error.code!r})."
+    try:
+        message = getattr(error, "message", None) or str(error)
+    except BaseException:
+        message = ""
+    return str(message) or type(error).__name__
+
+
+def _line_of(traceback: Optional[TracebackType]) -> Optional[int]:
+    line = None
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename == kernel_text.FILENAME:
+            line = traceback.tb_lineno
+        traceback = traceback.tb_next
+    return line
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""The runner's side of a kernel process: starts one for a shape set and says what came of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sysconfig
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from nki_anvil.backends.worker import answer, bootstrap, isolation
+from nki_anvil.backends.worker.children import Children, Ear, Process, listen
+
+MODULE = "nki_anvil.backends.worker.kernel_process"
+START_S = 60.0
+"""What starting Python and importing the simulator may take on a busy machine."""
+GRACE_S = 1.0
+"""After the tracing limit, a kernel is interrupted; this much later, it is killed."""
+
+
+@dataclass(frozen=True)
+class KernelRun:
+    """One trace in one fresh process. ``program`` is empty unless the outcome is ``ok``."""
+
+    outcome: str
+    error: Optional[dict[str, Any]]
+    entry: Optional[str]
+    left_out: list[str]
+    printed: str
+    program: bytes
+
+
+class NeverStarted(Exception):
+    """The process did not come so far as to touch kernel text: the machine's failure, not the kernel's."""
+
+
+_OUTCOMES = {"Timeout": "timeout", "SystemExit": "exited", "TooLarge": "too_large"}
+
+
+def run(children: Children, job: dict[str, Any], kernel: str, shape_set: dict[str, Any], hash_seed: int) -> KernelRun:
+    """Trace the kernel at one shape set; what the kernel does wrong is in the result. Raises NeverStarted."""
+    limits = job["limits"]
+    nonce = secrets.token_hex(answer.NONCE_BYTES // 2)
+    channel, printed = Ear(answer.largest(limits["program_bytes"])), Ear(limits["printed_bytes"], deaf_at_limit=True)
+    reader, writer = os.pipe()
+    with tempfile.TemporaryDirectory(prefix="nki-anvil-", ignore_cleanup_errors=True) as folder:
+        process = _start(children, folder, writer, hash_seed)
+        os.close(writer)
+        ears = {reader: channel, _stdout(process): printed}
+        _ask(process, {**_visible(job, shape_set), "kernel": kernel, "nonce": nonce, "channel": writer})
+        in_time = _starts(process, ears, channel) and _traces(process, ears, limits["trace_s"])
+        status = children.end(process)
+        for descriptor in ears:
+            os.close(descriptor)
+    return _judge(channel, printed, nonce, in_time, status, limits)
+
+
+def _start(children: Children, folder: str, writer: int, hash_seed: int) -> Process:
+    environment = isolation.environment(hash_seed)
+    return children.start(bootstrap.command(MODULE), folder, environment, merged=True, pass_fds=(writer,))
+
+
+def _visible(job: dict[str, Any], shape_set: dict[str, Any]) -> dict[str, Any]:
+    """All that a kernel process learns: no purpose, no cases, no seeds, no round."""
+    inputs = [{name: spec[name] for name in ("name", "shape", "dtype", "value")} for spec in shape_set["inputs"]]
+    job = {name: job[name] for name in ("entry", "chip", "version", "lnc", "limits")}
+    return {**job, "inputs": inputs, "readable": _readable()}
+
+
+def _readable() -> list[str]:
+    """What Python may still have to import while tracing."""
+    python = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
+    libraries = [f"{folder}/{name}" for folder in bootstrap.library_folders() for name in bootstrap.LIBRARIES]
+    return [*python, *libraries, *bootstrap.places()["nki_anvil.sim"]]
+
+
+def _stdout(process: Process) -> int:
+    """A descriptor of its own for what the kernel prints."""
+    assert process.stdout is not None
+    descriptor = os.dup(process.stdout.fileno())
+    process.stdout.close()
+    return descriptor
+
+
+def _ask(process: Process, request: dict[str, Any]) -> None:
+    assert process.stdin is not None
+    with suppress(BrokenPipeError), process.stdin as stream:  # one that died early has printed why
+        stream.write(json.dumps(request).encode())
+
+
+def _starts(process: Process, ears: dict[int, Ear], channel: Ear) -> bool:
+    """Wait until all walls are up; only then the kernel's own time begins."""
+    return listen(process, ears, time.monotonic() + START_S, lambda: len(channel.data) >= answer.NONCE_BYTES)
+
+
+def _traces(process: Process, ears: dict[int, Ear], trace_s: float) -> bool:
+    return listen(process, ears, time.monotonic() + trace_s + GRACE_S)
+
+
+def _judge(ear: Ear, printed: Ear, nonce: str, in_time: bool, status: int, limits: dict[str, Any]) -> KernelRun:
+    text, data = printed.data.decode(errors="replace"), bytes(ear.data)
+    if not answer.started(data, nonce):
+        raise NeverStarted(f"the kernel process did not start (status {status}): {text.strip()[-300:]}")
+    data = data[answer.NONCE_BYTES :]
+    if ear.overflown:
+        return _failure("too_large", f"The program has more than {limits['program_bytes']} bytes.", text)
+    if not in_time:
+        return _failure("timeout", f"Tracing did not end within {limits['trace_s']:g} s and was killed.", text)
+    if not data:
+        return _failure("exited", _ending(status), text)
+    try:
+        found = answer.unpack(data, nonce)
+    except answer.Malformed as error:
+        return _failure("malformed", f"The kernel process gave no valid answer: {error}.", text)
+    outcome = "ok" if found.error is None else _OUTCOMES.get(found.error["code"], "failed")
+    return KernelRun(outcome, found.error, found.entry, found.left_out, text, found.program)
+
+
+def _failure(outcome: str, message: str, printed: str) -> KernelRun:
+    code = outcome.title().replace("_", "")
+    error = {"code": code, "message": message, "line": None, "text": "", "remedy": ""}
+    return KernelRun(outcome, error, None, [], printed, b"")
+
+
+def _ending(status: int) -> str:
+    how = f"was ended by signal {-status}" if status < 0 else f"ended with exit status {status}"
+    return f"The kernel process {how} before the kernel was traced."

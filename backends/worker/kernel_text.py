@@ -1,0 +1,203 @@
+"""Reads kernel text: what of it is executed, what is left out, and which function is the kernel.
+
+It decides nothing about safety; that is the process boundary's part. It runs the text only when asked to, by ``load``.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import linecache
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Optional
+
+FILENAME = "kernel.py"
+"""The name that the text is compiled under, in tracebacks and for the tracer."""
+
+MODULES = frozenset({
+    "__future__", "abc", "collections", "dataclasses", "enum", "functools", "itertools", "math", "ml_dtypes",
+    "neuronxcc", "nki", "numpy", "operator", "typing", "typing_extensions",
+})  # fmt: skip
+"""Top-level modules that kernel text can import; others become a name that fails when it is used."""
+
+JIT_NAMES = frozenset({"jit", "nki_jit", "baremetal", "benchmark", "profile", "simulate_kernel", "trace"})
+"""Last part of the decorators that make a function a kernel, in both dialects."""
+
+DEFAULT_ENTRIES = ("kernel", "optimized_kernel")
+
+_KEPT = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
+
+
+class KernelTextError(Exception):
+    """The text is no kernel: it does not parse, or has no function to enter. Carries the fields of a KernelError."""
+
+    def __init__(self, code: str, message: str, line: Optional[int] = None, text: str = "", remedy: str = "") -> None:
+        super().__init__(message)
+        self.code, self.message, self.line, self.text, self.remedy = code, message, line, text, remedy
+
+
+class AbsentModule(ImportError):
+    """Kernel text used a module that is not given to it."""
+
+    code = "AbsentModule"
+    remedy = "Write the kernel with nki, numpy for dtypes and constants, and math."
+
+
+class Absent:
+    """Stands for a module that was left out: it can be named in annotations and defaults, not called or inherited."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Absent:
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        return Absent(f"{self._name}.{attribute}")
+
+    def __call__(self, *_arguments: Any, **_named: Any) -> Any:
+        raise AbsentModule(f"`{self._name}` is not there when a kernel is traced.")
+
+    def __mro_entries__(self, _bases: tuple[Any, ...]) -> tuple[type, ...]:
+        raise AbsentModule(f"`{self._name}` is not there when a kernel is traced.")
+
+
+@dataclass(frozen=True)
+class KernelText:
+    """Parsed text: the statements to execute, in order, and what was left out, each with its line."""
+
+    source: str
+    statements: tuple[ast.stmt, ...]
+    absent: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+    def line(self, number: Optional[int]) -> str:
+        """A line of the text, stripped; empty where there is none."""
+        lines = self.source.splitlines()
+        return lines[number - 1].strip() if number and 0 < number <= len(lines) else ""
+
+
+def parse(source: str) -> KernelText:
+    """Split the text's top level; raises KernelTextError with the line where it does not parse."""
+    try:
+        tree = ast.parse(source, FILENAME)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = getattr(error, "lineno", None)
+        message = f"The kernel does not parse: {getattr(error, 'msg', None) or error}."
+        raise KernelTextError("SyntaxError", message, line, (getattr(error, "text", "") or "").strip()) from None
+    kept: list[ast.stmt] = []
+    absent: list[str] = []
+    left_out: list[str] = []
+    for statement in _one_by_one(tree.body):
+        if _is_docstring(statement):
+            continue
+        if isinstance(statement, (ast.Import, ast.ImportFrom)) and not _available(statement):
+            absent += _bound_names(statement)
+            left_out.append(_describe(statement))
+        elif isinstance(statement, _KEPT) and _binds_names(statement):
+            kept.append(statement)
+        else:
+            left_out.append(_describe(statement))
+    return KernelText(source, tuple(kept), tuple(absent), tuple(left_out))
+
+
+def entry_name(text: KernelText, wanted: Optional[str] = None) -> str:
+    """The function asked for, else ``kernel``, else ``optimized_kernel``, else the only jitted one."""
+    functions = [s for s in text.statements if isinstance(s, ast.FunctionDef)]
+    names = {function.name for function in functions} | set(_assigned(text.statements))
+    for name in (wanted,) if wanted else DEFAULT_ENTRIES:
+        if name in names:
+            return name
+    defined = ", ".join(f"`{function.name}`" for function in functions) or "none"
+    if wanted:
+        raise KernelTextError("EntryMissing", f"The kernel has no function `{wanted}`; it defines {defined}.")
+    jitted = [function.name for function in functions if any(map(_is_jit, function.decorator_list))]
+    jitted += [name for name in _assigned(text.statements, jit_only=True) if name not in jitted]
+    if len(jitted) == 1:
+        return jitted[0]
+    found = "no jitted function" if not jitted else "several: " + ", ".join(f"`{name}`" for name in jitted)
+    raise KernelTextError(
+        "EntryMissing",
+        f"Which function is the kernel is not clear: there is no `kernel` or `optimized_kernel`, and {found}.",
+        remedy="Name the kernel's function `kernel` and decorate it with `@nki.jit`.",
+    )
+
+
+def load(text: KernelText) -> tuple[dict[str, Any], list[str]]:
+    """Execute the kept statements in a fresh namespace; returns it, and what more was left out.
+
+    Whatever the text raises comes through, except that a statement which needs an absent module is left out as well.
+    """
+    lines = text.source.splitlines(keepends=True)
+    linecache.cache[FILENAME] = (len(text.source), None, lines, FILENAME)
+    namespace: dict[str, Any] = {"__name__": "kernel", "__file__": FILENAME}
+    namespace.update({name: Absent(name) for name in text.absent})
+    left_out: list[str] = []
+    for statement in text.statements:
+        module = ast.Module([statement], [])
+        # Annotations stay text, so that helpers annotated with absent types do no harm.
+        code = compile(module, FILENAME, "exec", __future__.annotations.compiler_flag, dont_inherit=True)
+        try:
+            exec(code, namespace)  # noqa: S102
+        except AbsentModule:
+            left_out.append(_describe(statement))
+    return namespace, left_out
+
+
+def _one_by_one(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements, with ``import a, b`` as two, since one of them may be absent."""
+    for statement in statements:
+        if isinstance(statement, ast.Import):
+            yield from (ast.copy_location(ast.Import([alias]), statement) for alias in statement.names)
+        else:
+            yield statement
+
+
+def _is_docstring(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _available(statement: ast.Import | ast.ImportFrom) -> bool:
+    if isinstance(statement, ast.ImportFrom):
+        return statement.level == 0 and (statement.module or "").partition(".")[0] in MODULES
+    return all(alias.name.partition(".")[0] in MODULES for alias in statement.names)
+
+
+def _bound_names(statement: ast.Import | ast.ImportFrom) -> list[str]:
+    names = [alias.asname or alias.name.partition(".")[0] for alias in statement.names]
+    return [name for name in names if name != "*" and name not in MODULES]
+
+
+def _binds_names(statement: ast.stmt) -> bool:
+    """False for an assignment to anything but names, e.g. ``os.environ["X"] = "1"``."""
+    if isinstance(statement, ast.Assign):
+        return all(map(_is_name, statement.targets))
+    return not isinstance(statement, ast.AnnAssign) or _is_name(statement.target)
+
+
+def _is_name(target: ast.expr) -> bool:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return all(map(_is_name, target.elts))
+    return isinstance(target, ast.Name)
+
+
+def _is_jit(decorator: ast.expr) -> bool:
+    if isinstance(decorator, ast.Call):
+        return _is_jit(decorator.func)
+    name = decorator.attr if isinstance(decorator, ast.Attribute) else getattr(decorator, "id", "")
+    return name in JIT_NAMES
+
+
+def _assigned(statements: Iterable[ast.stmt], jit_only: bool = False) -> Iterator[str]:
+    """Names bound at the top level by a call or another name: ``kernel = nki.jit(body)``, ``kernel = body``."""
+    for statement in statements:
+        if not isinstance(statement, ast.Assign):
+            continue
+        called = isinstance(statement.value, ast.Call) and _is_jit(statement.value.func)
+        if called or (not jit_only and isinstance(statement.value, (ast.Call, ast.Name, ast.Subscript))):
+            yield from (target.id for target in statement.targets if isinstance(target, ast.Name))
+
+
+def _describe(statement: ast.stmt) -> str:
+    first = ast.unparse(statement).splitlines()[0]
+    return f"line {statement.lineno}: {first[:120]}"
