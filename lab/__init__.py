@@ -1,0 +1,1 @@
+"""Deciding: problems, cases, gates, statistics, attempts, the guard, the report."""

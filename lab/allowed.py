@@ -1,0 +1,72 @@
+"""What kernel text may name: builtins, modules with their attributes, and which attributes nobody may. Data only.
+
+The list gives good errors; that no kernel can do harm rests on the process it runs in.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+BUILTINS: Final = _words("""
+    abs all any bool bytes callable complex dict divmod enumerate filter float frozenset hash int isinstance issubclass
+    iter len list map max min next object pow print property range repr reversed round set slice sorted staticmethod
+    classmethod str sum super tuple zip True False None Ellipsis NotImplemented
+    ArithmeticError AssertionError AttributeError Exception IndexError KeyError NotImplementedError RuntimeError
+    StopIteration TypeError ValueError ZeroDivisionError __name__ __file__ __debug__
+""")
+"""``type``, ``getattr`` and ``hasattr`` are there in the forms that ``kernel_reading`` knows."""
+
+BY_NAME: Final = frozenset({"getattr", "hasattr"})
+"""Builtins that take an attribute's name: allowed with a literal one that could stand behind a dot."""
+
+FORBIDDEN: Final = _words("""
+    aiter anext ascii breakpoint compile delattr dir eval exec exit format globals help id input locals memoryview open
+    quit setattr vars __import__ __build_class__ __builtins__ __loader__ __spec__ BaseException SystemExit
+    KeyboardInterrupt GeneratorExit
+""")
+
+FORBIDDEN_PREFIXES: Final = ("__", "gi_", "cr_", "ag_", "f_", "tb_", "co_", "func_")
+"""Attributes through which Python code reaches frames, code objects and the interpreter."""
+
+PUBLIC: Final = None
+"""Every name that does not begin with an underscore."""
+
+_NUMPY: Final = _words("""
+    bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 half single double intp int_ bool
+    integer floating number generic dtype finfo iinfo issubdtype result_type promote_types ndarray newaxis pi e inf nan
+    add subtract multiply divide true_divide floor_divide maximum minimum fmax fmin max min amax amin sum mean prod
+    negative abs absolute square sqrt rsqrt reciprocal power exp exp2 log log2 log10 log1p expm1 tanh sin cos tan arctan
+    sign floor ceil rint round trunc mod remainder equal not_equal less less_equal greater greater_equal logical_and
+    logical_or logical_not logical_xor bitwise_and bitwise_or bitwise_xor invert bitwise_not left_shift right_shift
+    bitwise_left_shift bitwise_right_shift logical_shift_left arithmetic_shift_left any all where clip copy
+    identity eye ones zeros full empty arange linspace array asarray tri tril triu tile repeat stack concatenate
+    expand_dims reshape transpose broadcast_to mgrid ogrid meshgrid ones_like zeros_like full_like diag outer
+    unravel_index ravel_multi_index gcd lcm argmax argmin cumsum cumprod isnan isinf isfinite ndindex
+""")
+"""Dtypes, functions given as ``op``, and constants that depend on no data: there is none in the process that traces."""
+
+MODULES: Final[dict[str, frozenset[str] | None]] = {
+    "nki": PUBLIC,
+    "neuronxcc.nki": PUBLIC,
+    "neuronxcc": _words("nki"),
+    "numpy": _NUMPY,
+    "ml_dtypes": PUBLIC,
+    "math": PUBLIC,
+    "typing": PUBLIC,
+    "typing_extensions": PUBLIC,
+    "collections.abc": PUBLIC,
+    "collections": _words("namedtuple OrderedDict defaultdict deque Counter abc"),
+    "dataclasses": _words("dataclass field replace astuple asdict fields KW_ONLY"),
+    "enum": _words("Enum IntEnum Flag IntFlag StrEnum auto unique"),
+    "functools": _words("partial reduce cache lru_cache wraps"),
+    "itertools": PUBLIC,
+    "operator": _words("add sub mul floordiv truediv mod neg eq ne lt le gt ge"),
+    "abc": _words("ABC abstractmethod"),
+    "__future__": _words("annotations"),
+}
+"""The longest prefix decides, and what is below a module with PUBLIC names is public as well."""

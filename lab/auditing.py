@@ -1,0 +1,192 @@
+"""``nki-anvil audit``: every stored decision of a problem made again from its record, and the evidence of the end.
+
+It reads and never writes; a file that cannot be read is a fault like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from nki_anvil.backends.errors import AttemptUnknown, StateError
+from nki_anvil.backends.job import Record
+from nki_anvil.backends.run import Origin
+from nki_anvil.lab import receipt as receipts
+from nki_anvil.lab import state
+from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.best import Best, Holder
+from nki_anvil.lab.comparison import Comparison
+from nki_anvil.lab.digest import digest
+from nki_anvil.lab.laboratory import Laboratory
+from nki_anvil.lab.problem import Problem
+from nki_anvil.lab.receipt import Receipt
+from nki_anvil.lab.recomputing import faults
+
+ORIGINS: tuple[Origin, ...] = ("device", "modelled")
+
+
+class Audited(Record):
+    """What was looked at, and what does not follow from its record."""
+
+    of: str
+    attempts: int = 0
+    decisions: int = 0
+    evidence: tuple[str, ...] = ()
+    """Seals of the evidence that was checked; compare them with those you were given."""
+    faults: tuple[str, ...] = ()
+
+    @property
+    def clean(self) -> bool:
+        return not self.faults
+
+    def __str__(self) -> str:
+        looked = f"{self.of}: {self.decisions} decisions of {self.attempts} attempts made again from their samples"
+        seals = [f"evidence {seal}" for seal in self.evidence]
+        found = [f"FAULT  {fault}" for fault in self.faults] or ["all of it agrees"]
+        return "\n".join([looked, *seals, *found])
+
+
+def audit(lab: Laboratory, name: str) -> Audited:
+    """One open or finished problem. Raises ProblemUnknown."""
+    problem = lab.problem(name)
+    attempts = list(_attempts(problem))
+    decisions = [c for attempt in attempts for c in _comparisons(attempt)]
+    evidence = [found for origin in ORIGINS if (found := _receipt(problem, origin))]
+    return Audited(
+        of=name,
+        attempts=len(attempts),
+        decisions=len(decisions),
+        evidence=tuple(found.seal for found in evidence),
+        faults=tuple(_faults(problem, attempts)),
+    )
+
+
+def audit_evidence(path: Path) -> Audited:
+    """An evidence file by itself, wherever it comes from. Raises StateDamaged."""
+    found = state.read_model(path, Receipt)
+    if found is None:
+        raise state.damaged(path, "there is no such file")
+    return Audited(
+        of=str(path), attempts=2, decisions=3, evidence=(found.seal,), faults=tuple(receipts.receipt_faults(found))
+    )
+
+
+def _attempts(problem: Problem) -> Iterator[Attempt]:
+    """Those whose lineage can be read; ``_faults`` tells of the others."""
+    number = 0
+    while True:
+        try:
+            yield problem.attempts.get(number)
+        except (AttemptUnknown, StateError):
+            return
+        number += 1
+
+
+def _comparisons(attempt: Attempt) -> tuple[Comparison, ...]:
+    try:
+        return attempt.comparisons()
+    except StateError:
+        return ()
+
+
+def _receipt(problem: Problem, origin: Origin) -> Receipt | None:
+    try:
+        return state.read_model(receipts.path(problem.folder, origin), Receipt)
+    except StateError:
+        return None
+
+
+def _faults(problem: Problem, attempts: list[Attempt]) -> Iterator[str]:
+    try:
+        problem.attempts.all()
+    except StateError as error:
+        yield error.message
+    for attempt in attempts:
+        try:
+            yield from (f"attempt {attempt.number}: {fault}" for fault in _attempt_faults(problem, attempt))
+        except StateError as error:
+            yield f"attempt {attempt.number}: {error.message}"
+    for origin in ORIGINS:
+        try:
+            yield from _origin_faults(problem, origin, attempts)
+        except StateError as error:
+            yield error.message
+
+
+def _attempt_faults(problem: Problem, attempt: Attempt) -> Iterator[str]:
+    if digest(attempt.text()) != attempt.digest:
+        yield "its text is not the one that was judged"
+    passed = {(v.problem_version, v.backend, v.toolchain) for v in attempt.verdicts() if _stands(attempt, v)}
+    for comparison in attempt.comparisons():
+        key = (comparison.problem_version, comparison.backend, comparison.toolchain)
+        doubted = any(flag.startswith("failed a second look") for flag in comparison.flags)
+        if key not in passed and not doubted:
+            yield f"was benchmarked at {comparison.at} without a passed verdict"
+        if comparison.new_digest != attempt.digest:
+            yield f"its benchmark at {comparison.at} is about another kernel"
+        if comparison.best_digest and problem.attempts.of(comparison.best_digest) is None:
+            yield f"was compared at {comparison.at} with a kernel that is no attempt"
+        yield from (f"its benchmark at {comparison.at} {fault}" for fault in _told(problem, comparison))
+
+
+def _stands(attempt: Attempt, verdict: receipts.Verdict) -> bool:
+    return not any(receipts.verdict_faults(verdict, attempt.digest))
+
+
+def _told(problem: Problem, comparison: Comparison) -> Iterator[str]:
+    """Its own faults; one that was taken from another attempt has to be that attempt's."""
+    if comparison.same_as is None:
+        yield from faults(comparison)
+        return
+    theirs = problem.attempts.get(comparison.same_as).comparisons()
+    kept = comparison.outcome == "undecided"
+    if not any(_twins(comparison, other) and (kept or comparison.outcome == other.outcome) for other in theirs):
+        yield f"is not one of attempt {comparison.same_as}, from which it says it was taken"
+
+
+def _twins(one: Comparison, other: Comparison) -> bool:
+    return (one.rounds, one.latency_us, one.speedup) == (other.rounds, other.latency_us, other.speedup)
+
+
+def _origin_faults(problem: Problem, origin: Origin, attempts: list[Attempt]) -> Iterator[str]:
+    best = problem.best(origin).read()
+    found = state.read_model(receipts.path(problem.folder, origin), Receipt)
+    if best is not None:
+        yield from receipts.best_faults(best)
+        yield from (f"best: {fault}" for fault in _holder_faults(best, attempts))
+        yield from (f"baseline: {fault}" for fault in _holder_faults(best.baseline, attempts))
+        yield from _pointer_faults(best, attempts)
+    if found is not None:
+        yield from receipts.receipt_faults(found)
+        yield from (f"evidence: {fault}" for fault in _evidence_faults(problem, found, attempts))
+
+
+def _holder_faults(holder: Holder, attempts: list[Attempt]) -> Iterator[str]:
+    """A place of honour is held by an attempt with a passed verdict."""
+    attempt = attempts[holder.attempt] if 0 <= holder.attempt < len(attempts) else None
+    if attempt is None or attempt.digest != holder.digest:
+        yield f"attempt {holder.attempt} is not the kernel {holder.digest[:12]}"
+    elif not any(_stands(attempt, verdict) for verdict in attempt.verdicts()):
+        yield f"attempt {holder.attempt} has no passed verdict"
+
+
+def _pointer_faults(best: Best, attempts: list[Attempt]) -> Iterator[str]:
+    """The attempt holds the same comparison, unless a crash came between, and then none of that time."""
+    if 0 <= best.attempt < len(attempts):
+        stored = [c for c in _comparisons(attempts[best.attempt]) if c.at == best.receipt.comparison.at]
+        if stored and best.receipt.comparison not in stored:
+            yield f"best: its receipt is not what attempt {best.attempt} has"
+
+
+def _evidence_faults(problem: Problem, found: Receipt, attempts: list[Attempt]) -> Iterator[str]:
+    """What was evidence once has to be in the attempts still."""
+    if found.problem_version != problem.specification.version:
+        yield "it is about another version of the problem"
+    for shown in (found.best, found.baseline):
+        attempt = attempts[shown.attempt] if 0 <= shown.attempt < len(attempts) else None
+        if attempt is None or attempt.digest != shown.digest:
+            yield f"attempt {shown.attempt} is another kernel now"
+        elif shown.comparison.at in {c.at for c in _comparisons(attempt)} and shown.comparison not in _comparisons(
+            attempt
+        ):
+            yield f"the benchmark of attempt {shown.attempt} is another one now"

@@ -1,0 +1,74 @@
+"""The pointer to the best kernel of a problem and origin, replaced only by compare-and-swap.
+
+It must not know how a kernel earned it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from nki_anvil.backends.job import Record
+from nki_anvil.backends.run import Origin
+from nki_anvil.lab import state
+from nki_anvil.lab.comparison import Comparison
+
+
+class Receipt(Record):
+    """What a third party needs to check that a kernel earned its place."""
+
+    at: str
+    problem_version: str
+    backend: str
+    toolchain: str
+    gate_set: int
+    replaced: str | None
+    """Digest of the best before."""
+    comparison: Comparison
+
+
+class Holder(Record):
+    """A kernel in a place of honour, with the latency of the measurement that put it there (for display only)."""
+
+    digest: str
+    attempt: int
+    latency_us: float
+
+
+class Best(Holder):
+    """``best.<origin>.json``."""
+
+    revision: int = 1
+    """How many kernels held the place, this one too."""
+    receipt: Receipt
+    baseline: Holder
+    """The first kernel that passed."""
+
+
+@dataclass(frozen=True)
+class BestPointer:
+    folder: Path
+    origin: Origin
+
+    @property
+    def path(self) -> Path:
+        return self.folder / f"best.{self.origin}.json"
+
+    def read(self) -> Best | None:
+        """None until a kernel has passed. Raises StateDamaged."""
+        return state.read_model(self.path, Best)
+
+    def swap(self, expected: str | None, holder: Holder, receipt: Receipt) -> bool:
+        """Put ``holder`` in place of the kernel with digest ``expected`` (None: of none). False if it is another's."""
+        with state.locked(self.folder / f".best.{self.origin}.lock"):
+            now = self.read()
+            if (now.digest if now else None) != expected:
+                return False
+            new = Best(
+                **holder.model_dump(),
+                revision=now.revision + 1 if now else 1,
+                receipt=receipt,
+                baseline=now.baseline if now else holder,
+            )
+            state.write_model(self.path, new)
+        return True

@@ -1,0 +1,294 @@
+"""The secret pool of cases of one problem version: inputs by seed and family, and yardsticks, outside the workspace.
+
+It knows the reference and no kernel. Several processes may use one pool: files are replaced whole, under a lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from zipfile import BadZipFile
+
+import anyio.to_thread
+import numpy as np
+from filelock import FileLock
+from numpy.typing import NDArray
+from pydantic import Field, ValidationError
+
+from nki_anvil.backends.backend import Report, silent
+from nki_anvil.backends.errors import PathUnwritable, ProblemInvalid, StateDamaged
+from nki_anvil.backends.job import Case, Probe, Record
+from nki_anvil.backends.worker import inputs
+from nki_anvil.lab import families, yardstick
+from nki_anvil.lab.families import Plan
+from nki_anvil.lab.problem_checks import Structure, check
+from nki_anvil.lab.reference import Reference
+from nki_anvil.lab.specification import Specification
+from nki_anvil.lab.yardstick import Yardstick
+from nki_anvil.sim.dtypes import numpy_dtype
+
+FORMAT: Final = 2
+"""Of a pool on disk; a pool of another format is made anew."""
+
+NOISE: Final = 2.0**-22
+"""Relative error of an engine's approximated functions, for the simulator; devices are measured by ``selftest``."""
+
+GROWN: Final = 64
+"""A pool keeps this many cases beyond those it was made with."""
+DRAWN_AGAIN: Final = 3
+"""How many of those each full verification draws."""
+
+
+class Pooled(Record):
+    """One case that is kept, without its inputs."""
+
+    case: Case
+    inputs_digest: str
+    base: bool = True
+    """Made with the pool and part of every full verification."""
+
+
+class Index(Record):
+    """What a pool's folder holds."""
+
+    format: int = FORMAT
+    structure: dict[str, Any]
+    cases: tuple[Pooled, ...] = ()
+    skipped: dict[str, int] = Field(default_factory=dict)
+    """By family: cases that no magnitude made admissible."""
+
+
+@dataclass(slots=True)
+class Pool:
+    """Cases in ``<data>/cases/<problem version>/<shape set>/``; made once, grows with each full verification."""
+
+    specification: Specification
+    data: Path
+    reference: Reference = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.reference = Reference(Path(self.specification.reference))
+
+    async def prepare(self, random: np.random.Generator, report: Report = silent) -> tuple[str, ...]:
+        """Make the first cases where there are none. Returns the problem's warnings; raises ProblemInvalid."""
+        warnings: tuple[str, ...] = ()
+        for shapes in self.shape_sets():
+            index = await self._index(shapes)
+            if index is None:
+                index = await self._make(shapes, random, report)
+            warnings += check(_structure(index), self.specification.name)
+            warnings += tuple(f"{count} cases of {f} were skipped." for f, count in index.skipped.items() if count > 4)
+        return tuple(dict.fromkeys(warnings))
+
+    def shape_sets(self) -> list[str]:
+        """Those that get every gate, and the timed one."""
+        return list(dict.fromkeys([*self.specification.verify, self.specification.timed]))
+
+    async def draw(self, random: np.random.Generator, *, full: bool = True, report: Report = silent) -> list[Pooled]:
+        """The cases of one verification; the pool is made first where it is not there."""
+        await self.prepare(random, report)
+        chosen: list[Pooled] = []
+        for shapes in self.shape_sets():
+            index = await self._index(shapes)
+            kept = index.cases if index else ()
+            if not full:
+                chosen += [p for p in kept if p.case.family == "own" and not p.case.probes][:2]
+                continue
+            grown = [p for p in kept if not p.base]
+            again = random.permutation(len(grown))[:DRAWN_AGAIN]
+            chosen += [p for p in kept if p.base] + [grown[i] for i in again]
+        return chosen if full else chosen[:2]
+
+    async def fresh(self, random: np.random.Generator, like: Sequence[Pooled]) -> Case:
+        """A case that has never been: an own draw, or, as often, a family at the scale of one that is kept."""
+        bases = [p.case for p in like if p.base and not p.case.probes] or [Case(key="", seed=0)]
+        own = [case for case in bases if case.family == "own"] or bases
+        base = own[0] if random.random() < 0.5 else bases[int(random.integers(len(bases)))]
+        index = await self._index(base.shapes)
+        taken = {p.case.key for p in (index.cases if index else ())}
+        key = next(key for key in iter(lambda: _key(random), "") if key not in taken)
+        return base.model_copy(update={"key": key, "seed": _seed(random), "uploaded": False})
+
+    async def add(self, case: Case) -> Pooled | None:
+        """Measure a fresh case and keep it, while there is room; None where it turns out not to be admissible."""
+        [answer], _ = await self._measure(case.shapes, [case], [Plan(case.family, case.only)], keep_scale=True)
+        if answer is None:
+            return None
+        pooled = answer.model_copy(update={"base": False})
+        await anyio.to_thread.run_sync(self._grow, case.shapes, pooled)
+        return pooled
+
+    async def yardstick(self, case: Case) -> Yardstick:
+        path = self._folder(case.shapes) / f"{case.key}.npz"
+        try:
+            return await anyio.to_thread.run_sync(yardstick.load, path)
+        except (OSError, ValueError, KeyError, BadZipFile) as error:
+            message = f"A kept case cannot be read: {path} ({error})."
+            raise StateDamaged(message, "Remove that file; the cases are made anew.") from error
+
+    async def arrays(self, pooled: Pooled) -> dict[str, NDArray[Any]]:
+        """The kernel's arrays of a case: as they were kept, or drawn again."""
+        return await anyio.to_thread.run_sync(self._arrays, pooled.case)
+
+    # ---------------------------------------------------------------------------------------------------------------
+
+    def _folder(self, shapes: str) -> Path:
+        return self.data / "cases" / self.specification.version[:32] / shapes
+
+    async def _index(self, shapes: str) -> Index | None:
+        return await anyio.to_thread.run_sync(_whole_index, self._folder(shapes) / "index.json")
+
+    async def _make(self, shapes: str, random: np.random.Generator, report: Report) -> Index:
+        """Plan, measure and write the first cases; whoever comes second finds them made."""
+        await report(f"looking at the reference at the shape set {shapes}")
+        seeds = [_seed(random), _seed(random)]
+        async with self.reference.ask("structure", **self._request(shapes), seeds=seeds) as (found, _):
+            structure = {name: found[name] for name in ("finite", "influence", "exact")}
+        check(Structure(**structure), self.specification.name)
+        plans = families.plans(self.specification, shapes, structure["exact"])
+        cases = [_planned(plan, shapes, random) for plan in plans]
+        await report(f"measuring {len(cases)} cases at the shape set {shapes}")
+        answers, own_failed = await self._measure(shapes, cases, plans)
+        if own_failed:
+            message = f"The reference of {self.specification.name} is not finite in float32 on its own inputs."
+            raise ProblemInvalid(message, "Change get_inputs or forward so that float32 can hold every step.")
+        skipped: dict[str, int] = {}
+        for plan, answer in zip(plans, answers, strict=True):
+            if answer is None:
+                family = "probe" if plan.probe else plan.family.partition("/")[0]
+                skipped[family] = skipped.get(family, 0) + 1
+        index = Index(structure=structure, cases=tuple(a for a in answers if a is not None), skipped=skipped)
+        return await anyio.to_thread.run_sync(self._establish, shapes, index)
+
+    async def _measure(
+        self, shapes: str, cases: Sequence[Case], plans: Sequence[Plan], keep_scale: bool = False
+    ) -> tuple[list[Pooled | None], bool]:
+        """Yardsticks for cases, moved into the pool's folder; and whether an own draw was not finite."""
+        wanted = [
+            case.model_dump(mode="json") | {"probe": plan.probe, "halvings": 1 if keep_scale else None}
+            for case, plan in zip(cases, plans, strict=True)
+        ]
+        async with self.reference.ask("yardsticks", **self._request(shapes), cases=wanted) as (answer, folder):
+            found = [
+                _pooled(case, given) if given["admissible"] else None
+                for case, given in zip(cases, answer["cases"], strict=True)
+            ]
+            await anyio.to_thread.run_sync(self._take, folder, shapes, [p for p in found if p is not None])
+        own_failed = any(
+            not given["admissible"] and plan == Plan() for given, plan in zip(answer["cases"], plans, strict=True)
+        )
+        return found, own_failed
+
+    def _request(self, shapes: str) -> dict[str, Any]:
+        specification = self.specification
+        kernel = specification.shape_sets[shapes].inputs
+        other = specification.transforms and not any(spec.drawn for spec in kernel)
+        dtypes = [output.dtype for output in specification.outputs["default"]]
+        return {
+            "dims": specification.dims.get(shapes, {}),
+            "arguments": [a.model_dump(mode="json") for a in specification.reference_arguments(shapes).inputs],
+            "given": None if other else [spec.shape for spec in kernel],
+            "dtypes": dtypes,
+            "precision": specification.precision,
+            "noise": NOISE,
+            "own_draws": specification.own_draws,
+        }
+
+    def _take(self, folder: Path, shapes: str, kept: Iterable[Pooled]) -> None:
+        target = self._folder(shapes)
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+            for pooled in kept:
+                for path in folder.glob(f"{pooled.case.key}.*"):
+                    _moved(path, target / path.name)
+        except OSError as error:
+            raise PathUnwritable(f"The cases of a problem cannot be kept in {target}: {error}.") from error
+
+    def _establish(self, shapes: str, index: Index) -> Index:
+        """Write the first index unless another process was faster; then its cases hold, and ours are removed."""
+        path = self._folder(shapes) / "index.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{path}.lock"):
+            there = _read_index(path)
+            if there is None:
+                _write(path, index.model_dump_json())
+                return index
+        for pooled in index.cases:
+            for ours in path.parent.glob(f"{pooled.case.key}.*"):
+                ours.unlink(missing_ok=True)
+        return there
+
+    def _grow(self, shapes: str, pooled: Pooled) -> None:
+        path = self._folder(shapes) / "index.json"
+        with FileLock(f"{path}.lock"):
+            index = _read_index(path)
+            if index is not None and sum(not p.base for p in index.cases) < GROWN:
+                _write(path, index.model_copy(update={"cases": (*index.cases, pooled)}).model_dump_json())
+
+    def _arrays(self, case: Case) -> dict[str, NDArray[Any]]:
+        shape_set = self.specification.shape_sets[case.shapes]
+        kept = self._folder(case.shapes) / f"{case.key}.inputs.npz"
+        if not kept.is_file():
+            return inputs.draw(shape_set.model_dump(mode="json"), case.model_dump(mode="json"))
+        dtypes = {spec.name: spec.dtype for spec in shape_set.inputs}
+        with np.load(kept, allow_pickle=False) as data:
+            return {name: data[name].view(numpy_dtype(dtypes[name])) for name in data.files}
+
+
+def _planned(plan: Plan, shapes: str, random: np.random.Generator) -> Case:
+    return Case(key=_key(random), shapes=shapes, seed=_seed(random), family=plan.family, only=plan.only)
+
+
+def _structure(index: Index) -> Structure:
+    return Structure(**index.structure)
+
+
+def _pooled(case: Case, given: dict[str, Any]) -> Pooled:
+    probes = tuple(Probe(**probe) for probe in given["probes"])
+    changed = {"scale": given["scale"], "uploaded": given["uploaded"], "probes": probes}
+    return Pooled(case=case.model_copy(update=changed), inputs_digest=given["inputs_digest"])
+
+
+def _read_index(path: Path) -> Index | None:
+    """None where there is no pool, or none of this format: it is made anew."""
+    try:
+        index = Index.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return None
+    return index if index.format == FORMAT else None
+
+
+def _whole_index(path: Path) -> Index | None:
+    """An index without cases whose files are gone; where those are of the first cases, the pool is made anew."""
+    index = _read_index(path)
+    lost = [p for p in (index.cases if index else ()) if not (path.parent / f"{p.case.key}.npz").is_file()]
+    if index is None or not lost:
+        return index
+    if any(p.base for p in lost):
+        path.unlink(missing_ok=True)
+        return None
+    return index.model_copy(update={"cases": tuple(p for p in index.cases if p not in lost)})
+
+
+def _write(path: Path, text: str) -> None:
+    partial = path.with_suffix(".partial")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
+
+
+def _moved(source: Path, target: Path) -> None:
+    """Rename within a file system, copy and rename across two."""
+    partial = target.with_name(f"{target.name}.partial")
+    partial.write_bytes(source.read_bytes())
+    partial.replace(target)
+
+
+def _seed(random: np.random.Generator) -> int:
+    return int(random.integers(1, 2**62))
+
+
+def _key(random: np.random.Generator) -> str:
+    """A name that says nothing of what the case holds."""
+    return f"c{int(random.integers(2**60)):015x}"

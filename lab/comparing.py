@@ -1,0 +1,88 @@
+"""One case compared with its yardstick: the limit that is used most, where, and what that looks like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nki_anvil.lab import limits
+from nki_anvil.lab.diagnosis import diagnose
+from nki_anvil.lab.evidence import Observed
+from nki_anvil.lab.limits import Use
+from nki_anvil.lab.specification import Specification
+from nki_anvil.lab.verdict import Where
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """The worst of one case."""
+
+    share: float
+    """Of the limit that is used most; above 1 is wrong."""
+    error: float
+    """Largest relative L2 error of a whole output."""
+    own: bool
+    use: Use
+    position: int
+    """Of the output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a deviation looks like, in words and numbers."""
+
+    sentence: str
+    hint: str
+    where: Where
+
+
+def worst(observed: Observed, specification: Specification) -> Deviation:
+    """Compare every output of a case; shapes are right by now. Cheap: only what is shown is explained."""
+    own = observed.own and not observed.case.probes
+    uses: list[tuple[Use, int]] = []
+    error = 0.0
+    for position, (expected, output) in enumerate(
+        zip(observed.yardstick.outputs, observed.result.outputs, strict=True)
+    ):
+        y = np.asarray(output).reshape(expected.r.shape)
+        uses.append((limits.compare(expected, y, specification.tolerance, own)[0], position))
+        error = max(error, limits.relative_l2(y.astype(np.float64), expected.r))
+    use, position = max(uses, key=lambda pair: pair[0].share)
+    return Deviation(use.share, error, own, use, position)
+
+
+def explain(observed: Observed, deviation: Deviation) -> Explanation:
+    """Where a case is wrong and what that looks like."""
+    use, position = deviation.use, deviation.position
+    expected = observed.yardstick.outputs[position]
+    y = np.asarray(observed.result.outputs[position]).reshape(expected.r.shape).astype(np.float64)
+    found = diagnose(expected, y, use.index)
+    family = _family(observed)
+    where = Where(
+        output=position,
+        index=use.index,
+        row=use.index[:-1],
+        family=family,
+        shapes=observed.case.shapes,
+        got=float(y[use.index]) if use.index else float("nan"),
+        expected=float(expected.r[use.index]) if use.index else float("nan"),
+        pattern=found.pattern,
+        excerpt=found.excerpt,
+    )
+    known = np.isfinite(use.share)
+    limit = f"{use.limit}: {use.measured:.2g} where {use.allowed:.2g} is allowed" if known else f"must be {use.limit}"
+    sentence = (
+        f"Worst: output {position} at {list(use.index)}, input family {family}, shape set {observed.case.shapes}: "
+        f"got {where.got:.7g}, expected {where.expected:.7g} ({limit}). {found.sentence}"
+    )
+    return Explanation(sentence.strip(), found.hint, where)
+
+
+def _family(observed: Observed) -> str:
+    """As it may be shown: what was done to which inputs, no seed and no scale."""
+    family, _, variant = observed.case.family.partition("/")
+    if observed.case.probes:
+        return f"own, one element of {observed.case.probes[0].input} disturbed"
+    along = f" along an axis of {variant}" if variant and family == "cancelling" else ""
+    return f"{family}{along}" + (f" ({observed.case.only})" if observed.case.only else "")

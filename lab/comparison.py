@@ -1,0 +1,74 @@
+"""The record of one benchmark: both arms' raw samples, what was decided from them, and all it takes to decide again.
+
+It must not know how the samples were taken.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from nki_anvil.backends.job import Record
+from nki_anvil.backends.run import Origin
+from nki_anvil.lab.plan import Block, Terms
+from nki_anvil.lab.rules import Rules
+
+
+class Round(Record):
+    """One fresh process per arm; values are medians."""
+
+    number: int
+    first: Literal["best", "new"]
+    seed: int
+    best_us: float
+    new_us: float
+    best_samples_us: tuple[float, ...] = ()
+    new_samples_us: tuple[float, ...] = ()
+    void: bool = False
+    """Held up by something else, and measured again."""
+    block: Block = "plan"
+    best_core: str = ""
+    new_core: str = ""
+    """Where each arm ran: host and core, as far as the backend says."""
+
+
+class Comparison(Record):
+    """New against best, at one time, on one backend. ``best_digest`` is None for the first kernel that passed."""
+
+    at: str
+    origin: Origin
+    backend: str
+    toolchain: str
+    problem_version: str
+    new_digest: str
+    best_digest: str | None
+    outcome: Literal["keep", "revert", "undecided"]
+    speedup: float | None
+    speedup_low: float | None
+    speedup_high: float | None
+    latency_us: float
+    best_latency_us: float | None = None
+    delta: float = 0.0
+    """Smallest speedup worth a keep; the model's resolution when modelled."""
+    aa_sd: float = 0.0
+    confidence: float = 0.99
+    terms: Terms | None = None
+    """What the plan went by on a device; None where a model was asked, and for a kernel that was alone."""
+    rounds: tuple[Round, ...] = ()
+    processes_us: tuple[tuple[float, ...], ...] = ()
+    """Samples of each process of a kernel that was alone."""
+    flags: tuple[str, ...] = ()
+    environment: dict[str, str] = Field(default_factory=dict)
+    timer: str = ""
+    floor_us: float = 0.0
+    implausible_share: float = Rules.implausible_share
+    """Of the floor; a latency below it is never kept."""
+    same_as: int | None = None
+    """The attempt whose benchmark this is, where the instructions are the same."""
+    seconds: float = 0.0
+    """Device time it took."""
+
+    @property
+    def valid_rounds(self) -> tuple[Round, ...]:
+        return tuple(round_ for round_ in self.rounds if not round_.void)

@@ -1,0 +1,65 @@
+"""What the gates judge by, and what a gate says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from nki_anvil.backends.job import Case
+from nki_anvil.backends.run import CaseResult, Run, Trace
+from nki_anvil.lab.specification import Specification
+from nki_anvil.lab.verdict import Where
+from nki_anvil.lab.yardstick import Yardstick
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One gate's answer. ``passed`` is None where it does not apply or is not available; ``detail`` says which."""
+
+    passed: bool | None
+    detail: str
+    code: str = ""
+    line: int | None = None
+    hint: str = ""
+    where: Where | None = None
+    worst_error: float | None = None
+    limit_use: float | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """One case: what came back, and what it is judged by."""
+
+    case: Case
+    result: CaseResult
+    yardstick: Yardstick
+
+    @property
+    def own(self) -> bool:
+        return self.case.family == "own"
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """One case again: with other poison in fresh memory, or just again."""
+
+    first: CaseResult
+    second: CaseResult
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One run of one kernel. A case that the backend left out has a result that says so: a failure of the kernel's."""
+
+    specification: Specification
+    run: Run
+    observed: tuple[Observed, ...]
+    poisoned: tuple[Repeat, ...] = ()
+    again: tuple[Repeat, ...] = ()
+
+    def traces(self) -> Iterator[Trace]:
+        yield from self.run.traces
+
+    def timed_trace(self) -> Trace | None:
+        return next((trace for trace in self.run.traces if trace.shapes == self.specification.timed), None)

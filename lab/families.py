@@ -1,0 +1,80 @@
+"""Which cases a problem gets: own draws, the families that make sense for its inputs, probes of single elements.
+
+It plans; what a family does to numbers is ``backends/worker/inputs.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from nki_anvil.backends.job import InputSpec
+from nki_anvil.lab.specification import Specification
+
+OWN_CASES: Final = 5
+TIMED_CASES: Final = 2
+"""At the timed shape set, where it is not among those that get every gate."""
+
+TOGETHER: Final = ("uniform", "outlier", "integers", "x100", "rows", "zeros", "spike", "peaks", "shifted", "ties")
+"""Applied to all inputs at once."""
+ALONE: Final = ("x100", "rows", "zeros", "spike", "shifted")
+"""Applied to one input at a time as well, where there are several."""
+PROBES: Final = 2
+"""Per input: one at an edge, one anywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One case to be made: what it transforms, and the probe it carries, if it is one."""
+
+    family: str = "own"
+    only: str | None = None
+    probe: dict[str, Any] | None = None
+
+
+def plans(specification: Specification, shapes: str, exact: dict[str, Any] | None) -> list[Plan]:
+    """Every case of a shape set. ``exact`` is the contraction that the reference's process found, if there is one."""
+    if shapes not in specification.verify:
+        return [Plan()] * TIMED_CASES
+    own = [Plan()] * OWN_CASES
+    if specification.stochastic:
+        return own
+    inputs = [spec for spec in specification.reference_arguments(shapes).inputs if spec.shape is not None]
+    varied = [spec for spec in inputs if spec.domain != "constant"]
+    floats = [spec for spec in varied if "float" in spec.dtype and spec.domain not in ("integer", "index")]
+    return [*own, *_families(varied, floats), *_exact(specification, exact), *_probes(floats)]
+
+
+def _families(varied: list[InputSpec], floats: list[InputSpec]) -> Iterator[Plan]:
+    if not floats:
+        yield from [Plan("ties")] if varied else []
+        return
+    yield from (Plan(family) for family in TOGETHER)
+    yield from _cancelling(floats)
+    if len(floats) > 1:
+        yield from (Plan(family, spec.name) for spec in floats for family in ALONE)
+
+
+def _cancelling(floats: list[InputSpec]) -> Iterator[Plan]:
+    """One per length of a last or last but one axis: only the problem knows which of them it sums over."""
+    lengths: dict[int, str] = {}
+    for spec in floats:
+        for length in reversed((spec.drawn or spec.shape or ())[-2:]):
+            if length > 1:
+                lengths.setdefault(length, spec.name)
+    yield from (Plan(f"cancelling/{length}", name) for length, name in lengths.items())
+
+
+def _exact(specification: Specification, exact: dict[str, Any] | None) -> Iterator[Plan]:
+    """20-bit integers against eight signs, both ways round: only float32 arithmetic brings them through."""
+    if exact is None or specification.precision != "float32":
+        return
+    yield Plan(f"exact20/{exact['right_axis']}", exact["left"])
+    yield Plan(f"exact20/{exact['left_axis']}", exact["right"])
+
+
+def _probes(floats: list[InputSpec]) -> Iterator[Plan]:
+    for spec in floats:
+        for turn in range(PROBES):
+            yield Plan(probe={"input": spec.name, "edge": turn % 2 == 0, "turn": turn})

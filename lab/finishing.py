@@ -1,0 +1,113 @@
+"""``finish_problem``: the final best against the original baseline, measured anew, and the report."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from anyio.to_thread import run_sync
+
+from nki_anvil.backends.backend import Report, silent
+from nki_anvil.lab import links, receipt, state, yields
+from nki_anvil.lab import report as reports
+from nki_anvil.lab.best import Best, Holder
+from nki_anvil.lab.comparison import Comparison
+from nki_anvil.lab.contest import arm_of, sampler
+from nki_anvil.lab.laboratory import Laboratory
+from nki_anvil.lab.results import Finished
+from nki_anvil.lab.workbench import Workbench, workbench
+
+
+async def finish_problem(lab: Laboratory, problem: str, *, report: Report = silent) -> Finished:
+    """Measure the claim and write the report; the problem can be taken up again.
+
+    Raises the errors of problems and backends.
+    """
+    bench = await run_sync(workbench, lab, problem)
+    best = await run_sync(bench.best)
+    comparison = await remeasure(bench, best, report) if best else None
+    await report("writing the report")
+    return await run_sync(partial(conclude, bench, best, comparison))
+
+
+async def remeasure(bench: Workbench, best: Best, report: Report) -> Comparison:
+    """Baseline and best in fresh rounds. Not the product of the steps: this is the claim."""
+    attempts = bench.problem.attempts
+    baseline = await arm_of(await run_sync(attempts.get, best.baseline.attempt))
+    if best.digest == best.baseline.digest:
+        return await (await sampler(bench, None, report)).alone(baseline)
+    final = await arm_of(await run_sync(attempts.get, best.attempt))
+    return await (await sampler(bench, baseline, report)).compare(final, baseline)
+
+
+def evidence(bench: Workbench, best: Best, claim: Comparison) -> receipt.Receipt | None:
+    """All that a third party needs to decide again; None where a part of it was lost, e.g. in a crash."""
+    shown = exhibit(bench, best, best.receipt.comparison)
+    first = exhibit(bench, best.baseline) if best.baseline.digest != best.digest else shown
+    if shown is None or first is None:
+        return None
+    return receipt.Receipt(
+        written_at=bench.now().isoformat(),
+        problem=bench.problem.name,
+        problem_version=bench.specification.version,
+        sources={Path(path).name: known for path, known in bench.problem.record.sources.items()},
+        origin=bench.origin,
+        best=shown,
+        baseline=first,
+        claim=claim,
+        versions={**receipt.versions(), "toolchain": bench.toolchain},
+    )
+
+
+def exhibit(bench: Workbench, holder: Holder, reason: Comparison | None = None) -> receipt.Exhibit | None:
+    """A kernel with its verdict and the comparison that put it where it is; None where they are gone."""
+    attempt = bench.problem.attempts.get(holder.attempt)
+    passed = [v for v in attempt.verdicts() if v.passed and v.origin == bench.origin]
+    compared = [c for c in attempt.comparisons() if c.origin == bench.origin and c.outcome == "keep"]
+    if not passed or not (reason or compared):
+        return None
+    return receipt.Exhibit(
+        attempt=attempt.number,
+        digest=attempt.digest,
+        text=attempt.text(),
+        verdict=bench.verdict(attempt) or passed[-1],
+        comparison=reason or compared[0],
+    )
+
+
+def conclude(bench: Workbench, best: Best | None, comparison: Comparison | None) -> Finished:
+    proof = evidence(bench, best, comparison) if best and comparison else None
+    sealed = receipt.write(bench.problem.folder, proof) if proof else None
+    path = bench.problem.folder / "report.html"
+    finished_at = bench.now().isoformat()
+    state.write_model(
+        bench.problem.folder / "problem.json", bench.problem.record.model_copy(update={"finished_at": finished_at})
+    )
+    speedup = comparison.speedup if comparison and comparison.speedup is not None else 1.0 if best else None
+    bench.write("finished", best=best.digest if best else None, speedup=speedup)
+    bench.note_verified(still_open=False)
+    state.write_text(path, reports.render(bench, comparison))
+    attempts = bench.problem.attempts.all()
+    kept = sum(1 for a in attempts if (found := bench.comparison(a)) and found.outcome == "keep" and not found.same_as)
+    latency = comparison.latency_us if comparison else None
+    return Finished(
+        problem=bench.problem.name,
+        origin=bench.origin,
+        best_digest=best.digest if best else None,
+        baseline_digest=best.baseline.digest if best else None,
+        speedup=speedup,
+        speedup_low=comparison.speedup_low if comparison else None,
+        speedup_high=comparison.speedup_high if comparison else None,
+        latency_us=latency,
+        baseline_latency_us=(comparison.best_latency_us or latency) if comparison else None,
+        percent_of_peak=yields.percent_of_peak(bench.specification, latency),
+        percent_of_bound=yields.percent_of_bound(bench.specification, latency),
+        rounds=(len(comparison.valid_rounds) or 1) if comparison else 0,
+        flags=comparison.flags if comparison else (),
+        attempts=len(attempts),
+        kept=kept,
+        evidence=sealed.seal if sealed else None,
+        evidence_path=bench.lab.shown(receipt.path(bench.problem.folder, bench.origin)) if sealed else None,
+        report=links.report(bench.problem.name),
+        report_path=bench.lab.shown(path),
+    )

@@ -1,0 +1,1 @@
+"""The nine gates, each with one way in."""

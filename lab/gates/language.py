@@ -1,0 +1,84 @@
+"""Gate 1: one entry function, written in what a kernel may use, that can be traced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nki_anvil.backends.run import KernelError, Trace
+from nki_anvil.backends.worker.kernel_text import KernelText, KernelTextError, entry_name, parse
+from nki_anvil.lab.evidence import Judgement
+from nki_anvil.lab.kernel_reading import Objection, objections
+from nki_anvil.sim import subset
+from nki_anvil.sim.rules.finding import Finding
+from nki_anvil.sim.versions import CURRENT
+
+SHOWN = 3
+"""Objections that are written out; the others are counted."""
+
+
+def judge(kernel: str, entry: str | None, traces: Sequence[Trace] = (), version: str = CURRENT) -> Judgement:
+    """Read the text as a version's compiler would; with traces, also whether it could be traced. Starts nothing."""
+    try:
+        text = parse(kernel)
+        name = entry_name(text, entry)
+        found = objections(text, name)
+    except KernelTextError as error:
+        return _failed(
+            KernelError(code=error.code, message=error.message, line=error.line, text=error.text, remedy=error.remedy)
+        )
+    if found:
+        return _objected(found, text)
+    dialect = subset.findings(kernel, version, name)
+    for finding in dialect:
+        if finding.severity == "error":
+            return _refused(finding, text, version)
+    for trace in traces:
+        if trace.outcome != "ok":
+            return _untraced(trace)
+    warnings = (*_warnings(text), *(_said(finding, text, version) for finding in dialect))
+    return Judgement(True, "Read and traced." if traces else "Read.", warnings=warnings)
+
+
+def _refused(finding: Finding, text: KernelText, version: str) -> Judgement:
+    return Judgement(
+        False, _said(finding, text, version), code=finding.code, line=finding.line, hint=finding.remedy
+    )  # fmt: skip
+
+
+def _said(finding: Finding, text: KernelText, version: str) -> str:
+    place = f"line {finding.line}: {text.line(finding.line)}"
+    return f"NKI {version}: {finding.message} {finding.remedy} ({place}) [{finding.code}]"
+
+
+def _objected(found: Sequence[Objection], text: KernelText) -> Judgement:
+    lines = [f"Line {one.line}: {one.message} ({text.line(one.line)})" for one in found[:SHOWN]]
+    more = f" And {len(found) - SHOWN} more." if len(found) > SHOWN else ""
+    return Judgement(False, " ".join(lines) + more, code="Language", line=found[0].line, hint=found[0].message)
+
+
+def _untraced(trace: Trace) -> Judgement:
+    if trace.error is not None:
+        return _failed(trace.error)
+    said = {
+        "timeout": "Tracing did not end in time. Does every loop end? Loops over data belong into nl.fori_loop.",
+        "exited": "The kernel ended its process before it was traced. Remove whatever exits.",
+        "malformed": "What came back from tracing is no program.",
+        "too_large": "The program is too large. Use fewer, larger instructions or dynamic loops.",
+    }
+    return Judgement(False, said.get(trace.outcome, "The kernel could not be traced."), code=trace.outcome)
+
+
+def _failed(error: KernelError) -> Judgement:
+    place = (
+        f" (line {error.line}: {error.text})"
+        if error.line and error.text
+        else f" (line {error.line})"
+        if error.line
+        else ""
+    )
+    detail = f"{error.message.rstrip('.')}{place}."
+    return Judgement(False, detail, code=error.code, line=error.line, hint=error.remedy)
+
+
+def _warnings(text: KernelText) -> tuple[str, ...]:
+    return tuple(f"Left out: {statement}" for statement in text.left_out)

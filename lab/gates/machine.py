@@ -1,0 +1,68 @@
+"""Gate 3: nothing that the chip forbids, on the problem's own inputs nor on any other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nki_anvil.backends.run import Finding, KernelError
+from nki_anvil.lab.evidence import Evidence, Judgement
+
+RANGE_CODES = ("TRN2-ACT-RANGE",)
+"""Leaving an activation's documented range: an error on own inputs, a warning where only a family does it."""
+
+
+def judge(evidence: Evidence) -> Judgement:
+    findings = [finding for trace in evidence.traces() for finding in trace.findings]
+    warnings = tuple(dict.fromkeys(_said(f) for f in [*findings, *_outside(evidence)] if f.severity == "warning"))
+    for error in findings:
+        if error.severity == "error":
+            return _broken(error, warnings)
+    if failure := _not_executed(evidence):
+        return failure
+    for finding in _errors(evidence):
+        return _broken(finding, warnings)
+    return Judgement(True, "No rule is broken." if not warnings else f"{len(warnings)} warnings.", warnings=warnings)
+
+
+def _errors(evidence: Evidence) -> Iterator[Finding]:
+    for observed in evidence.observed:
+        for finding in observed.result.findings:
+            ranged = finding.code in RANGE_CODES
+            if (finding.severity == "error" and not ranged) or (ranged and observed.own and not observed.case.probes):
+                yield finding
+
+
+def _outside(evidence: Evidence) -> Iterator[Finding]:
+    """What only happens on values that a family made."""
+    for observed in evidence.observed:
+        if not observed.own:
+            for finding in observed.result.findings:
+                yield finding.model_copy(update={"severity": "warning"}) if finding.code in RANGE_CODES else finding
+
+
+def _not_executed(evidence: Evidence) -> Judgement | None:
+    for observed in sorted(evidence.observed, key=lambda o: not o.own):
+        if observed.result.error is not None:
+            return _stopped(observed.result.error, observed.case.family)
+    return None
+
+
+def _stopped(error: KernelError, family: str) -> Judgement:
+    inputs = "its own inputs" if family == "own" else f"inputs of the family {family.partition('/')[0]}"
+    detail = f"Executing it on {inputs} failed: {error.message}{_at(error.line, error.text)}"
+    return Judgement(False, detail, code=error.code, line=error.line, hint=error.remedy)
+
+
+def _broken(finding: Finding, warnings: tuple[str, ...]) -> Judgement:
+    return Judgement(
+        False, _said(finding), code=finding.code, line=finding.line, hint=finding.remedy, warnings=warnings
+    )  # fmt: skip
+
+
+def _said(finding: Finding) -> str:
+    times = f", {finding.count} times" if finding.count > 1 else ""
+    return f"{finding.message}{_at(finding.line, finding.text)}{times} [{finding.code}]"
+
+
+def _at(line: int | None, text: str) -> str:
+    return f" (line {line}{': ' + text if text else ''})" if line else ""

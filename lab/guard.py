@@ -1,0 +1,90 @@
+"""The divergence guard: after three failures, or one bad regression, somebody has to think before the next try.
+
+A pure state machine over one record per problem and origin. It must not know files, kernels or backends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from nki_anvil.backends.job import Record
+from nki_anvil.lab.verdict import Verdict
+
+CHEAP_GATES: Final = frozenset({"language", "reproducible", "machine"})
+"""A kernel that stops here never ran: a slip of the pen more often than a wrong idea, so it weighs one third."""
+
+SLIP: Final = 1
+FAILURE: Final = 3
+"""Weights in thirds, so that the count is exact."""
+
+
+class Guard(Record):
+    """Counter and state, as it is stored."""
+
+    schema_number: int = 1
+    thirds: int = 0
+    """Failures since the last keep or reflexion, in thirds."""
+    closed_by: int | None = None
+    """The attempt whose reflexion opens the guard."""
+    why: str = ""
+    counted: tuple[int, ...] = ()
+    """Attempts that have counted; each does so once."""
+    reflected_up_to: int = -1
+    """The newest attempt there was when the last reflexion was written."""
+
+    @property
+    def closed(self) -> bool:
+        return self.closed_by is not None
+
+    @property
+    def failures(self) -> float:
+        return self.thirds / FAILURE
+
+
+Change = Callable[[Guard], Guard]
+
+
+def weight(verdict: Verdict) -> int:
+    """What a verdict counts, in thirds: nothing when it passed."""
+    if verdict.passed:
+        return 0
+    return SLIP if verdict.failed_gate in CHEAP_GATES else FAILURE
+
+
+def failed(guard: Guard, attempt: int, thirds: int, *, allowed: int) -> Guard:
+    """An attempt failed. An attempt that counted before changes nothing."""
+    if thirds == 0 or attempt in guard.counted:
+        return guard
+    total = guard.thirds + thirds
+    counted = guard.model_copy(update={"thirds": total, "counted": (*guard.counted, attempt)})
+    if total < allowed * FAILURE or guard.closed:
+        return counted
+    return counted.model_copy(update={"closed_by": attempt, "why": f"{allowed} failures since the last progress"})
+
+
+def regressed(guard: Guard, attempt: int, speedup: float, *, allowed: int, threshold: float) -> Guard:
+    """An attempt was reverted; one that is slower than ``threshold`` times best closes the guard by itself."""
+    fresh = attempt not in guard.counted
+    counted = failed(guard, attempt, FAILURE, allowed=allowed)
+    if not fresh or counted.closed or speedup * threshold >= 1:
+        return counted
+    return counted.model_copy(update={"closed_by": attempt, "why": f"{1 / speedup:.2f} times the latency of best"})
+
+
+def kept(guard: Guard) -> Guard:
+    """Progress: the count starts again. A closed guard stays closed."""
+    return guard.model_copy(update={"thirds": 0})
+
+
+def reflected(guard: Guard, attempt: int, newest: int) -> Guard:
+    """A reflexion was written on ``attempt`` while ``newest`` was the latest one.
+
+    On the attempt that closed the guard it opens it; on that one, or on any made since the last reflexion, it sets the
+    count to zero. A second thought about an old attempt changes neither.
+    """
+    opens = attempt == guard.closed_by
+    if not opens and attempt <= guard.reflected_up_to:
+        return guard
+    update: dict[str, object] = {"reflected_up_to": newest, "thirds": 0}
+    return guard.model_copy(update={**update, "closed_by": None, "why": ""} if opens else update)

@@ -1,0 +1,38 @@
+"""One kernel's verdict, by key from what is stored, else by a full verification whose result is stored."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from anyio.to_thread import run_sync
+
+from nki_anvil.backends.backend import Report, silent
+from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.verdict import Verdict
+from nki_anvil.lab.workbench import Workbench
+
+
+async def judge(bench: Workbench, attempt: Attempt, report: Report = silent) -> tuple[Verdict, bool]:
+    """The verdict, and whether it was known before. A machine's failure, or a spent budget, raises."""
+    known = await run_sync(bench.verdict, attempt)
+    if known is not None:
+        return known, True
+    await run_sync(bench.refuse_when_spent)
+    return await look_again(bench, attempt, 1, report), False
+
+
+async def look_again(bench: Workbench, attempt: Attempt, times: int, report: Report = silent) -> Verdict:
+    """Verify now, with ``times`` the usual number of cases, and store the verdict in place of an earlier one."""
+    text = await run_sync(attempt.text)
+    verdict = await bench.lab.verify(
+        bench.specification,
+        text,
+        attempt.digest,
+        backend=bench.backend,
+        data=bench.lab.data,
+        random=bench.lab.random,
+        times=times,
+        report=report,
+    )
+    await run_sync(partial(bench.keep_verdict, attempt, verdict))
+    return verdict

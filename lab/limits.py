@@ -1,0 +1,253 @@
+"""How far a right kernel may be from the exact result, calibrated on honest runs of the reference itself. Pure.
+
+r is the float64 reference, y the kernel's output, u the unit roundoff of the declared precision, E the honest runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+F64 = NDArray[np.float64]
+
+UNIT_ROUNDOFF: Final = {
+    "float32": 2.0**-24,
+    "tfloat32": 2.0**-11,
+    "float16": 2.0**-11,
+    "bfloat16": 2.0**-8,
+    "float8_e4m3": 2.0**-4,
+    "float8_e5m2": 2.0**-3,
+}
+"""Half the distance from 1 to the next number, by the significand's bits (24, 11, 11, 8, 4, 3)."""
+
+ROW_FACTOR: Final = 4.0
+LARGE_ROW_FACTOR: Final = 8.0
+"""For large shapes, whose honest runs are the plain and the slab-wise one only."""
+REDUCED_ROW_FACTOR: Final = 1.5
+"""Times the error of rounding the exact result, where less than float32 is declared."""
+QUANTILE: Final = 1e-3
+QUANTILE_LIMIT: Final = 16.0
+MAXIMUM: Final = 1024.0
+ROWWISE_MAXIMUM: Final = 256.0
+"""Without a contraction."""
+WHOLE_FACTOR: Final = 4.0
+TILE: Final = (128, 512)
+SHORTEST_ROW: Final = 16
+"""Rows with fewer elements are judged by the element limits and by the other axes: one element is no statistic."""
+NOTHING: Final = 2.0**-120
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """One output of one case: the exact result and what the honest runs made of it."""
+
+    r: F64
+    spread: NDArray[np.float32]
+    """max over E of |E - r|, per element."""
+    rows: dict[str, F64]
+    """By direction (``axis0``, ``tile``, ``whole``): max over E of the L2 norm of E - r, per row."""
+    whole: float
+    """Worst relative L2 of an honest run."""
+    dtype: str
+    """What the reference returns, as a Trainium dtype."""
+    precision: str = "float32"
+    exact: bool = False
+    """Every honest run equals r bit for bit."""
+    rowwise: bool = False
+    """Nothing is contracted: the stricter element maximum holds."""
+    large: bool = False
+
+    @property
+    def unit(self) -> float:
+        return UNIT_ROUNDOFF[self.precision]
+
+    @property
+    def integer(self) -> bool:
+        return "float" not in self.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How much of one limit an output uses; above 1 it is broken. ``index`` is the worst place, if it has one."""
+
+    limit: str
+    share: float
+    index: tuple[int, ...] = ()
+    measured: float = 0.0
+    allowed: float = 0.0
+
+
+def relative_l2(y: F64, r: F64) -> float:
+    """||y - r|| / ||r||; infinite where only y is not zero, or y is not finite."""
+    difference, size = float(np.linalg.norm((y - r).ravel())), float(np.linalg.norm(r.ravel()))
+    if not np.isfinite(difference):
+        return np.inf
+    return difference / size if size else (0.0 if difference == 0 else np.inf)
+
+
+def directions(shape: tuple[int, ...]) -> list[str]:
+    """In which directions an output has rows: every axis that is long enough, the tiles, or all of it."""
+    axes = [f"axis{axis}" for axis, n in enumerate(shape) if n >= SHORTEST_ROW]
+    return [*axes, "tile"] if axes else ["whole"]
+
+
+def norms(array: F64, direction: str) -> F64:
+    """L2 norms of an array's rows in one direction. Tiles are 128 x 512 of the last two axes, the last ones partial."""
+    if direction == "whole" or array.ndim == 0:
+        return np.asarray(np.linalg.norm(array.ravel()), dtype=np.float64).reshape(1)
+    if direction == "tile":
+        return np.sqrt(_tile_sums(np.square(array)))
+    return np.sqrt(np.sum(np.square(array), axis=int(direction.removeprefix("axis"))))
+
+
+def _tile_sums(squares: F64) -> F64:
+    matrix = squares.reshape(-1, 1, squares.shape[-1]) if squares.ndim < 2 else squares
+    matrix = matrix.reshape(-1, *matrix.shape[-2:])
+    for axis, size in ((1, TILE[0]), (2, TILE[1])):
+        starts = list(range(0, matrix.shape[axis], size))
+        matrix = np.add.reduceat(matrix, starts, axis=axis)
+    return matrix
+
+
+def rounded(r: F64, precision: str) -> F64:
+    """r rounded to the nearest number with a precision's significand; exponents are as wide as float64's."""
+    if precision == "float32":
+        return r.astype(np.float32).astype(np.float64)
+    mantissa, exponent = np.frexp(r)
+    scale = 0.5 / UNIT_ROUNDOFF[precision]
+    return np.ldexp(np.rint(mantissa * scale * 2) / (scale * 2), exponent)
+
+
+def compare(expected: Expected, y: NDArray[Any], tolerance: float, own: bool) -> list[Use]:
+    """Every limit that applies to one output, worst first. ``y`` has r's shape; shapes and dtypes are another gate's.
+
+    ``tolerance`` is the problem's relative L2; it holds as it stands for own draws, and is widened to what honest runs
+    need in families.
+    """
+    got = np.asarray(y).astype(np.float64)
+    known = np.isfinite(expected.r)
+    if wrong := _unfinite(known, got):
+        return [wrong]
+    with np.errstate(all="ignore"):
+        error = np.where(known, got - np.where(known, expected.r, 0.0), 0.0)
+        r = np.where(known, expected.r, 0.0)
+        uses = list(_uses(expected, r, error, tolerance, own))
+    return sorted(uses, key=lambda use: -use.share)
+
+
+def _unfinite(known: NDArray[np.bool_], got: F64) -> Use | None:
+    wrong = known & ~np.isfinite(got)
+    if not wrong.any():
+        return None
+    return Use("finite", np.inf, _place(wrong.astype(np.float64)), float(wrong.sum()), 0.0)
+
+
+def _uses(expected: Expected, r: F64, error: F64, tolerance: float, own: bool) -> Iterator[Use]:
+    if expected.exact:
+        yield _exact(error)
+        return
+    if expected.integer:
+        yield _integers(expected, error)
+        return
+    yield _whole(expected, r, error, tolerance, own)
+    for direction in directions(r.shape):
+        yield _rows(expected, r, error, direction)
+    yield from _elements(expected, r, error)
+
+
+def _exact(error: F64) -> Use:
+    worst = float(np.abs(error).max(initial=0.0))
+    return Use("exact", np.inf if worst else 0.0, _place(np.abs(error)), worst, 0.0)
+
+
+def _integers(expected: Expected, error: F64) -> Use:
+    """Integers are equal unless honest runs themselves differ there."""
+    over = np.abs(error) - expected.spread.astype(np.float64)
+    worst = float(over.max(initial=0.0))
+    return Use("equal integers", np.inf if worst > 0 else 0.0, _place(over), float(np.abs(error).max(initial=0.0)), 0.0)
+
+
+def _whole(expected: Expected, r: F64, error: F64, tolerance: float, own: bool) -> Use:
+    size = float(np.linalg.norm(r.ravel()))
+    measured = float(np.linalg.norm(error.ravel())) / max(size, NOTHING)
+    allowed = tolerance if own else max(tolerance, WHOLE_FACTOR * expected.whole)
+    if size == 0:
+        return Use("whole", 0.0)
+    return Use("whole output", measured / allowed, _place(np.abs(error)), measured, allowed)
+
+
+def _rows(expected: Expected, r: F64, error: F64, direction: str) -> Use:
+    measured, allowed = norms(error, direction), _row_limits(expected, r, direction)
+    share = measured / allowed
+    worst = int(np.argmax(share)) if share.size else 0
+    place = _inside_row(np.abs(error), direction, worst)
+    name = {"tile": "tile", "whole": "all elements"}.get(direction, f"rows along axis {direction[4:]}")
+    return Use(name, float(share.flat[worst]), place, float(measured.flat[worst]), float(allowed.flat[worst]))
+
+
+def _row_limits(expected: Expected, r: F64, direction: str) -> F64:
+    size, u = norms(r, direction), expected.unit
+    count = r.size / max(1, size.size)
+    floor = NOTHING * np.sqrt(count)
+    if u > UNIT_ROUNDOFF["tfloat32"] or expected.precision == "float16":
+        rounding = norms(rounded(r, expected.precision) - r, direction)
+        honest = np.maximum(expected.rows[direction], rounding)
+        return REDUCED_ROW_FACTOR * honest + 2 * UNIT_ROUNDOFF["float32"] * size + floor
+    factor = LARGE_ROW_FACTOR if expected.large else ROW_FACTOR
+    return factor * np.maximum(expected.rows[direction], u * size) + 2 * u * size + floor
+
+
+def _elements(expected: Expected, r: F64, error: F64) -> Iterator[Use]:
+    """z = |y - r| / h: its 99.9 % quantile and its maximum."""
+    if not r.size:
+        return
+    largest = np.abs(r).max(axis=-1, keepdims=True) if r.ndim else np.abs(r)
+    h = np.maximum(expected.spread.astype(np.float64), expected.unit * np.abs(r))
+    z = np.abs(error) / np.maximum(np.maximum(h, 2.0**-96 * largest), 2.0**-126)
+    place, worst = _place(z), float(z.max())
+    beyond = int(r.size * QUANTILE)
+    quantile = float(np.partition(z.ravel(), r.size - 1 - beyond)[r.size - 1 - beyond])
+    widened = 2.0 if expected.large else 1.0
+    limit = (ROWWISE_MAXIMUM if expected.rowwise else MAXIMUM) * widened
+    yield Use("99.9 % of elements", quantile / (QUANTILE_LIMIT * widened), place, quantile, QUANTILE_LIMIT * widened)
+    yield Use("largest element", worst / limit, place, worst, limit)
+
+
+def _place(weight: F64) -> tuple[int, ...]:
+    if not weight.size:
+        return ()
+    return _index(int(np.argmax(weight)), weight.shape)
+
+
+def _index(flat: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    places: Sequence[Any] = np.unravel_index(flat, shape)
+    return tuple(int(place) for place in places)
+
+
+def _inside_row(weight: F64, direction: str, row: int) -> tuple[int, ...]:
+    """The largest element of one row or tile."""
+    if direction == "whole" or weight.ndim == 0:
+        return _place(weight)
+    if direction == "tile":
+        return _inside_tile(weight, row)
+    axis = int(direction.removeprefix("axis"))
+    rest = np.unravel_index(row, tuple(n for i, n in enumerate(weight.shape) if i != axis))
+    index: list[Any] = [int(i) for i in rest]
+    index.insert(axis, slice(None))
+    index[axis] = int(np.argmax(weight[tuple(index)]))
+    return tuple(index)
+
+
+def _inside_tile(weight: F64, tile: int) -> tuple[int, ...]:
+    matrix = weight.reshape(-1, 1, weight.shape[-1]) if weight.ndim < 2 else weight
+    matrix = matrix.reshape(-1, *matrix.shape[-2:])
+    counts = (matrix.shape[0], -(-matrix.shape[1] // TILE[0]), -(-matrix.shape[2] // TILE[1]))
+    lead, i, j = _index(tile, counts)
+    part = matrix[lead, i * TILE[0] : (i + 1) * TILE[0], j * TILE[1] : (j + 1) * TILE[1]]
+    row, column = _place(part)
+    flat = (lead * matrix.shape[1] + i * TILE[0] + row) * matrix.shape[2] + j * TILE[1] + column
+    return _index(flat, weight.shape)

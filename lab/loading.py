@@ -1,0 +1,333 @@
+"""From a problem folder, a ``problem.toml`` or a bare reference module to its pinned specification.
+
+A folder declares its arguments; what a bare module takes is inferred from several of its own draws, made in the
+reference's process. It must not know kernels' text, gates or backends.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from nki_anvil.backends.errors import ArgumentsInvalid, PathUnreadable, ProblemInvalid
+from nki_anvil.backends.job import InputSpec, ShapeSet
+from nki_anvil.backends.run import ArraySpec
+from nki_anvil.lab import expressions, problem_file
+from nki_anvil.lab.problem_file import InputEntry, ProblemFile
+from nki_anvil.lab.reference import Reference
+from nki_anvil.lab.specification import EndToEnd, Specification, Work
+from nki_anvil.sim.chips import CHIPS
+from nki_anvil.sim.dtypes import size_of
+
+DEFAULT_TOLERANCE: Final = {
+    "float32": 2e-5,
+    "tfloat32": 2e-3,
+    "float16": 2e-3,
+    "bfloat16": 1e-2,
+    "float8_e4m3": 1e-1,
+    "float8_e5m2": 2e-1,
+}
+"""Relative L2 of the whole output by declared precision: AccelOpt's for float32, else a few unit roundoffs."""
+
+DRAWS: Final = (11, 22, 33)
+"""Seeds of the draws from which a bare module's arguments are inferred."""
+
+_REMEDY: Final = "Correct it and open the problem again."
+
+
+async def load(
+    reference: Path,
+    *,
+    name: str | None = None,
+    kernel: Path | None = None,
+    tolerance: float | None = None,
+    chip: str | None = None,
+) -> Specification:
+    """Read a problem: a folder with a problem.toml, that file itself, or a reference module.
+
+    ``name``, ``kernel``, ``tolerance`` and ``chip`` override what is declared; a tolerance can only be made tighter.
+    Raises PathUnreadable, ProblemInvalid or ArgumentsInvalid, each with one sentence that says what to correct.
+    """
+    source = _source(reference)
+    declared = problem_file.read(source) if source.suffix == ".toml" else None
+    file = declared or ProblemFile(reference=source.name, kernel="kernel.py")
+    if file.e2e is not None:
+        message = f"{source.name} declares [e2e]: problems that are a command are not run by this version."
+        raise ProblemInvalid(message, "Declare a reference and a kernel instead.")
+    module = (source.parent / file.reference).resolve()
+    if not module.is_file():
+        raise PathUnreadable(f"The reference {module} is not there.", "Name it in problem.toml as reference.")
+    if chip is not None or file.chip not in CHIPS:
+        file = _on_chip(file, chip or file.chip)
+    problem = _Problem(file, module, name or file.name or _default_name(source), declared is None)
+    return await problem.specify(source, kernel, tolerance)
+
+
+def _on_chip(file: ProblemFile, chip: str) -> ProblemFile:
+    if chip not in CHIPS:
+        raise ArgumentsInvalid(f"There is no chip {chip!r}.", f"Known are {', '.join(CHIPS)}.")
+    return file.model_copy(update={"chip": chip})
+
+
+def _source(reference: Path) -> Path:
+    path = reference.expanduser().resolve()
+    if path.is_dir():
+        for candidate in ("problem.toml", "reference.py"):
+            if (path / candidate).is_file():
+                return path / candidate
+        raise PathUnreadable(
+            f"{path} holds neither problem.toml nor reference.py.", "Name the problem's folder or module."
+        )
+    if not path.is_file():
+        raise PathUnreadable(f"{path} is not there.", "Give a reference module, a problem folder, or seed:<name>.")
+    if path.suffix not in (".py", ".toml"):
+        raise PathUnreadable(f"{path.name} is neither Python nor TOML.", "Give a reference module or a problem.toml.")
+    return path
+
+
+def _default_name(source: Path) -> str:
+    """The folder's name for a folder; a module's own name unless it is just called reference."""
+    return source.parent.name if source.stem in ("problem", "reference") else source.stem
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """What was read so far."""
+
+    file: ProblemFile
+    module: Path
+    name: str
+    bare: bool
+
+    async def specify(self, source: Path, kernel: Path | None, tolerance: float | None) -> Specification:
+        dims = self.file.dimensions()
+        async with Reference(self.module).ask("inspect", dims=dims["default"], seeds=DRAWS, forward=True) as (seen, _):
+            pass
+        if self.bare:
+            dims = {"default": seen["constants"]}
+        arguments = {shapes: await self._arguments(shapes, dims[shapes], seen) for shapes in dims}
+        kernels, warnings = self._kernel_arguments(arguments, seen)
+        allowed = self._tolerance(tolerance)
+        outputs = tuple(ArraySpec(shape=tuple(o["shape"]), dtype=o["dtype"]) for o in seen["outputs"])
+        return Specification(
+            name=self.name,
+            version=_version(self.module, None if self.bare else source, allowed),
+            reference=str(self.module),
+            kernel=str((kernel or source.parent / self.file.kernel).resolve()),
+            entry=self.file.entry,
+            chip=self.file.chip,
+            lnc=self.file.lnc,
+            nki_version=self.file.nki_version,
+            precision=self.file.precision,
+            tolerance=allowed,
+            stochastic=self.file.stochastic,
+            verify=self.file.verify,
+            timed=self.file.timed,
+            dims=dims,
+            shape_sets=kernels,
+            arguments=arguments if kernels is not arguments else {},
+            outputs={"default": outputs},
+            work={shapes: self._work(dims[shapes], arguments[shapes], outputs, seen, shapes) for shapes in dims},
+            own_draws="reference" if _undeclared(self.file, seen) and not _frozen(seen) else "inputs",
+            transforms=kernels is not arguments,
+            inferred=self.bare,
+            e2e=EndToEnd(**self.file.e2e.model_dump()) if self.file.e2e else None,
+            warnings=(*warnings, *_dtype_warnings(seen), *((_FROZEN,) if _frozen(seen) else ())),
+        )
+
+    async def _arguments(self, shapes: str, dims: Mapping[str, int], seen: dict[str, Any]) -> ShapeSet:
+        """The reference's arguments at one shape set: declared, or inferred from draws at those dimensions."""
+        unknown = sorted(set(self.file.inputs) - set(seen["names"]))
+        if unknown:
+            message = f"problem.toml declares the input {unknown[0]!r}; forward takes {', '.join(seen['names'])}."
+            raise ProblemInvalid(message, _REMEDY)
+        draws = seen["draws"]
+        if shapes != "default" and _undeclared(self.file, seen):
+            async with Reference(self.module).ask("inspect", dims=dims, seeds=DRAWS[:1]) as (there, _):
+                draws = there["draws"]
+        inputs = [self._argument(n, [d[p] for d in draws], dims) for p, n in enumerate(seen["names"])]
+        by_name = {spec.name: spec for spec in inputs}
+        return ShapeSet(name=shapes, inputs=tuple(_indexed(spec, self.file.inputs, by_name) for spec in inputs))
+
+    def _argument(self, name: str, draws: Sequence[dict[str, Any]], dims: Mapping[str, int]) -> InputSpec:
+        inferred = _inferred(name, draws)
+        entry = self.file.inputs.get(name)
+        if entry is None:
+            return inferred
+        spec = _declared(name, entry, inferred, dims)
+        if inferred.shape is not None and spec.shape is None:
+            message = (
+                f"problem.toml gives the input {name!r} no shape, but get_inputs draws an array of {inferred.shape}."
+            )
+            raise ProblemInvalid(message, _REMEDY)
+        return spec
+
+    def _kernel_arguments(
+        self, arguments: dict[str, ShapeSet], seen: dict[str, Any]
+    ) -> tuple[dict[str, ShapeSet], list[str]]:
+        """What ``transform_to_nki_inputs`` makes of the arguments; the same object where it changes nothing."""
+        given = seen["kernel_inputs"]
+        if given["kind"] == "same":
+            return arguments, []
+        if given["kind"] == "fails":
+            raise ProblemInvalid(f"transform_to_nki_inputs failed: {given['why']}.", _REMEDY)
+        if given["kind"] == "reshaped":
+            default = _reshaped(arguments["default"], given["shapes"])
+        else:
+            specs = [_inferred(f"input{position}", [item]) for position, item in enumerate(given["arguments"])]
+            default = ShapeSet(name="default", inputs=tuple(specs))
+        needed = sorted({*self.file.verify, self.file.timed} - {"default"})
+        if needed:
+            message = f"transform_to_nki_inputs works at the default shapes only, but {needed[0]!r} is to be verified."
+            raise ProblemInvalid(message, "Drop the transform, or verify and time the shape set default.")
+        others = sorted(set(arguments) - {"default"})
+        note = [f"transform_to_nki_inputs is applied at the shape set default only, not at {', '.join(others)}."]
+        return {"default": default}, note if others else []
+
+    def _tolerance(self, wanted: float | None) -> float:
+        declared = self.file.tolerance or DEFAULT_TOLERANCE[self.file.precision]
+        if wanted is None:
+            return declared
+        if not 0 < wanted <= declared:
+            message = f"The tolerance {wanted:g} is looser than the problem's own {declared:g}."
+            raise ArgumentsInvalid(message, "It can only be made tighter.")
+        return wanted
+
+    def _work(
+        self,
+        dims: Mapping[str, int],
+        arguments: ShapeSet,
+        outputs: Sequence[ArraySpec],
+        seen: dict[str, Any],
+        shapes: str,
+    ) -> Work:
+        """Declared, else counted on the reference's run at the default shapes, else unknown."""
+        counted: dict[str, float | None] = {"bytes": None, "matmul_flops": None, "vector_flops": None}
+        if shapes == "default":
+            moved = sum(_bytes(s.shape, s.dtype) for s in arguments.inputs if s.shape is not None)
+            counted = {
+                "bytes": float(moved + sum(_bytes(o.shape, o.dtype) for o in outputs)),
+                "matmul_flops": seen["matmul_flops"],
+                "vector_flops": seen["vector_flops"],
+            }
+        return Work(**{field: self._declared_work(field, dims, known) for field, known in counted.items()})
+
+    def _declared_work(self, field: str, dims: Mapping[str, int], counted: float | None) -> float | None:
+        expression: str | float | None = getattr(self.file.work, field)
+        if expression is None:
+            return counted
+        try:
+            return float(expressions.evaluate(expression, dims))
+        except ValueError as error:
+            raise ProblemInvalid(f"problem.toml: work.{field}: {error}", _REMEDY) from error
+
+
+def _undeclared(file: ProblemFile, seen: dict[str, Any]) -> bool:
+    """Some array's distribution is known to get_inputs alone."""
+    arrays = [name for name, drawn in zip(seen["names"], seen["draws"][0], strict=True) if "scalar" not in drawn]
+    return not set(arrays) <= set(file.inputs)
+
+
+def _frozen(seen: dict[str, Any]) -> bool:
+    """get_inputs seeds itself: several seeds, one draw."""
+    return all(drawn == seen["draws"][0] for drawn in seen["draws"])
+
+
+_FROZEN = "get_inputs draws the same numbers at every call; cases are drawn by what was inferred from them."
+
+
+def _inferred(name: str, draws: Sequence[dict[str, Any]]) -> InputSpec:
+    """Shape, dtype, sign, scale and integer-ness from several draws; a scalar keeps its value."""
+    first = draws[0]
+    if "scalar" in first:
+        dtype = "float" if first["scalar"] == "float" else "int"
+        return InputSpec(name=name, dtype=dtype, domain="constant", value=float(first["value"]))
+    if any(drawn.get("shape") != first["shape"] for drawn in draws):
+        raise ProblemInvalid(
+            f"get_inputs draws {name!r} in changing shapes.", "Shapes must depend on the dimensions alone."
+        )
+    low, high = min(d["min"] for d in draws), max(d["max"] for d in draws)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise ProblemInvalid(f"get_inputs draws {name!r} with values that are not finite.", _REMEDY)
+    shape = tuple(first["shape"])
+    mean, sigma = sum(d["mean"] for d in draws) / len(draws), max(d["std"] for d in draws)
+    base: dict[str, Any] = {"name": name, "shape": shape, "dtype": first["dtype"]}
+    if low == high:
+        return InputSpec(**base, domain="constant", value=low)
+    if "float" not in first["dtype"] or all(d["whole"] for d in draws):
+        return InputSpec(**base, domain="integer", low=low, high=high)
+    if low >= 0:
+        return InputSpec(**base, domain="positive" if low > 0 and low > 1e-3 * mean else "nonnegative", sigma=sigma)
+    return InputSpec(**base, sigma=sigma, mean=mean if abs(mean) > sigma / 8 else 0.0)
+
+
+def _declared(name: str, entry: InputEntry, inferred: InputSpec, dims: Mapping[str, int]) -> InputSpec:
+    """One [inputs.<name>] at a shape set; scale and centre of the own draws come from get_inputs where not given."""
+    facts: dict[str, Any] = entry.model_dump(exclude={"shape", "of", "axis", "dtype", "sigma", "mean"})
+    dtype = entry.dtype or inferred.dtype
+    if entry.shape is None:
+        constant: dict[str, Any] = {**facts, "domain": "constant", "dtype": "int" if dtype == "int" else "float"}
+        return InputSpec(name=name, **constant)
+    try:
+        shape = tuple(expressions.integer(size, dims) for size in entry.shape)
+    except ValueError as error:
+        raise ProblemInvalid(f"problem.toml: inputs.{name}.shape: {error}", _REMEDY) from error
+    real = entry.domain == "real" and inferred.domain == "real"
+    sigma = entry.sigma or (_rounded(inferred.sigma) if real else 1.0)
+    mean = entry.mean if entry.mean is not None else (_rounded(inferred.mean) if real else 0.0)
+    given: dict[str, Any] = {**facts, "dtype": dtype, "sigma": sigma, "mean": mean}
+    return InputSpec(name=name, shape=shape, **given)
+
+
+def _rounded(number: float) -> float:
+    """Two significant digits: 0.9987 is meant as 1."""
+    return float(f"{number:.2g}")
+
+
+def _indexed(spec: InputSpec, entries: Mapping[str, InputEntry], specs: Mapping[str, InputSpec]) -> InputSpec:
+    """An index of another input ranges over that input's axis."""
+    entry = entries.get(spec.name)
+    if spec.domain != "index" or entry is None or entry.of is None or spec.high is not None:
+        return spec
+    target = specs.get(entry.of)
+    if target is None or target.shape is None or not -len(target.shape) <= entry.axis < len(target.shape):
+        raise ProblemInvalid(
+            f"The input {spec.name!r} indexes axis {entry.axis} of {entry.of!r}, which is not there.", _REMEDY
+        )
+    return spec.model_copy(update={"low": 0.0, "high": float(target.shape[entry.axis] - 1)})
+
+
+def _reshaped(arguments: ShapeSet, shapes: Sequence[Sequence[int] | None]) -> ShapeSet:
+    inputs = [
+        spec if shape is None else spec.model_copy(update={"shape": tuple(shape), "drawn": spec.shape})
+        for spec, shape in zip(arguments.inputs, shapes, strict=True)
+    ]
+    return arguments.model_copy(update={"inputs": tuple(inputs)})
+
+
+def _bytes(shape: Sequence[int], dtype: str) -> int:
+    return math.prod(shape) * size_of(dtype)
+
+
+def _dtype_warnings(seen: dict[str, Any]) -> list[str]:
+    """Draws in formats that Trainium lacks are narrowed, and that is said."""
+    wide = {n: d["numpy"] for n, d in zip(seen["names"], seen["draws"][0], strict=True) if "numpy" in d}
+    return [
+        f"get_inputs draws {name} as {numpy}, which Trainium does not have: taken as {numpy.replace('64', '32')}."
+        for name, numpy in wide.items()
+        if numpy.endswith("64")
+    ]
+
+
+def _version(module: Path, toml: Path | None, tolerance: float) -> str:
+    """The problem version: SHA-256 over the reference's source, problem.toml and the tolerance in force."""
+    sha = hashlib.sha256()
+    for path in (module, toml):
+        content = path.read_bytes() if path else b""
+        sha.update(len(content).to_bytes(8, "little") + content)
+    sha.update(repr(tolerance).encode())
+    return sha.hexdigest()

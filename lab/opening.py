@@ -1,0 +1,254 @@
+"""``open_problem``: pin a specification, keep the kernel that is there as attempt 0, verify and measure it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from anyio.to_thread import run_sync
+
+from nki_anvil.backends.backend import Report, silent
+from nki_anvil.backends.errors import ArgumentsInvalid, KernelMissing, PathUnreadable, ProblemChanged, StateDamaged
+from nki_anvil.lab import problem as problems
+from nki_anvil.lab import seeds, state, working_file, yields
+from nki_anvil.lab.best import Best
+from nki_anvil.lab.contest import contest
+from nki_anvil.lab.judging import judge
+from nki_anvil.lab.laboratory import Laboratory
+from nki_anvil.lab.problem import Problem, ProblemRecord, fingerprint
+from nki_anvil.lab.results import Baseline, Opened
+from nki_anvil.lab.specification import Specification
+from nki_anvil.lab.verdict import Verdict
+from nki_anvil.lab.workbench import Workbench, workbench
+
+DEFAULT_CHIP = "trn2"
+"""What a caller who does not care asks for; a problem.toml may then say otherwise."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the caller asked for, with paths resolved."""
+
+    reference: Path
+    kernel: Path | None
+    name: str | None
+    tolerance: float | None
+    chip: str | None
+    """None: the declared one."""
+    backend: str
+
+
+async def open_problem(
+    lab: Laboratory,
+    reference: str,
+    *,
+    kernel_path: str | None = None,
+    name: str | None = None,
+    tolerance: float | None = None,
+    chip: str = "trn2",
+    backend: str | None = None,
+    report: Report = silent,
+) -> Opened:
+    """Open a problem, or take it up again where it was left.
+
+    ``reference`` is the path of a reference module or a problem folder inside the workspace, or ``seed:<name>``. Raises
+    ProblemInvalid, ProblemChanged, KernelMissing and the errors of paths, arguments and backends.
+    """
+    wanted = await run_sync(partial(resolve, lab, reference, kernel_path, name, tolerance, chip, backend))
+    known = await run_sync(find, lab, wanted)
+    if known is None:
+        await report("reading the reference")
+        specification = await lab.load(
+            wanted.reference,
+            kernel=wanted.kernel,
+            name=wanted.name,
+            tolerance=wanted.tolerance,
+            chip=wanted.chip,
+            data=lab.data,
+            random=lab.random,
+            report=report,
+        )
+        problem = await run_sync(pin, lab, wanted, specification)
+    else:
+        problem = await run_sync(take_up, lab, wanted, known)
+    bench = await run_sync(workbench, lab, problem.name)
+    reason = await establish(bench, report)
+    return await run_sync(partial(describe, bench, reason, resumed=known is not None))
+
+
+def resolve(
+    lab: Laboratory,
+    reference: str,
+    kernel_path: str | None,
+    name: str | None,
+    tolerance: float | None,
+    chip: str,
+    backend: str | None,
+) -> Wanted:
+    """Check the arguments before anything is made of them."""
+    if name is not None:
+        problems.refuse_bad_name(name)
+    lab.backend_named(backend or lab.backend)
+    _ = lab.root
+    if reference.startswith(seeds.PREFIX):
+        path = seeds.copy(reference.removeprefix(seeds.PREFIX), lab.workspace)
+    else:
+        path = reference
+    found = working_file.confine(lab.workspace, path)
+    if not found.exists():
+        raise PathUnreadable(
+            f"{lab.shown(found)} does not exist.",
+            "Give the path of a reference module or a problem folder, or seed:<name>.",
+        )
+    kernel = working_file.confine(lab.workspace, kernel_path) if kernel_path else None
+    declared = None if chip == DEFAULT_CHIP else chip
+    return Wanted(found, kernel, name, tolerance, declared, backend or lab.backend)
+
+
+def find(lab: Laboratory, wanted: Wanted) -> Problem | None:
+    """The open problem that is meant: by name, else the newest opened from the same reference, unchanged ones first."""
+    if wanted.name is not None:
+        return lab.find(wanted.name)
+    same = [problem for problem in readable(lab) if problem.record.opened_from == str(wanted.reference)]
+    return max(same, key=lambda problem: (not problem.changed(), problem.record.opened_at), default=None)
+
+
+def readable(lab: Laboratory) -> list[Problem]:
+    """Every open problem but those with damaged state, which must not keep others from being opened."""
+    found: list[Problem] = []
+    for name in lab.names():
+        with suppress(StateDamaged):
+            found.append(lab.problem(name))
+    return found
+
+
+def take_up(lab: Laboratory, wanted: Wanted, known: Problem) -> Problem:
+    """Go on with a problem, on the backend and with the kernel file that are asked for now.
+
+    Raises ArgumentsInvalid when something is asked that was pinned differently, ProblemChanged.
+    """
+    pinned, other = known.specification, "open it under a new name"
+    if known.record.opened_from != str(wanted.reference):
+        raise ArgumentsInvalid(f"The name {known.name!r} is taken by {known.record.opened_from}.", "Give another name.")
+    known.refuse_when_changed()
+    if wanted.chip not in (None, pinned.chip):
+        raise ArgumentsInvalid(
+            f"{known.name!r} was opened for {pinned.chip}, not {wanted.chip}.", f"To change that, {other}."
+        )
+    if wanted.tolerance is not None and wanted.tolerance != pinned.tolerance:
+        raise ProblemChanged(
+            f"{known.name!r} was opened with tolerance {pinned.tolerance:g}, not {wanted.tolerance:g}.",
+            f"To change that, {other}.",
+        )
+    if wanted.kernel and not wanted.kernel.exists():
+        raise missing(lab, wanted.kernel)
+    kernel = str(wanted.kernel) if wanted.kernel else pinned.kernel
+    record = known.record.model_copy(
+        update={
+            "backend": wanted.backend,
+            "finished_at": None,
+            "specification": pinned.model_copy(update={"kernel": kernel}),
+        }
+    )
+    return save(lab, record)
+
+
+def pin(lab: Laboratory, wanted: Wanted, specification: Specification) -> Problem:
+    """Store a new problem with its kernel as attempt 0. Raises KernelMissing, ArgumentsInvalid."""
+    name = wanted.name or specification.name
+    problems.refuse_bad_name(name)
+    kernel = working_file.confine(lab.workspace, specification.kernel)
+    if not kernel.exists():
+        raise missing(lab, kernel)
+    text = working_file.read(kernel, lab.shown(kernel))
+    record = ProblemRecord(
+        name=name,
+        specification=specification.model_copy(update={"name": name, "kernel": str(kernel)}),
+        backend=wanted.backend,
+        opened_at=lab.clock().isoformat(),
+        opened_from=str(wanted.reference),
+        sources={str(path): fingerprint(path) for path in sources(wanted.reference, specification)},
+    )
+    with state.locked(lab.root / ".open.lock"):
+        known = lab.find(name)
+        if known is not None:
+            return take_up(lab, wanted, known)
+        lab.attempts(name).take(text, at=record.opened_at, path=str(kernel))
+        return save(lab, record)
+
+
+def missing(lab: Laboratory, kernel: Path) -> KernelMissing:
+    return KernelMissing(
+        f"There is no kernel at {lab.shown(kernel)}.", "Write a first version there, or give another kernel_path."
+    )
+
+
+def save(lab: Laboratory, record: ProblemRecord) -> Problem:
+    """Write the record and tell whoever wants to know."""
+    state.write_model(lab.folder(record.name) / "problem.json", record)
+    lab.changed(record.name, "problem", None)
+    return lab.problem(record.name)
+
+
+def sources(opened_from: Path, specification: Specification) -> list[Path]:
+    """The files that a specification was made from."""
+    declared = opened_from / "problem.toml" if opened_from.is_dir() else opened_from
+    return [path for path in dict.fromkeys((Path(specification.reference), declared)) if path.is_file()]
+
+
+async def establish(bench: Workbench, report: Report) -> str:
+    """Verify and measure attempt 0 where this origin has no best yet. Returns why there is no baseline, if so."""
+    if await run_sync(bench.best) is not None:
+        return ""
+    await run_sync(bench.note_verified)
+    attempt = await run_sync(bench.problem.attempts.get, 0)
+    verdict, _ = await judge(bench, attempt, report)
+    if not verdict.passed:
+        return why_not(verdict)
+    await report("measuring the baseline")
+    await contest(bench, attempt, report)
+    return ""
+
+
+def why_not(verdict: Verdict) -> str:
+    """One sentence on the gate that stopped the kernel."""
+    failed = next((gate for gate in verdict.gates if gate.passed is False), None)
+    unreached = next((gate for gate in verdict.gates if gate.passed is None), None)
+    gate = failed or unreached
+    return f"the kernel stopped at the gate {gate.name}: {gate.detail}" if gate else "the kernel did not pass"
+
+
+def describe(bench: Workbench, reason: str, *, resumed: bool) -> Opened:
+    bench.note_verified()
+    bench.write("opened", resumed=resumed, backend=bench.backend.name)
+    specification = bench.specification
+    return Opened(
+        problem=bench.problem.name,
+        kernel_path=bench.lab.shown(specification.kernel),
+        chip=specification.chip,
+        backend=bench.backend.name,
+        origin=bench.origin,
+        baseline=baseline_of(specification, bench.best()),
+        baseline_reason=reason,
+        peak=yields.peak(specification),
+        bound=yields.bound(specification),
+        tolerance=specification.tolerance,
+        resumed=resumed,
+        warnings=specification.warnings,
+    )
+
+
+def baseline_of(specification: Specification, best: Best | None) -> Baseline | None:
+    """The first kernel that passed in an origin, as it is shown."""
+    if best is None:
+        return None
+    held = best.baseline
+    return Baseline(
+        digest=held.digest,
+        latency_us=held.latency_us,
+        percent_of_peak=yields.percent_of_peak(specification, held.latency_us),
+        percent_of_bound=yields.percent_of_bound(specification, held.latency_us),
+        attempt=held.attempt,
+    )

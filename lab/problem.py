@@ -1,0 +1,119 @@
+"""One open problem as it is stored: the pinned specification, its sources, and where everything else of it lies."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from nki_anvil.backends.errors import ArgumentsInvalid, ProblemChanged, ProblemUnknown
+from nki_anvil.backends.job import Record
+from nki_anvil.backends.run import Origin
+from nki_anvil.lab import state
+from nki_anvil.lab.attempts import Attempts, Evidence
+from nki_anvil.lab.best import BestPointer
+from nki_anvil.lab.guard import Guard
+from nki_anvil.lab.specification import Specification
+
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class ProblemRecord(Record):
+    """``problem.json``."""
+
+    name: str
+    specification: Specification
+    backend: str
+    opened_at: str
+    opened_from: str
+    """Absolute path that was given as reference: a module or a folder."""
+    sources: dict[str, str]
+    """SHA-256 of every file that the specification was made from, by absolute path."""
+    finished_at: str | None = None
+    """A finished problem can be taken up again; until then the Stop hook leaves it alone."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    folder: Path
+    record: ProblemRecord
+    attempts: Attempts = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        return self.record.name
+
+    @property
+    def specification(self) -> Specification:
+        return self.record.specification
+
+    @property
+    def working_file(self) -> Path:
+        return Path(self.specification.kernel)
+
+    def best(self, origin: Origin) -> BestPointer:
+        return BestPointer(self.folder, origin)
+
+    def guard(self, origin: Origin) -> Guard:
+        return state.read_model(self.folder / f"guard.{origin}.json", Guard) or Guard()
+
+    def update_guard(self, origin: Origin, change: Callable[[Guard], Guard]) -> tuple[Guard, Guard]:
+        """Apply a pure change under the lock. Returns the guard before and after."""
+        with state.locked(self.folder / f".guard.{origin}.lock"):
+            before = self.guard(origin)
+            after = change(before)
+            if after != before:
+                state.write_model(self.folder / f"guard.{origin}.json", after)
+        return before, after
+
+    def evidence(self, digest: str) -> Evidence:
+        """Where what was measured on a kernel lies: its attempt, else a folder of profiled kernels."""
+        return self.attempts.of(digest) or Evidence(self.folder / "profiled" / digest, digest)
+
+    def changed(self) -> str | None:
+        """The first file that is not what the specification was made from."""
+        return next((path for path, known in self.record.sources.items() if fingerprint(Path(path)) != known), None)
+
+    def refuse_when_changed(self) -> None:
+        """Raises ProblemChanged when a file that the specification was made from is not the same any more."""
+        if path := self.changed():
+            raise ProblemChanged(
+                f"{path} changed after the problem {self.name!r} was opened, and what was judged before rests on it.",
+                "Put it back, or open it again with open_problem under a new name.",
+            )
+
+
+def fingerprint(path: Path) -> str:
+    """SHA-256 of a file; empty when it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def refuse_bad_name(name: str) -> None:
+    """Raises ArgumentsInvalid for what cannot be a folder everywhere."""
+    if not NAME.fullmatch(name):
+        raise ArgumentsInvalid(
+            f"{name[:80]!r} cannot be a problem's name.",
+            "Use up to 64 letters, digits, dots, dashes and underscores, a letter or digit first.",
+        )
+
+
+def names(root: Path) -> list[str]:
+    """Of every problem with state."""
+    return sorted(path.parent.name for path in (root / "problems").glob("*/problem.json"))
+
+
+def unknown(name: str, known: Iterable[str]) -> ProblemUnknown:
+    """The error that names the nearest."""
+    known = list(known)
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    said = " Did you mean " if near else " Open are "
+    listed = ", ".join(map(repr, near or known[:5]))
+    has = f"{said}{listed}{'?' if near else '.'}" if known else ""
+    return ProblemUnknown(f"There is no open problem {name[:80]!r}.{has}", "Call open_problem to open one.")

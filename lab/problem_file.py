@@ -1,0 +1,148 @@
+"""``problem.toml`` as a model: what may stand in it, and one clear sentence for whatever may not."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from nki_anvil.backends.errors import PathUnreadable, ProblemInvalid
+from nki_anvil.backends.job import Domain
+from nki_anvil.lab.specification import Precision
+from nki_anvil.sim.dtypes import NAMES
+
+_RANGE = re.compile(r"integer\s*\[\s*(-?\d+)\s*,\s*(-?\d+)\s*\]")
+_INDEX = re.compile(r"index\s+of\s+(?:input\s+)?(\w+)")
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class InputEntry(Strict):
+    """One ``[inputs.<name>]`` table."""
+
+    shape: tuple[int | str, ...] | None = None
+    dtype: str | None = None
+    domain: Domain = "real"
+    low: float | None = None
+    high: float | None = None
+    of: str | None = None
+    """For ``index``: the input that is indexed; ``axis`` says along which of its axes."""
+    axis: int = 0
+    value: float | None = None
+    sigma: float | None = Field(default=None, gt=0)
+    mean: float | None = None
+    static: bool = False
+    mutable: bool = False
+    offset: float = Field(default=3.0, ge=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _domain_in_words(cls, data: Any) -> Any:
+        """``integer [0, 7]`` and ``index of table`` spell the domain and its range in one."""
+        if not isinstance(data, dict):
+            return data  # pyright: ignore[reportUnknownVariableType]
+        table = cast("dict[str, Any]", data)
+        text = str(table.get("domain", ""))
+        if found := _RANGE.fullmatch(text):
+            return {**table, "domain": "integer", "low": int(found[1]), "high": int(found[2])}
+        if found := _INDEX.fullmatch(text):
+            return {**table, "domain": "index", "of": found[1]}
+        return table
+
+    @model_validator(mode="after")
+    def _complete(self) -> InputEntry:
+        if self.shape is None and self.value is None:
+            raise ValueError("it needs a shape, or a value for a scalar")
+        if self.domain == "constant" and self.value is None:
+            raise ValueError("a constant needs a value")
+        if self.domain == "integer" and (self.low is None or self.high is None):
+            raise ValueError("an integer needs low and high")
+        if self.domain == "index" and self.high is None and self.of is None:
+            raise ValueError("an index needs the input it indexes (of) or high")
+        return self
+
+    @field_validator("dtype")
+    @classmethod
+    def _known(cls, dtype: str | None) -> str | None:
+        if dtype is not None and dtype not in (*NAMES, "float", "int"):
+            raise ValueError(f"{dtype!r} is no Trainium dtype; there are {', '.join(NAMES)}")
+        return dtype
+
+
+class WorkEntry(Strict):
+    bytes: str | float | None = None
+    matmul_flops: str | float | None = None
+    vector_flops: str | float | None = None
+
+
+class EndToEndEntry(Strict):
+    command: str
+    result: str = "result.json"
+    accuracy_min: float | None = None
+
+
+class ProblemFile(Strict):
+    """A whole ``problem.toml``; every default is the one of the format."""
+
+    name: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
+    entry: str | None = None
+    reference: str = "reference.py"
+    kernel: str = "kernel.py"
+    chip: str = "trn2"
+    lnc: Literal[1, 2] = 1
+    nki_version: Literal["0.2", "0.3", "0.4", "0.5", "0.6", "0.7"] = "0.7"
+    precision: Precision = "float32"
+    tolerance: float | None = Field(default=None, gt=0, lt=1)
+    stochastic: bool = False
+    verify: tuple[str, ...] = ("default",)
+    timed: str = "default"
+    dims: dict[str, int] = {}
+    shapes: dict[str, dict[str, int]] = {}
+    inputs: dict[str, InputEntry] = {}
+    work: WorkEntry = WorkEntry()
+    e2e: EndToEndEntry | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> ProblemFile:
+        for role, named in (("verify", self.verify), ("timed", (self.timed,))):
+            if missing := [name for name in named if name not in ("default", *self.shapes)]:
+                raise ValueError(f"{role} names the shape set {missing[0]!r}; there are {['default', *self.shapes]}")
+        for name, dims in self.shapes.items():
+            if unknown := sorted(set(dims) - set(self.dims)):
+                raise ValueError(f"shapes.{name} sets {unknown[0]!r}, which is not among the dims {sorted(self.dims)}")
+        return self
+
+    def dimensions(self) -> dict[str, dict[str, int]]:
+        """Dimensions by shape set; a named set changes what it names of the default."""
+        return {"default": self.dims, **{name: {**self.dims, **dims} for name, dims in self.shapes.items()}}
+
+
+def read(path: Path) -> ProblemFile:
+    """Read and check a ``problem.toml``; raises PathUnreadable or ProblemInvalid with the field and what is wrong."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise PathUnreadable(f"{path} cannot be read: {error}.", "Check the path and its permissions.") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ProblemInvalid(
+            f"{path.name} is not TOML: {error}.", "Correct that line and open the problem again."
+        ) from error
+    try:
+        return ProblemFile.model_validate(data)
+    except ValidationError as error:
+        raise ProblemInvalid(f"{path.name}: {_sentence(error)}.", "Correct it and open the problem again.") from error
+
+
+def _sentence(error: ValidationError) -> str:
+    """The first mistake in words: where it stands, what it is, and which fields there are when it is an unknown one."""
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        return f"{where} is not a field of this format"
+    message = first["msg"].removeprefix("Value error, ")
+    return f"{where}: {message}" if where else message

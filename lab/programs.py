@@ -1,0 +1,22 @@
+"""Which attempts are the same kernel in other words: an index by instruction digest.
+
+Derived from the verdicts and append-only; a lost line only means that something is measured again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nki_anvil.lab import state
+
+
+def note(folder: Path, instruction_digest: str, attempt: int) -> None:
+    """An attempt passed with this program."""
+    if instruction_digest and attempt not in same(folder, instruction_digest):
+        state.append_line(folder / "programs.jsonl", {"program": instruction_digest, "attempt": attempt})
+
+
+def same(folder: Path, instruction_digest: str) -> list[int]:
+    """Attempts that passed with this program, in the order in which they did."""
+    lines = state.read_lines(folder / "programs.jsonl")
+    return [line["attempt"] for line in lines if instruction_digest and line.get("program") == instruction_digest]

@@ -1,0 +1,91 @@
+"""Asks a reference: starts its process, waits with a limit, reads the answer. Its mistakes become ProblemInvalid."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.abc
+
+from nki_anvil.backends.errors import ProblemInvalid
+
+_REMEDY = "Correct the reference and open the problem again."
+
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+"""Of BLAS: spinning threads cost more than they gain while kernels run beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A reference module and what its process may use up.
+
+    ``seconds`` bounds one request of several cases: generous for NKIBench's shapes, and an end for one that never ends.
+    """
+
+    path: Path
+    seconds: float = 300.0
+    memory_bytes: int = 24 << 30
+
+    @asynccontextmanager
+    async def ask(self, operation: str, **request: Any) -> AsyncGenerator[tuple[dict[str, Any], Path]]:
+        """The answer, and the folder with the arrays beside it, which is gone afterwards. Raises ProblemInvalid."""
+        folder = Path(await anyio.to_thread.run_sync(lambda: tempfile.mkdtemp(prefix="nki-anvil-reference-")))
+        try:
+            yield await self._answer(folder, {"operation": operation, **request}), folder
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+    async def _answer(self, folder: Path, request: dict[str, Any]) -> dict[str, Any]:
+        request |= {"reference": str(self.path), "memory_bytes": self.memory_bytes}
+        await anyio.Path(folder / "request.json").write_text(json.dumps(request))
+        status = await self._run(folder)
+        answer = folder / "answer.json"
+        if not answer.is_file():
+            raise ProblemInvalid(
+                f"{self.path.name} ended its process ({_ended(status)}) before it gave a result.", _REMEDY
+            )
+        result: dict[str, Any] = json.loads(await anyio.Path(answer).read_text())
+        if "internal" in result:
+            raise RuntimeError(result["internal"])
+        if "fault" in result:
+            raise ProblemInvalid(result["fault"], _REMEDY)
+        return result
+
+    async def _run(self, folder: Path) -> int:
+        command = [sys.executable, "-m", "nki_anvil.lab.reference_process", str(folder)]
+        process = await anyio.open_process(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            cwd=folder, start_new_session=True, env={**os.environ, **_ONE_THREAD},
+        )  # fmt: skip
+        try:
+            with anyio.fail_after(self.seconds):
+                return await process.wait()
+        except TimeoutError as error:
+            message = f"{self.path.name} was not done after {self.seconds:g} s and was stopped."
+            raise ProblemInvalid(message, "Does it end? Smaller dims make it faster.") from error
+        finally:
+            await _end(process)
+
+
+async def _end(process: anyio.abc.Process) -> None:
+    """Nothing that the reference started outlives its request."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with anyio.CancelScope(shield=True):
+        await process.wait()
+
+
+def _ended(status: int) -> str:
+    return f"killed by signal {-status}" if status < 0 else f"exit status {status}"

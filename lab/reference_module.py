@@ -1,0 +1,172 @@
+"""A reference module, read with its dimensions set: what it offers, and how its functions are called.
+
+It runs only in the reference's own process; whatever the module does wrong becomes a ReferenceFault with a sentence.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import random
+import sys
+import traceback
+import types
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeGuard, cast
+
+import numpy as np
+
+from nki_anvil.lab.arithmetic import Arithmetic, Numbers, computing, is_array, value
+
+Array = np.ndarray[Any, Any]
+
+
+class ReferenceFault(Exception):
+    """The reference cannot be used; the message is a sentence for its author."""
+
+
+class ReferenceModule:
+    """The module's functions. ``forward`` computes in whatever arithmetic is asked for."""
+
+    def __init__(self, path: Path, dims: Mapping[str, int]) -> None:
+        self.path = path
+        tree = _parsed(path)
+        self.constants = _constants(tree)
+        self._plain = _executed(_with_dimensions(tree, dims), path)
+        self._bent = _executed(_with_dimensions(tree, dims), path)
+        self._bent.update({name: Numbers() for name, item in self._bent.items() if item is np})
+        for name in ("get_inputs", "forward"):
+            if not callable(self._plain.get(name)):
+                raise ReferenceFault(f"{path.name} defines no function `{name}`.")
+
+    @property
+    def names(self) -> list[str]:
+        """forward's parameters that are given by position."""
+        parameters = inspect.signature(self._plain["forward"]).parameters.values()
+        return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+    def function(self, name: str) -> Callable[..., Any] | None:
+        found = self._plain.get(name)
+        return found if callable(found) else None
+
+    def get_inputs(self, seed: int) -> list[Any]:
+        """One own draw: NumPy arrays and Python scalars, from the seeded global generators."""
+        np.random.seed(seed % 2**32)
+        random.seed(seed)
+        with _blamed(self.path, "get_inputs"):
+            drawn: Any = self._plain["get_inputs"]()
+        if not _is_sequence(drawn) or not drawn:
+            raise ReferenceFault(f"get_inputs must return a list of arrays and numbers; it returned {_kind(drawn)}.")
+        return [_argument(item, position) for position, item in enumerate(drawn)]
+
+    def plain(self, arguments: Sequence[Any]) -> list[Array]:
+        """The outputs as the author's own call would give them."""
+        with _blamed(self.path, "forward"), np.errstate(all="ignore"):
+            return _outputs(self._plain["forward"](*arguments))
+
+    def forward(self, arguments: Sequence[Any], how: Arithmetic) -> list[Array]:
+        """The outputs in another arithmetic."""
+        with _blamed(self.path, "forward"), computing(how):
+            return _outputs(self._bent["forward"](*[value(argument, how) for argument in arguments]))
+
+
+def _parsed(path: Path) -> ast.Module:
+    try:
+        return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    except SyntaxError as error:
+        raise ReferenceFault(f"{path.name} does not parse: {error.msg}, line {error.lineno}.") from error
+    except (OSError, ValueError) as error:
+        raise ReferenceFault(f"{path.name} cannot be read: {error}.") from error
+
+
+def _constants(tree: ast.Module) -> dict[str, int]:
+    """The whole numbers that the module names at its top level: the dimensions of a bare module."""
+    found: dict[str, int] = {}
+    for statement in tree.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int() as number)) if (
+                number is not True
+            ):
+                found[name] = number
+            case _:
+                pass
+    return {name: number for name, number in found.items() if not isinstance(number, bool)}
+
+
+def _with_dimensions(tree: ast.Module, dims: Mapping[str, int]) -> ast.Module:
+    """The tree with top-level assignments to dimensions replaced, so that what is derived from them follows."""
+    body: list[ast.stmt] = []
+    for statement in tree.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)]) if name in dims:
+                body.append(ast.copy_location(ast.Assign(statement.targets, ast.Constant(dims[name])), statement))
+            case _:
+                body.append(statement)
+    return ast.fix_missing_locations(ast.Module(body, tree.type_ignores))
+
+
+def _executed(tree: ast.Module, path: Path) -> dict[str, Any]:
+    module = types.ModuleType("reference")
+    module.__file__ = str(path)
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))
+    with _blamed(path, "importing it"):
+        exec(compile(tree, str(path), "exec"), module.__dict__)  # noqa: S102
+    return module.__dict__
+
+
+@contextmanager
+def _blamed(path: Path, doing: str) -> Generator[None]:
+    """Whatever the author's code raises, SystemExit too, becomes one sentence with its line."""
+    try:
+        yield
+    except ReferenceFault:
+        raise
+    except BaseException as error:
+        lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+        where = f" at line {lines[-1]}" if lines else ""
+        what = f"called exit ({error})" if isinstance(error, SystemExit) else f"raised {type(error).__name__}: {error}"
+        raise ReferenceFault(f"{path.name}: {doing} {what}{where}.") from error
+
+
+def _is_sequence(item: object) -> TypeGuard[Sequence[Any]]:
+    return isinstance(item, (tuple, list))
+
+
+def _argument(item: Any, position: int) -> Any:
+    if isinstance(item, float):
+        return float(item)
+    if isinstance(item, (bool, int)):
+        return item
+    if isinstance(item, np.generic):
+        return cast("Any", item).item()
+    if not is_array(item) and hasattr(item, "detach"):
+        item = item.detach().cpu().numpy()
+    if is_array(item) and item.dtype.kind in "fiubV" and item.size:
+        return item
+    raise ReferenceFault(f"get_inputs: argument {position} is {_kind(item)}; it must be a numeric array or a number.")
+
+
+def _outputs(result: Any) -> list[Array]:
+    parts: list[Any] = [*result] if _is_sequence(result) else [result]
+    if not parts:
+        raise ReferenceFault("forward returned an empty tuple; it must return an array or a tuple of arrays.")
+    return [_output(part) for part in parts]
+
+
+def _output(part: Any) -> Array:
+    if not is_array(part) and hasattr(part, "detach"):
+        part = part.detach().cpu().numpy()
+    if isinstance(part, (np.ndarray, np.generic, int, float)):
+        array = np.asarray(part).view(np.ndarray)
+        if array.dtype.kind in "fiubV":
+            return array
+    raise ReferenceFault(f"forward returned {_kind(part)}; it must return an array or a tuple of arrays.")
+
+
+def _kind(item: Any) -> str:
+    if is_array(item):
+        return f"an array of {item.dtype.name} with shape {item.shape}"
+    return "None" if item is None else f"a {type(item).__name__}"

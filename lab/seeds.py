@@ -1,0 +1,35 @@
+"""The problems that ship with us, copied into a workspace when they are first opened."""
+
+from __future__ import annotations
+
+import difflib
+from importlib.resources import files
+from pathlib import Path
+
+from nki_anvil.backends.errors import ProblemUnknown
+from nki_anvil.lab import state
+
+PREFIX = "seed:"
+
+
+def names() -> list[str]:
+    """Of every seed."""
+    return sorted(entry.name for entry in files("nki_anvil.seeds").joinpath("problems").iterdir() if entry.is_dir())
+
+
+def copy(name: str, workspace: Path) -> Path:
+    """The seed's folder ``kernels/<name>`` in the workspace; files that are there already are left as they are.
+
+    Raises ProblemUnknown with the nearest names.
+    """
+    known = names()
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known
+        raise ProblemUnknown(
+            f"There is no seed {name[:80]!r}. There are {', '.join(near)}.", "Call open_problem with one of these."
+        )
+    folder = workspace / "kernels" / name
+    for file in files("nki_anvil.seeds").joinpath("problems", name).iterdir():
+        if file.is_file() and not (folder / file.name).exists():
+            state.write_bytes(folder / file.name, file.read_bytes())
+    return folder

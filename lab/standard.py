@@ -1,0 +1,53 @@
+"""The laboratory's own parts behind its seams: the loader with its pool of cases, and the full verification."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from numpy.random import Generator
+
+from nki_anvil.backends.backend import Backend, Report
+from nki_anvil.lab import loading
+from nki_anvil.lab.cases import Pool
+from nki_anvil.lab.specification import Specification
+from nki_anvil.lab.verdict import Verdict
+from nki_anvil.lab.verification import verify as verify_once
+
+
+async def load(
+    reference: Path,
+    *,
+    name: str | None,
+    kernel: Path | None,
+    tolerance: float | None,
+    chip: str | None,
+    data: Path,
+    random: Generator,
+    report: Report,
+) -> Specification:
+    """Read a problem and make its first cases, so that a reference that cannot be used is refused before it is open."""
+    specification = await loading.load(reference, name=name, kernel=kernel, tolerance=tolerance, chip=chip)
+    warnings = await Pool(specification, data).prepare(random, report)
+    return specification.model_copy(update={"warnings": (*specification.warnings, *warnings)})
+
+
+async def verify(
+    specification: Specification,
+    text: str,
+    digest: str,
+    *,
+    backend: Backend,
+    data: Path,
+    random: Generator,
+    times: int,
+    report: Report,
+) -> Verdict:
+    """The first verdict that fails, or the last of ``times``; each draws from the pool anew and adds to it."""
+    pool = Pool(specification, data)
+    while True:
+        judged = await verify_once(
+            specification, text, digest, backend=backend, pool=pool, random=random, report=report
+        )
+        times -= 1
+        if times <= 0 or not judged.verdict.passed:
+            return judged.verdict

@@ -1,0 +1,135 @@
+"""``problem_status``: where a problem stands and what it asks for next."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from anyio.to_thread import run_sync
+
+from nki_anvil.backends.backend import Report, silent
+from nki_anvil.backends.run import Origin
+from nki_anvil.lab import budget, working_file, yields
+from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.best import Best
+from nki_anvil.lab.convergence import converged
+from nki_anvil.lab.digest import digest, shorten
+from nki_anvil.lab.laboratory import Laboratory
+from nki_anvil.lab.opening import baseline_of
+from nki_anvil.lab.results import AttemptLine, BestLine, BudgetView, OriginStatus, ReflexionLine, Status
+from nki_anvil.lab.specification import Specification
+from nki_anvil.lab.workbench import Workbench, view, workbench
+
+FileState = Literal["best", "verified", "failed", "unverified", "missing"]
+
+LAST_ATTEMPTS = 10
+LAST_REFLEXIONS = 3
+
+
+async def problem_status(lab: Laboratory, problem: str, *, report: Report = silent) -> Status:
+    """Raises the errors of problems and state; does no work on a backend."""
+    return await run_sync(lambda: status_of(workbench(lab, problem)))
+
+
+def status_of(bench: Workbench) -> Status:
+    attempts = bench.problem.attempts.all()
+    held = bench.best()
+    best = best_line(bench.specification, held)
+    return Status(
+        problem=bench.problem.name,
+        kernel_path=bench.lab.shown(bench.specification.kernel),
+        backend=bench.backend.name,
+        origin=bench.origin,
+        best=best,
+        baseline=baseline_of(bench.specification, held),
+        percent_of_peak=best.percent_of_peak if best else None,
+        percent_of_bound=best.percent_of_bound if best else None,
+        attempts=tuple(attempt_line(bench, attempt) for attempt in attempts[-LAST_ATTEMPTS:]),
+        guard=bench.guard_view(),
+        reflexions=last_reflexions(attempts),
+        budget=BudgetView(
+            attempts_used=len(attempts),
+            attempts_limit=bench.rules.attempts_limit,
+            device_minutes_used=budget.device_minutes(bench.problem.folder),
+            device_minutes_limit=bench.rules.device_minutes_limit,
+        ),
+        converged=converged(bench),
+        working_file=working_file_state(bench),
+        origins=tuple(origin_status(bench, origin) for origin in _origins(bench)),
+    )
+
+
+def best_line(specification: Specification, best: Best | None) -> BestLine | None:
+    if best is None:
+        return None
+    return BestLine(
+        digest=best.digest,
+        attempt=best.attempt,
+        latency_us=best.latency_us,
+        speedup_vs_baseline=best.baseline.latency_us / best.latency_us,
+        percent_of_peak=yields.percent_of_peak(specification, best.latency_us),
+        percent_of_bound=yields.percent_of_bound(specification, best.latency_us),
+    )
+
+
+def attempt_line(bench: Workbench, attempt: Attempt) -> AttemptLine:
+    """One attempt as this origin judged it."""
+    verdict, comparison = bench.verdict(attempt), bench.comparison(attempt)
+    return AttemptLine(
+        attempt=attempt.number,
+        digest=shorten(attempt.digest),
+        passed=verdict.passed if verdict else None,
+        failed_gate=verdict.failed_gate if verdict else None,
+        outcome=comparison.outcome if comparison else None,
+        speedup=comparison.speedup if comparison else None,
+        latency_us=comparison.latency_us if comparison else None,
+        parent=shorten(attempt.lineage.parent) if attempt.lineage.parent else None,
+        plan=attempt.lineage.plan,
+        same_as=comparison.same_as if comparison else None,
+        reflected=bool(attempt.reflexions()),
+        at=attempt.lineage.at,
+    )
+
+
+def last_reflexions(attempts: list[Attempt]) -> tuple[ReflexionLine, ...]:
+    """Oldest first, by when they were written."""
+    written = [(said.at, attempt.number, said) for attempt in attempts for said in attempt.reflexions()]
+    newest = sorted(written, key=lambda entry: entry[:2])[-LAST_REFLEXIONS:]
+    return tuple(
+        ReflexionLine(
+            attempt=number,
+            lesson=said.lesson,
+            avoid=said.avoid,
+            try_next=said.try_next,
+            outcome=said.outcome,
+            speedup=said.speedup,
+        )
+        for _, number, said in newest
+    )
+
+
+def working_file_state(bench: Workbench) -> FileState:
+    path = bench.problem.working_file
+    if not path.is_file():
+        return "missing"
+    held, best = digest(working_file.read(path)), bench.best()
+    if best and best.digest == held:
+        return "best"
+    attempt = bench.problem.attempts.of(held)
+    verdict = bench.verdict(attempt) if attempt else None
+    return "unverified" if verdict is None else "verified" if verdict.passed else "failed"
+
+
+def _origins(bench: Workbench) -> list[Origin]:
+    every: tuple[Origin, ...] = ("device", "modelled")
+    return [origin for origin in every if origin == bench.origin or bench.problem.best(origin).read()]
+
+
+def origin_status(bench: Workbench, origin: Origin) -> OriginStatus:
+    """Best and guard of one origin; the yardsticks are the problem's and hold for both."""
+    best = bench.problem.best(origin).read()
+    return OriginStatus(
+        origin=origin,
+        best=best_line(bench.specification, best),
+        baseline=baseline_of(bench.specification, best),
+        guard=view(bench.problem.guard(origin), bench.rules.failures_before_reflexion),
+    )

@@ -1,0 +1,90 @@
+"""The server's judgement of one kernel on one problem: nine gates, always nine entries."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from pydantic import Field
+
+from nki_anvil.backends.job import Record
+from nki_anvil.backends.run import Origin
+
+GATE_NAMES: Final = (
+    "language", "reproducible", "machine", "outputs", "values", "sensitivity", "determinism", "plausibility",
+    "artefact",
+)  # fmt: skip
+"""In the order in which they are passed; the first that fails ends the verification."""
+
+GATE_SET: Final = 1
+"""Version of the gates, families and limits together; part of the verdict key."""
+
+Pattern = Literal[
+    "",
+    "missing_tile",
+    "shifted",
+    "transposed",
+    "scaled",
+    "precision",
+    "uninitialised",
+    "overflow",
+    "wrong_reduction",
+    "unknown",
+]
+
+
+class GateResult(Record):
+    """One gate. ``passed`` is None where it was not reached or does not apply; ``detail`` says which."""
+
+    name: str
+    passed: bool | None = None
+    detail: str = ""
+    code: str = ""
+    """A rule's code where a rule decided."""
+    line: int | None = None
+
+
+class Where(Record):
+    """The worst place of a wrong output: as much as the model may see of a hidden case."""
+
+    output: int
+    index: tuple[int, ...]
+    row: tuple[int, ...]
+    family: str
+    shapes: str
+    got: float
+    expected: float
+    pattern: Pattern = ""
+    excerpt: str = ""
+
+
+class Verdict(Record):
+    """Passed if no gate is false and none was left unreached."""
+
+    problem: str
+    problem_version: str
+    kernel_digest: str
+    instruction_digest: str = ""
+    """At the timed shape; empty where the kernel does not trace."""
+    backend: str
+    origin: Origin
+    toolchain: str
+    gate_set: int = GATE_SET
+    full: bool = True
+    passed: bool
+    gates: tuple[GateResult, ...]
+    worst_error: float | None = None
+    """Largest relative L2 error of a whole output over the own draws."""
+    limit_use: float | None = None
+    """Largest measured / allowed over every limit and case; above 1 fails."""
+    tolerance: float
+    where: Where | None = None
+    hint: str = ""
+    warnings: tuple[str, ...] = ()
+    cases: int = 0
+    families: dict[str, int] = Field(default_factory=dict)
+    seconds: float = 0.0
+
+    @property
+    def failed_gate(self) -> str | None:
+        """The gate that stopped the kernel, if one did."""
+        return next((gate.name for gate in self.gates if gate.passed is False), None)

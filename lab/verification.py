@@ -1,0 +1,274 @@
+"""One verification: language first, then one job on a backend, then the gates in order on what came back.
+
+It decides nothing itself; each gate does, in ``lab/gates``. A machine's failure passes through it as a BackendError.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+import anyio
+import anyio.to_thread
+import numpy as np
+from numpy.typing import NDArray
+
+from nki_anvil.backends.backend import Backend, Report, silent
+from nki_anvil.backends.errors import AnvilError, BackendFailed
+from nki_anvil.backends.job import Case, Job
+from nki_anvil.backends.run import CaseResult, KernelError, Profile, Run, Trace
+from nki_anvil.lab.cases import Pool, Pooled
+from nki_anvil.lab.evidence import Evidence, Judgement, Observed, Repeat
+from nki_anvil.lab.gates import (
+    artefact,
+    determinism,
+    language,
+    machine,
+    outputs,
+    plausibility,
+    reproducible,
+    sensitivity,
+    values,
+)
+from nki_anvil.lab.specification import Specification
+from nki_anvil.lab.verdict import GATE_NAMES, GateResult, Verdict
+
+GATES: Final[dict[str, Callable[[Evidence], Judgement]]] = {
+    "reproducible": reproducible.judge,
+    "machine": machine.judge,
+    "outputs": outputs.judge,
+    "values": values.judge,
+    "sensitivity": sensitivity.judge,
+    "determinism": determinism.judge,
+    "plausibility": plausibility.judge,
+    "artefact": artefact.judge,
+}
+"""The gates after ``language``, in order."""
+
+POISONED: Final = ".poisoned"
+AGAIN: Final = ".again"
+"""Ends of the keys of cases that are run once more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """A Verdict, and what the run behind it also told."""
+
+    verdict: Verdict
+    profile: Profile | None
+    """Of the timed shape; None where the kernel was not traced."""
+    run: Run | None
+    """None where the language gate already stopped the kernel."""
+
+
+async def verify(
+    specification: Specification,
+    kernel: str,
+    digest: str,
+    *,
+    backend: Backend,
+    pool: Pool,
+    random: np.random.Generator,
+    report: Report = silent,
+    full: bool = True,
+) -> Verification:
+    """Judge a kernel's text. Raises BackendError for a machine's failure and ProblemInvalid for the reference's."""
+    started = anyio.current_time()
+    first = language.judge(kernel, specification.entry, version=specification.nki_version)
+    evidence, judgements = None, [first]
+    if first.passed:
+        evidence = await _gather(specification, kernel, digest, backend, pool, random, report, full)
+        await report("judging")
+        judgements = await anyio.to_thread.run_sync(_judge, specification, kernel, evidence)
+    seconds = anyio.current_time() - started
+    verdict = _verdict(specification, digest, backend, evidence, judgements, full, seconds)
+    run = evidence.run if evidence else None
+    return Verification(verdict, _profile(run, specification.timed), run)
+
+
+async def _gather(
+    specification: Specification,
+    kernel: str,
+    digest: str,
+    backend: Backend,
+    pool: Pool,
+    random: np.random.Generator,
+    report: Report,
+    full: bool,
+) -> Evidence:
+    """One job with every case, a fresh one among them, whose yardstick is measured meanwhile."""
+    pooled = await pool.draw(random, full=full, report=report)
+    fresh = await pool.fresh(random, pooled) if full else None
+    if fresh is not None and specification.own_draws == "reference":
+        first, fresh = await pool.add(fresh), None
+        pooled = [*pooled, first] if first else pooled
+    cases = [p.case for p in pooled] + ([fresh] if fresh else [])
+    job = _job(specification, kernel, digest, cases, await _uploads(pool, pooled))
+    runs: list[Run] = []
+    added: Pooled | None = None
+
+    async def execute() -> None:
+        runs.append(await _run(backend, job, pooled, pool, report))
+
+    with _one_error():
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(execute)
+            added = await pool.add(fresh) if fresh is not None else None
+    return await _evidence(specification, job, runs[0], [*pooled, added] if added else pooled, pool)
+
+
+@contextmanager
+def _one_error() -> Generator[None]:
+    """What a task group collects, as the one error that a caller knows."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        known = group.subgroup(AnvilError)
+        if known is None:
+            raise
+        while isinstance(known, BaseExceptionGroup):
+            known = cast("BaseException", known.exceptions[0])
+        raise known from None
+
+
+def _job(
+    specification: Specification, kernel: str, digest: str, cases: Sequence[Case], uploads: dict[str, NDArray[Any]]
+) -> Job:
+    """All cases, and of each shape set the first once more with other poison and once more as it is."""
+    shapes = list(dict.fromkeys(case.shapes for case in cases))
+    firsts = [next(case for case in cases if case.shapes == name) for name in shapes]
+    twins = [case.model_copy(update={"key": case.key + POISONED, "poison": 1}) for case in firsts]
+    again = [case.model_copy(update={"key": case.key + AGAIN}) for case in firsts]
+    for case in [*twins, *again]:
+        base = case.key.partition(".")[0]
+        uploads |= {case.key + k[len(base) :]: a for k, a in list(uploads.items()) if k.startswith(base + "/")}
+    return Job(
+        purpose="verify",
+        kernel_digest=digest,
+        entry=specification.entry,
+        chip=specification.chip,
+        version=specification.nki_version,
+        lnc=specification.lnc,
+        shape_sets=tuple(specification.shape_sets[name] for name in shapes),
+        cases=(*cases, *twins, *again),
+        kernel=kernel,
+        uploads=uploads,
+    )
+
+
+async def _uploads(pool: Pool, pooled: Sequence[Pooled]) -> dict[str, NDArray[Any]]:
+    uploads: dict[str, NDArray[Any]] = {}
+    for one in pooled:
+        if one.case.uploaded:
+            arrays = await pool.arrays(one)
+            uploads |= {f"{one.case.key}/{name}": array for name, array in arrays.items()}
+    return uploads
+
+
+async def _run(backend: Backend, job: Job, pooled: Sequence[Pooled], pool: Pool, report: Report) -> Run:
+    """The run; where the machine drew other inputs than the server, once more with the inputs sent along."""
+    run = await backend.run(job, report)
+    if run.failure:
+        raise BackendFailed(run.failure, "Call again.")
+    drawn = {result.key.partition(".")[0]: result.inputs_digest for result in run.cases if result.inputs_digest}
+    strangers = [p for p in pooled if drawn.get(p.case.key, p.inputs_digest) != p.inputs_digest and not p.case.uploaded]
+    if not strangers:
+        return run
+    await report("another NumPy draws other numbers there: sending the inputs")
+    sent = {p.case.key for p in strangers}
+    cases = [c.model_copy(update={"uploaded": c.uploaded or c.key.partition(".")[0] in sent}) for c in job.cases]
+    uploads = dict(job.uploads)
+    for one in strangers:
+        arrays = await pool.arrays(one)
+        for case in cases:
+            if case.key.partition(".")[0] == one.case.key:
+                uploads |= {f"{case.key}/{name}": array for name, array in arrays.items()}
+    again = await backend.run(job.model_copy(update={"cases": tuple(cases), "uploads": uploads}), report)
+    if again.failure:
+        raise BackendFailed(again.failure, "Call again.")
+    return again
+
+
+async def _evidence(specification: Specification, job: Job, run: Run, pooled: Sequence[Pooled], pool: Pool) -> Evidence:
+    """Join results with their yardsticks; what is missing counts as a failure of the kernel's."""
+    traced = {trace.shapes: trace for trace in run.traces}
+    traces = [traced.get(s.name, Trace(shapes=s.name, outcome="malformed")) for s in job.shape_sets]
+    run = run.model_copy(update={"traces": tuple(traces)})
+    results = {result.key: result for result in run.cases}
+    observed = [
+        Observed(p.case, _result(results, p.case.key), await pool.yardstick(p.case)) for p in pooled
+    ] if all(trace.outcome == "ok" for trace in traces) else []  # fmt: skip
+    firsts = [case.key.removesuffix(AGAIN) for case in job.cases if case.key.endswith(AGAIN)]
+    poisoned = tuple(Repeat(_result(results, key), _result(results, key + POISONED)) for key in firsts)
+    again = tuple(Repeat(_result(results, key), _result(results, key + AGAIN)) for key in firsts)
+    return Evidence(specification, run, tuple(observed), poisoned, again)
+
+
+def _result(results: dict[str, CaseResult], key: str) -> CaseResult:
+    missing = KernelError(code="Missing", message="No result came back.")
+    return results.get(key) or CaseResult(key=key, inputs_digest="", error=missing)
+
+
+def _judge(specification: Specification, kernel: str, evidence: Evidence) -> list[Judgement]:
+    """The gates in order, up to the first that fails."""
+    judgements = [language.judge(kernel, specification.entry, evidence.run.traces, specification.nki_version)]
+    for gate in GATES.values():
+        if judgements[-1].passed is False:
+            break
+        judgements.append(gate(evidence))
+    return judgements
+
+
+def _verdict(
+    specification: Specification,
+    digest: str,
+    backend: Backend,
+    evidence: Evidence | None,
+    judgements: Sequence[Judgement],
+    full: bool,
+    seconds: float,
+) -> Verdict:
+    last = judgements[-1]
+    run = evidence.run if evidence else None
+    timed = evidence.timed_trace() if evidence else None
+    observed = evidence.observed if evidence else ()
+    errors = [j.worst_error for j in judgements if j.worst_error is not None]
+    shares = [j.limit_use for j in judgements if j.limit_use is not None]
+    return Verdict(
+        problem=specification.name,
+        problem_version=specification.version,
+        kernel_digest=digest,
+        instruction_digest=timed.digests[0] if timed and timed.digests else "",
+        backend=run.backend if run else backend.name,
+        origin=run.origin if run else backend.origin,
+        toolchain=run.toolchain if run else backend.toolchain,
+        full=full,
+        passed=last.passed is not False,
+        gates=_results(judgements),
+        worst_error=max(errors, default=None),
+        limit_use=max(shares, default=None),
+        tolerance=specification.tolerance,
+        where=last.where if last.passed is False else None,
+        hint=last.hint if last.passed is False else "",
+        warnings=tuple(dict.fromkeys(warning for j in judgements for warning in j.warnings)),
+        cases=len(observed),
+        families=dict(Counter("probe" if o.case.probes else o.case.family.partition("/")[0] for o in observed)),
+        seconds=seconds,
+    )
+
+
+def _results(judgements: Sequence[Judgement]) -> tuple[GateResult, ...]:
+    """Always nine."""
+    reached = [
+        GateResult(name=name, passed=j.passed, detail=j.detail, code=j.code, line=j.line)
+        for name, j in zip(GATE_NAMES, judgements, strict=False)
+    ]
+    unreached = [GateResult(name=name, detail="Not reached.") for name in GATE_NAMES[len(reached) :]]
+    return (*reached, *unreached)
+
+
+def _profile(run: Run | None, shapes: str) -> Profile | None:
+    return next((profile for profile in run.profiles if profile.shapes == shapes), None) if run else None

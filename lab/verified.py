@@ -1,0 +1,75 @@
+"""``verified.json``: which texts passed and which files are worked on, for hooks that import nothing of ours.
+
+Shape, complete enough for a script of the standard library that hashes a file as ``lab.digest`` does::
+
+    {"schema": 1, "problems": {"<name>": {"kernel": "<absolute path>", "open": true,
+                                          "best": ["<digest>", ...], "passed": ["<digest>", ...]}}}
+
+``passed`` is newest last and capped; an open problem's file whose digest is in neither list is not verified.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from pydantic import Field
+
+from nki_anvil.backends.errors import StateDamaged
+from nki_anvil.backends.job import Record
+from nki_anvil.lab import state
+
+KEPT: Final = 500
+"""Digests per problem: 32 KiB at most, which a hook reads in well under a millisecond."""
+
+
+class Known(Record):
+    kernel: str
+    open: bool = True
+    best: tuple[str, ...] = ()
+    """Of every origin."""
+    passed: tuple[str, ...] = ()
+
+
+class VerifiedFile(Record):
+    schema_number: int = Field(default=1, alias="schema")
+    problems: dict[str, Known] = Field(default_factory=dict)
+
+
+def read(root: Path) -> VerifiedFile:
+    """Raises StateDamaged."""
+    return state.read_model(root / "verified.json", VerifiedFile) or VerifiedFile(schema=1)
+
+
+def _begun(root: Path) -> VerifiedFile:
+    """The file, or a new one where it is damaged: it repeats what other files hold, and a hook only reminds."""
+    try:
+        return read(root)
+    except StateDamaged:
+        return VerifiedFile(schema=1)
+
+
+def note(
+    root: Path,
+    problem: str,
+    kernel: str,
+    *,
+    passed: str | None = None,
+    best: tuple[str, ...] | None = None,
+    still_open: bool = True,
+) -> None:
+    """Record that a digest passed, which digests are best, or that work on a problem began or ended."""
+    with state.locked(root / ".verified.lock"):
+        file = _begun(root)
+        old = file.problems.get(problem, Known(kernel=kernel))
+        digests = tuple(digest for digest in old.passed if digest != passed)
+        new = Known(
+            kernel=kernel,
+            open=still_open,
+            best=old.best if best is None else best,
+            passed=(*digests, passed)[-KEPT:] if passed else digests,
+        )
+        if new == old and problem in file.problems:
+            return
+        everything = VerifiedFile(schema=1, problems={**file.problems, problem: new})
+        state.write_text(root / "verified.json", everything.model_dump_json(by_alias=True, indent=1) + "\n")

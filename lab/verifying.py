@@ -1,0 +1,67 @@
+"""``verify_kernel``: is this kernel right?"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from anyio.to_thread import run_sync
+
+from nki_anvil.backends.backend import Report, silent
+from nki_anvil.lab import given, guard
+from nki_anvil.lab.given import Given
+from nki_anvil.lab.judging import judge
+from nki_anvil.lab.laboratory import Laboratory
+from nki_anvil.lab.results import Verified
+from nki_anvil.lab.verdict import Verdict
+from nki_anvil.lab.workbench import Workbench, workbench
+
+
+async def verify_kernel(
+    lab: Laboratory,
+    problem: str,
+    *,
+    kernel_path: str | None = None,
+    source: str | None = None,
+    parent: str | None = None,
+    plan: str | None = None,
+    shown_id: str | None = None,
+    report: Report = silent,
+) -> Verified:
+    """Judge a kernel by all gates, or give back what was judged before.
+
+    Raises ReflexionRequired while the guard is closed, BudgetSpent, and the errors of paths, problems and backends.
+    """
+
+    def admit() -> tuple[Workbench, Given]:
+        bench = workbench(lab, problem)
+        bench.refuse_when_closed()
+        text = given.read(bench, kernel_path, source)
+        return bench, given.take(bench, text, parent=parent, plan=plan, shown_id=shown_id)
+
+    bench, taken = await run_sync(admit)
+    verdict, repeated = await judge(bench, taken.attempt, report)
+    return await run_sync(partial(conclude, bench, taken, verdict, repeated))
+
+
+def conclude(bench: Workbench, taken: Given, verdict: Verdict, repeated: bool) -> Verified:
+    """Count the verdict, restore best where that closed the guard, and say it all."""
+    attempt = taken.attempt
+    closed = not repeated and bench.count_failure(attempt, guard.weight(verdict))
+    restored = bench.restore(attempt, is_working_file=taken.is_working_file) if closed else None
+    return Verified(
+        passed=verdict.passed,
+        digest=attempt.digest,
+        attempt=attempt.number,
+        repeated=repeated,
+        gates=verdict.gates,
+        worst_error=verdict.worst_error,
+        tolerance=verdict.tolerance,
+        where=verdict.where,
+        hint=verdict.hint,
+        origin=bench.origin,
+        guard=bench.guard_view(),
+        same_as=bench.same_as(attempt, verdict) if verdict.passed else None,
+        restored=restored,
+        has_best=bench.best() is not None,
+        warnings=verdict.warnings,
+    )

@@ -1,0 +1,207 @@
+"""One problem on one backend under the laboratory's rules: what every operation reads and the steps they share.
+
+All of it is synchronous and short; the operations call it off the event loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from nki_anvil.backends.backend import Backend
+from nki_anvil.backends.errors import ReflexionRequired
+from nki_anvil.backends.run import Origin
+from nki_anvil.lab import budget, experiments, guard, programs, state, verified, working_file
+from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.best import Best, BestPointer
+from nki_anvil.lab.comparison import Comparison
+from nki_anvil.lab.guard import Guard
+from nki_anvil.lab.laboratory import Laboratory
+from nki_anvil.lab.problem import Problem
+from nki_anvil.lab.results import GuardView
+from nki_anvil.lab.rules import Rules
+from nki_anvil.lab.specification import Specification
+from nki_anvil.lab.verdict import GATE_SET, Verdict
+
+
+@dataclass(frozen=True)
+class Workbench:
+    lab: Laboratory
+    problem: Problem
+    backend: Backend
+
+    @property
+    def origin(self) -> Origin:
+        return self.backend.origin
+
+    @property
+    def specification(self) -> Specification:
+        return self.problem.specification
+
+    @property
+    def rules(self) -> Rules:
+        return self.lab.rules
+
+    @cached_property
+    def toolchain(self) -> str:
+        """Looked up once per call: a backend may have to read much to say it."""
+        return self.backend.toolchain
+
+    @property
+    def pointer(self) -> BestPointer:
+        return self.problem.best(self.origin)
+
+    def best(self) -> Best | None:
+        return self.pointer.read()
+
+    def now(self) -> datetime:
+        return self.lab.clock()
+
+    def write(self, event: experiments.Event, **facts: Any) -> None:
+        """Into the diary."""
+        experiments.record(self.problem.folder, self.now(), event, origin=self.origin, **facts)
+
+    def refuse_when_spent(self) -> None:
+        """Raises BudgetSpent where no device time is left; modelled time costs nothing."""
+        if self.origin == "device":
+            budget.refuse_when_spent(self.problem.folder, self.rules.device_minutes_limit)
+
+    def spend(self, seconds: float) -> None:
+        """Count device time, also of work that is never finished."""
+        if self.origin == "device":
+            budget.add_device_seconds(self.problem.folder, seconds)
+
+    # judgements that are stored
+
+    def verdict(self, attempt: Attempt) -> Verdict | None:
+        """The full verdict under today's key, if there is one."""
+        return attempt.verdict(
+            version=self.specification.version,
+            backend=self.backend.name,
+            toolchain=self.toolchain,
+            gate_set=GATE_SET,
+        )
+
+    def comparison(self, attempt: Attempt) -> Comparison | None:
+        """The newest benchmark of this origin; the receipt of best stands in where a crash came between."""
+        found = attempt.comparison(self.origin)
+        if found is None and (best := self.best()) and best.digest == attempt.digest:
+            return best.receipt.comparison
+        return found
+
+    def same_as(self, attempt: Attempt, verdict: Verdict) -> int | None:
+        """An earlier attempt with the same instructions."""
+        same = programs.same(self.problem.folder, verdict.instruction_digest)
+        return next((number for number in same if number < attempt.number), None)
+
+    def twin_comparison(self, attempt: Attempt, verdict: Verdict) -> tuple[int, Comparison] | None:
+        """The decided benchmark of another attempt with the same instructions."""
+        for number in programs.same(self.problem.folder, verdict.instruction_digest):
+            found = None if number == attempt.number else self.comparison(self.problem.attempts.get(number))
+            if found and found.outcome != "undecided":
+                return number, found
+        return None
+
+    def keep_verdict(self, attempt: Attempt, verdict: Verdict) -> None:
+        """Store a judgement and everything that is derived from it."""
+        attempt.add_verdict(verdict)
+        self.spend(verdict.seconds)
+        if verdict.passed:
+            programs.note(self.problem.folder, verdict.instruction_digest, attempt.number)
+            self.note_verified(passed=attempt.digest)
+        self.write(
+            "verified", attempt=attempt.number, digest=attempt.digest, passed=verdict.passed, gate=verdict.failed_gate
+        )
+        self.lab.changed(self.problem.name, "attempt", attempt.number)
+
+    def note_verified(self, passed: str | None = None, *, still_open: bool = True) -> None:
+        """Tell the hooks' file."""
+        origins: tuple[Origin, ...] = ("device", "modelled")
+        pointers = (self.problem.best(origin).read() for origin in origins)
+        verified.note(
+            self.lab.root,
+            self.problem.name,
+            self.specification.kernel,
+            passed=passed,
+            best=tuple(best.digest for best in pointers if best),
+            still_open=still_open,
+        )
+
+    # the guard
+
+    def guard(self) -> Guard:
+        return self.problem.guard(self.origin)
+
+    def refuse_when_closed(self) -> None:
+        """Raises ReflexionRequired, unless the guard only advises here."""
+        now = self.guard()
+        if now.closed and self.rules.guard_refuses:
+            raise ReflexionRequired(
+                f"The guard is closed by attempt {now.closed_by}: {now.why}.",
+                f"Call record_reflexion for attempt {now.closed_by}; that alone opens it.",
+            )
+
+    def count_failure(self, attempt: Attempt, thirds: int) -> bool:
+        """Returns whether it closed the guard."""
+        allowed = self.rules.failures_before_reflexion
+        return self._moved(lambda now: guard.failed(now, attempt.number, thirds, allowed=allowed))
+
+    def count_regression(self, attempt: Attempt, speedup: float) -> bool:
+        """Returns whether it closed the guard."""
+        allowed, threshold = self.rules.failures_before_reflexion, self.rules.regression_threshold
+        return self._moved(
+            lambda now: guard.regressed(now, attempt.number, speedup, allowed=allowed, threshold=threshold)
+        )
+
+    def count_keep(self) -> None:
+        self._moved(guard.kept)
+
+    def count_reflexion(self, attempt: Attempt) -> None:
+        newest = len(self.problem.attempts.all()) - 1
+        self._moved(lambda now: guard.reflected(now, attempt.number, newest))
+
+    def _moved(self, change: guard.Change) -> bool:
+        before, after = self.problem.update_guard(self.origin, change)
+        if before.closed != after.closed:
+            event: experiments.Event = "guard_closed" if after.closed else "guard_opened"
+            self.write(event, attempt=after.closed_by if after.closed else before.closed_by)
+        return after.closed and not before.closed
+
+    def guard_view(self) -> GuardView:
+        return view(self.guard(), self.rules.failures_before_reflexion)
+
+    # the working file
+
+    def restore(self, attempt: Attempt, *, is_working_file: bool) -> str | None:
+        """Put best back if the judged kernel was the working file and still is. Returns the path if it was."""
+        best = self.best()
+        if not (self.rules.auto_restore and is_working_file and best):
+            return None
+        text = self.problem.attempts.get(best.attempt).text()
+        with state.locked(self.problem.folder / ".working.lock"):
+            restored = working_file.restore(self.problem.working_file, attempt.digest, text)
+        if not restored:
+            return None
+        self.write("restored", attempt=attempt.number, best=best.digest)
+        return self.lab.shown(self.problem.working_file)
+
+
+def view(now: Guard, allowed: int) -> GuardView:
+    """The guard as it is shown."""
+    asks = f"record_reflexion for attempt {now.closed_by}: {now.why}" if now.closed else ""
+    return GuardView(
+        state="closed" if now.closed else "open",
+        failures=round(now.failures, 2),
+        allowed=allowed,
+        attempt=now.closed_by,
+        asks=asks,
+    )
+
+
+def workbench(lab: Laboratory, name: str) -> Workbench:
+    """All that an operation on an open problem needs. Raises ProblemUnknown, ProblemChanged, BackendUnsupported."""
+    problem = lab.problem(name)
+    problem.refuse_when_changed()
+    return Workbench(lab, problem, lab.backend_named(problem.record.backend))

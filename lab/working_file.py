@@ -1,0 +1,80 @@
+"""The user's kernel file: read it with clear errors, and put best back without ever losing an edit.
+
+It must not know why something is restored.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from nki_anvil.backends.errors import KernelMissing, PathOutside, PathUnreadable
+from nki_anvil.lab import state
+from nki_anvil.lab.digest import digest
+
+LARGEST_BYTES: Final = 4 << 20
+"""Far beyond any kernel; a file of gigabytes given by mistake is not read into memory."""
+
+
+def confine(workspace: Path, path: str | Path) -> Path:
+    """The absolute path that ``path`` (relative to the workspace) leads to. Raises PathOutside, also through a link."""
+    inside = workspace.resolve()
+    try:
+        found = (inside / path).resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise PathUnreadable(
+            f"{str(path)!r} is not a path that can be followed: {error}.", "Give another path."
+        ) from error
+    if not found.is_relative_to(inside):
+        raise PathOutside(
+            f"{path} leads to {found}, outside the workspace {inside}.",
+            "Give a path inside it, or set NKI_ANVIL_WORKSPACE.",
+        )
+    return found
+
+
+def read(path: Path, shown: str | None = None) -> str:
+    """The text of a kernel file, which errors call ``shown``. Raises PathUnreadable."""
+    why = _unreadable(path)
+    if why:
+        raise PathUnreadable(f"{shown or path} {why}.", "Give the path of a kernel file in UTF-8.")
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        what = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else f"cannot be read: {error.strerror}"
+        raise PathUnreadable(f"{shown or path} {what}.", "Give the path of a kernel file in UTF-8.") from error
+
+
+def _unreadable(path: Path) -> str:
+    try:
+        if not path.exists():
+            return "does not exist"
+        if path.is_dir():
+            return "is a folder"
+        if not path.is_file():
+            return "is not a regular file"
+        return f"is larger than {LARGEST_BYTES >> 20} MiB" if path.stat().st_size > LARGEST_BYTES else ""
+    except OSError as error:
+        return f"cannot be looked at: {error.strerror}"
+
+
+def read_working(path: Path, shown: str | None = None) -> str:
+    """The problem's own kernel file. Raises KernelMissing where it is gone, PathUnreadable otherwise."""
+    if not path.exists():
+        raise KernelMissing(
+            f"The kernel file {shown or path} is gone.",
+            "Call revert_to_best to put the best kernel back, or write the file.",
+        )
+    return read(path, shown)
+
+
+def restore(path: Path, judged: str, best_text: str) -> bool:
+    """Put best into the working file if it still holds the kernel with digest ``judged``; otherwise touch nothing."""
+    try:
+        current = digest(read(path))
+    except PathUnreadable:
+        return False
+    if current != judged or digest(best_text) == judged:
+        return False
+    state.write_text(path, best_text)
+    return True

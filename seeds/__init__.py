@@ -1,0 +1,1 @@
+"""Problems to start from, and starter experiences; data only."""
