@@ -1,0 +1,1 @@
+"""Remembering: experiences with their evidence, found again when they fit."""
