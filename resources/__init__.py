@@ -1,0 +1,1 @@
+"""Guides that a model can read; data only."""

@@ -1,0 +1,116 @@
+"""How results look on a terminal: colours where there is one, tables for what has rows, JSON on request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+import rich.console
+from pydantic import BaseModel
+from rich.markup import escape
+from rich.table import Table
+
+from nki_anvil.backends.backend import Report
+from nki_anvil.tools.benchmark_kernel import BenchmarkKernel
+from nki_anvil.tools.problem_status import ProblemStatus
+from nki_anvil.tools.profile_kernel import ProfileKernel
+from nki_anvil.tools.result import Result
+from nki_anvil.tools.verify_kernel import VerifyKernel
+from nki_anvil.tools.wording import microseconds, times
+
+COLOURS = {True: "green", False: "red", None: "yellow", "keep": "green", "revert": "red", "undecided": "yellow"}
+
+
+class Console:
+    """stdout for results, stderr for progress and complaints."""
+
+    def __init__(self, *, as_json: bool = False) -> None:
+        self._as_json = as_json
+        self._out = rich.console.Console(highlight=False, soft_wrap=True)
+        self._err = rich.console.Console(stderr=True, highlight=False)
+
+    @staticmethod
+    def complain(text: str) -> None:
+        rich.console.Console(stderr=True, highlight=False, soft_wrap=True).print(text, style="red", markup=False)
+
+    @contextmanager
+    def progress(self) -> Generator[Report]:
+        """Shows the newest word of a long call, where stderr is a terminal."""
+        with self._err.status("starting") as status:
+
+            async def report(message: str) -> None:
+                status.update(message)
+
+            yield report
+
+    def show(self, result: Result) -> None:
+        if self._as_json:
+            self._out.print_json(result.model_dump_json())
+            return
+        self._out.print(result.summary, style=_colour(result), markup=False)
+        for kind, rows in TABLES.items():
+            if isinstance(result, kind):
+                rows(self._out, result)
+
+    def tell(self, value: Any) -> None:
+        """Something that is no tool's result: a text, or a model."""
+        if not self._as_json:
+            self._out.print(str(value), markup=False)
+        elif isinstance(value, BaseModel):
+            self._out.print_json(value.model_dump_json())
+        else:
+            self._out.print_json(json.dumps(value))
+
+
+def _colour(result: Result) -> str:
+    if isinstance(result, VerifyKernel):
+        return COLOURS[result.passed]
+    return COLOURS[result.outcome] if isinstance(result, BenchmarkKernel) else "bold"
+
+
+def _gates(out: rich.console.Console, verdict: VerifyKernel) -> None:
+    table = Table("gate", "", "detail", box=None)
+    for gate in verdict.gates or ():
+        mark = {True: "passed", False: "failed", None: "-"}[gate.passed]
+        table.add_row(gate.name, f"[{COLOURS[gate.passed]}]{mark}[/]", escape(gate.detail))
+    out.print(table)
+    if verdict.hint:
+        out.print(verdict.hint, markup=False)
+
+
+def _profile(out: rich.console.Console, profile: ProfileKernel) -> None:
+    engines = Table("engine", "busy", "share", "", box=None)
+    for one in profile.engines or ():
+        engines.add_row(one.engine, microseconds(one.busy_us), f"{one.share:.0%}", "#" * round(30 * min(one.share, 1)))
+    gaps = Table("gap", "costs", "lines", "advice", box=None)
+    for gap in profile.gaps or ():
+        lines = ", ".join(map(str, gap.lines))
+        gaps.add_row(gap.name, microseconds(gap.cost_us), lines, escape(gap.advice))
+    out.print(engines, gaps)
+
+
+def _attempts(out: rich.console.Console, status: ProblemStatus) -> None:
+    table = Table("attempt", "digest", "outcome", "speedup", "latency", "plan", box=None)
+    for one in status.attempts:
+        outcome = one.outcome or (f"failed: {one.failed_gate}" if one.failed_gate else "not judged")
+        colour = COLOURS.get(one.outcome or bool(one.passed), "red")
+        table.add_row(
+            str(one.attempt),
+            one.digest,
+            f"[{colour}]{outcome}[/]",
+            times(one.speedup),
+            microseconds(one.latency_us) if one.latency_us else "-",
+            escape(one.plan or ""),
+        )
+    out.print(table)
+    for one in status.reflexions:
+        out.print(f"lesson of attempt {one.attempt}: {one.lesson}", markup=False)
+
+
+TABLES: dict[type[Result], Callable[[rich.console.Console, Any], None]] = {
+    VerifyKernel: _gates,
+    ProfileKernel: _profile,
+    ProblemStatus: _attempts,
+}

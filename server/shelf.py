@@ -1,0 +1,139 @@
+"""The state of a workspace as it is read from outside: plain values and texts from the laboratory's records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from nki_anvil.backends.errors import AttemptUnknown
+from nki_anvil.backends.run import Origin
+from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.best import Best
+from nki_anvil.lab.laboratory import Laboratory
+from nki_anvil.lab.problem import Problem
+from nki_anvil.memory.store import Store
+from nki_anvil.server import guides
+
+ORIGINS: Final[tuple[Origin, ...]] = ("device", "modelled")
+
+
+def names(lab: Laboratory) -> list[str]:
+    """Of the open problems; looking does not make a state folder."""
+    return lab.names() if (lab.workspace / ".nki-anvil").is_dir() else []
+
+
+def index(lab: Laboratory) -> str:
+    """Markdown, one URI a line."""
+    lines = ["# Resources of nki-anvil", "", "- anvil://problems: the open problems"]
+    for name in names(lab):
+        own = f"anvil://problems/{name}"
+        lines += [f"- {own}: what it is and where it stands", f"- {own}/best: the best kernel"]
+        lines += [f"- {own}/attempts: all attempts; {own}/attempts/0: one of them", f"- {own}/report: the HTML report"]
+    lines += [f"- anvil://guides/{topic}: {guides.title(topic)}" for topic in guides.topics()]
+    lines.append("- anvil://experiences/{id}: an experience, by an id from query_memory")
+    return "\n".join(lines) + "\n"
+
+
+def problems(lab: Laboratory) -> list[dict[str, Any]]:
+    return [_line(lab, lab.problem(name)) for name in names(lab)]
+
+
+def problem(lab: Laboratory, name: str) -> dict[str, Any]:
+    found = lab.problem(name)
+    guards = {origin: found.guard(origin).model_dump(mode="json") for origin in ORIGINS if found.best(origin).read()}
+    return _line(lab, found) | {"specification": found.specification.model_dump(mode="json"), "guard": guards}
+
+
+def best_of(found: Problem) -> Best | None:
+    """Of a device, where there is one; else the modelled one."""
+    return next((best for origin in ORIGINS if (best := found.best(origin).read())), None)
+
+
+def best(lab: Laboratory, name: str) -> str:
+    """Raises AttemptUnknown while no kernel has passed."""
+    found = lab.problem(name)
+    holder = best_of(found)
+    if holder is None:
+        raise AttemptUnknown(f"No kernel of {name} has passed yet.", "Call verify_kernel.")
+    return found.attempts.get(holder.attempt).text()
+
+
+def attempts(lab: Laboratory, name: str) -> list[dict[str, Any]]:
+    return [attempt_line(attempt) for attempt in lab.problem(name).attempts.all()]
+
+
+def attempt(lab: Laboratory, name: str, number: str) -> dict[str, Any]:
+    found = attempt_named(lab.problem(name), number)
+    return attempt_line(found) | {
+        "kernel": found.text(),
+        "verdicts": [verdict.model_dump(mode="json") for verdict in found.verdicts()],
+        "comparisons": [comparison.model_dump(mode="json") for comparison in found.comparisons()],
+        "profiles": [stored.model_dump(mode="json") for stored in found.profiles()],
+        "reflexions": [reflexion.model_dump(mode="json") for reflexion in found.reflexions()],
+    }
+
+
+def attempt_named(found: Problem, number: str) -> Attempt:
+    """By number, or by digest from eight characters. Raises AttemptUnknown."""
+    if number.isdecimal() and len(number) < 8:
+        return found.attempts.get(int(number))
+    return found.attempts.named(number)
+
+
+def timeline(lab: Laboratory, name: str, digest: str) -> str:
+    """Raises AttemptUnknown where this kernel was never profiled."""
+    found = lab.problem(name)
+    known = [attempt.digest for attempt in found.attempts.all()]
+    known += [folder.name for folder in (found.folder / "profiled").glob("*")]
+    for full in dict.fromkeys(full for full in known if full.startswith(digest)):
+        for origin in ORIGINS:
+            path = found.evidence(full).timeline(origin)
+            if path.is_file():
+                return path.read_text(encoding="utf-8")
+    raise AttemptUnknown(f"No kernel {digest[:12]} of {name} was profiled.", "Call profile_kernel for it.")
+
+
+def report(lab: Laboratory, name: str) -> str:
+    path = report_path(lab.problem(name))
+    if not path.is_file():
+        raise FileNotFoundError(f"{name} has no report yet: finish_problem writes it.")
+    return path.read_text(encoding="utf-8")
+
+
+def report_path(found: Problem) -> Path:
+    return found.folder / "report.html"
+
+
+def experience(memory: Store, name: str) -> dict[str, Any]:
+    evidence = memory.evidence(name)
+    return memory.get(name).model_dump(mode="json") | {"evidence": evidence.model_dump(mode="json")}
+
+
+def attempt_line(found: Attempt) -> dict[str, Any]:
+    """An attempt in short: what it was for and what came of it."""
+    comparison = next(iter(reversed(found.comparisons())), None)
+    return found.lineage.model_dump(mode="json") | {
+        "passed": next((verdict.passed for verdict in reversed(found.verdicts())), None),
+        "outcome": comparison.outcome if comparison else None,
+        "speedup": comparison.speedup if comparison else None,
+        "latency_us": comparison.latency_us if comparison else None,
+        "origin": comparison.origin if comparison else None,
+    }
+
+
+def _line(lab: Laboratory, found: Problem) -> dict[str, Any]:
+    places = {origin: found.best(origin).read() for origin in ORIGINS}
+    return {
+        "problem": found.name,
+        "kernel_path": lab.shown(found.working_file),
+        "backend": found.record.backend,
+        "chip": found.specification.chip,
+        "tolerance": found.specification.tolerance,
+        "best": {origin: _holder(place) for origin, place in places.items() if place},
+        "attempts": len(found.attempts.all()),
+        "finished_at": found.record.finished_at,
+    }
+
+
+def _holder(place: Best) -> dict[str, Any]:
+    return {"digest": place.digest, "attempt": place.attempt, "latency_us": place.latency_us}

@@ -1,0 +1,60 @@
+"""One command of a person: a tool called with progress on the terminal, or something done with the laboratory."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import anyio
+
+from nki_anvil.backends.errors import ArgumentsInvalid
+from nki_anvil.lab.laboratory import Laboratory
+from nki_anvil.server import logs, shelf
+from nki_anvil.server.building import Builder
+from nki_anvil.server.console import Console
+from nki_anvil.tools.call import Call
+from nki_anvil.tools.desk import opened
+from nki_anvil.tools.result import Result
+
+R = TypeVar("R", bound=Result)
+T = TypeVar("T")
+
+
+class Terminal:
+    """A person at the command line: best is not put back behind their back, and the guard only advises."""
+
+    def __init__(self, console: Console, given: dict[str, Any]) -> None:
+        self.console = console
+        self.given = given
+
+    def call(self, tool: Callable[..., Awaitable[R]], **arguments: Any) -> R:
+        """Calls a tool's function and shows its result. Raises AnvilError."""
+        result = anyio.run(self._called, tool, arguments)
+        self.console.show(result)
+        return result
+
+    def do(self, work: Callable[[Laboratory], T]) -> T:
+        """Does something with the laboratory and shows what came of it. Raises AnvilError."""
+        done = work(self._builder().laboratory())
+        self.console.tell(done)
+        return done
+
+    def only(self, lab: Laboratory, problem: str | None) -> str:
+        """The problem named, or the only one there is. Raises ArgumentsInvalid."""
+        names = shelf.names(lab)
+        if problem is None and len(names) != 1:
+            known = f"Open are {', '.join(names)}." if names else "None is open."
+            raise ArgumentsInvalid(f"No problem was named. {known}", "Name one, or open one with `nki-anvil open`.")
+        return problem or names[0]
+
+    async def _called(self, tool: Callable[..., Awaitable[R]], arguments: dict[str, Any]) -> R:
+        builder = self._builder()
+        async with opened(builder.laboratory, builder.memory) as desk:
+            if "problem" in arguments:
+                arguments["problem"] = self.only(await desk.laboratory(), arguments["problem"])
+            with self.console.progress() as report:
+                return await tool(Call(desk, report), **arguments)
+
+    def _builder(self) -> Builder:
+        logs.to_stderr("WARNING")
+        return Builder(lambda *_: None, **self.given, auto_restore=False, guard_refuses=False, log_level="WARNING")

@@ -1,0 +1,75 @@
+"""The tool ``finish_problem``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from nki_anvil.lab import finishing
+from nki_anvil.lab.results import Finished
+from nki_anvil.tools.call import Call
+from nki_anvil.tools.declaration import declare
+from nki_anvil.tools.parameters import Problem
+from nki_anvil.tools.result import LongResult
+from nki_anvil.tools.wording import interval, microseconds, percent, sentence, times
+
+
+class FinishProblem(LongResult):
+    problem: str | None = None
+    origin: str | None = None
+    best_digest: str | None = None
+    baseline_digest: str | None = None
+    speedup: float | None = None
+    speedup_low: float | None = None
+    speedup_high: float | None = None
+    latency_us: float | None = None
+    baseline_latency_us: float | None = None
+    percent_of_peak: float | None = None
+    percent_of_bound: float | None = None
+    rounds: int | None = None
+    flags: list[str] | None = None
+    attempts: int | None = None
+    kept: int | None = None
+    report: Annotated[str | None, Field(description="Resource: the report in HTML.")] = None
+    report_path: str | None = None
+    evidence: Annotated[str | None, Field(description="Seal of the evidence file, for whoever checks it.")] = None
+    evidence_path: str | None = None
+
+
+async def finish_problem(call: Call, problem: Problem) -> FinishProblem:
+    """Measure the best kernel against the original baseline anew, and write the report.
+
+    Call it when problem_status says converged, the budget is spent, or the user wants to stop; its figure is the
+    claim to report. Nothing is closed: a finished problem can be taken up again. Seconds modelled, minutes on a
+    device.
+    """
+    lab = await call.laboratory()
+    finished = await finishing.finish_problem(lab, problem, report=call.report)
+    return FinishProblem.of(
+        finished, summary=_summary(finished), next_steps=_next_steps(finished), flags=[*finished.flags]
+    )
+
+
+def _summary(finished: Finished) -> str:
+    tried = f"{finished.kept} kept of {finished.attempts} attempts"
+    if finished.speedup is None:
+        return sentence(f"{finished.problem}: no kernel passed", tried)
+    share = percent(finished.percent_of_peak, "peak") + percent(finished.percent_of_bound, "bound")
+    between = interval(finished.speedup_low, finished.speedup_high)
+    latencies = f"{microseconds(finished.baseline_latency_us)} to {microseconds(finished.latency_us)}"
+    how = "measured anew" if finished.origin == "device" else "both modelled anew, nothing measured"
+    return sentence(
+        f"{finished.problem}: {times(finished.speedup)}{between} of the baseline, {how}: {latencies}{share}", tried
+    )
+
+
+def _next_steps(finished: Finished) -> list[str]:
+    if finished.speedup is None:
+        return [f"Tell the user that no kernel passed; the report is {finished.report_path}. Then verify_kernel again."]
+    shown = f"Tell the user this figure, that it is {finished.origin}, and where the report is: {finished.report_path}."
+    checked = [f"`nki-anvil audit {finished.evidence_path}` checks the evidence."] if finished.evidence_path else []
+    return [shown, *checked, "To go on later: problem_status."]
+
+
+TOOL = declare(finish_problem, title="Finish a problem", read_only=False, destructive=False, idempotent=True, long=True)

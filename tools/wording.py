@@ -1,0 +1,43 @@
+"""Numbers and states as a person says them."""
+
+from __future__ import annotations
+
+from nki_anvil.lab.results import GuardView
+
+SHORT = 12
+"""Characters of a digest that a person sees; 8 are enough to name it."""
+
+
+def short(digest: str) -> str:
+    return digest[:SHORT]
+
+
+def times(speedup: float | None) -> str:
+    """``1.320x``, or a dash."""
+    return "-" if speedup is None else f"{speedup:.3f}x"
+
+
+def microseconds(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.4g} us"
+
+
+def percent(value: float | None, of: str) -> str:
+    """``, 41 % of peak``, or nothing."""
+    return "" if value is None else f", {value:.3g} % of {of}"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """`` [1.20x, 1.40x]``, or nothing where there is none."""
+    return "" if low is None or high is None else f" [{times(low)}, {times(high)}]"
+
+
+def sentence(*parts: str) -> str:
+    """The parts that say something, as sentences in a row."""
+    return " ".join(part.rstrip(". ") + "." for part in parts if part)
+
+
+def guarded(guard: GuardView, steps: list[str]) -> list[str]:
+    """The steps, or, while the guard is closed, the one step that opens it."""
+    if guard.state == "open":
+        return steps
+    return [f"record_reflexion(attempt={guard.attempt}): the guard is closed until it is written. {guard.asks}".strip()]
