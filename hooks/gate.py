@@ -1,0 +1,113 @@
+"""Claude Code hooks: a reminder before the end of a turn while a kernel is neither verified nor best.
+
+It only compares the digest of each open problem's file with the server's record (``.nki-anvil/verified.json``); the
+server is the gate. Standard library only, Python 3.9 or later. It never breaks a session: what goes wrong is said on
+stderr, and the session goes on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+RECORD = Path(".nki-anvil") / "verified.json"
+NAMED_BY = ("NKI_ANVIL_WORKSPACE", "CLAUDE_PLUGIN_OPTION_WORKSPACE", "CLAUDE_PROJECT_DIR")
+
+
+def digest(text: str) -> str:
+    """As the server computes it: CRLF as LF, no trailing white space, no final newlines."""
+    lines = (line.rstrip() for line in text.replace("\r\n", "\n").split("\n"))
+    return hashlib.sha256("\n".join(lines).rstrip("\n").encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def workspace(event: dict[str, Any]) -> Path | None:
+    """The folder that has a record; None where no problem was ever opened."""
+    named = [os.environ.get(name) for name in NAMED_BY] + [event.get("cwd")]
+    folders = [Path(name).expanduser() for name in named if name]
+    return next((folder for folder in folders if (folder / RECORD).is_file()), None)
+
+
+def unverified(folder: Path) -> list[tuple[str, Path]]:
+    """The open problems whose working file is neither verified nor best, each with that file."""
+    record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    found: list[tuple[str, Path]] = []
+    for name, known in record["problems"].items():
+        path = Path(known["kernel"])
+        if known.get("open", True) and path.is_file():
+            text = path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+            if digest(text) not in {*known["passed"], *known["best"]}:
+                found.append((name, path))
+    return found
+
+
+def stop(event: dict[str, Any]) -> dict[str, Any] | None:
+    """Asks once to verify or revert; says nothing while an MCP call still runs in the background."""
+    folder = workspace(event)
+    if folder is None or event.get("stop_hook_active") or _busy(event):
+        return None
+    found = unverified(folder)
+    if not found:
+        return None
+    files = " and ".join(f"{_shown(path, folder)} (problem {name})" for name, path in found)
+    first = found[0][0]
+    reason = (
+        f"{files} changed and is neither verified nor best. Call verify_kernel(problem={first!r}), and "
+        f"benchmark_kernel if it passes, or revert_to_best(problem={first!r}); or tell the user that it is unverified."
+    )
+    return {"decision": "block", "reason": reason}
+
+
+def edited(event: dict[str, Any]) -> dict[str, Any] | None:
+    """Notes that a kernel of an open problem was edited and what comes next."""
+    folder = workspace(event)
+    changed = event.get("tool_input", {}).get("file_path")
+    if folder is None or not changed:
+        return None
+    target = (Path(event.get("cwd") or folder) / changed).resolve()
+    names = [name for name, path in unverified(folder) if path.resolve() == target]
+    if not names:
+        return None
+    note = f"Not verified yet: call verify_kernel(problem={names[0]!r}) before relying on this kernel."
+    return {"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": note}}
+
+
+def started(_event: dict[str, Any]) -> dict[str, Any] | None:
+    """Says in one line what is missing where the server cannot start."""
+    if shutil.which("uv"):
+        return None
+    return {
+        "systemMessage": "nki-anvil needs uv to start its server: https://docs.astral.sh/uv/ says how to install it."
+    }
+
+
+def _busy(event: dict[str, Any]) -> bool:
+    return any("mcp" in str(task.get("type", "")).lower() for task in event.get("background_tasks", ()))
+
+
+def _shown(path: Path, folder: Path) -> str:
+    try:
+        return str(path.resolve().relative_to(folder.resolve()))
+    except ValueError:
+        return str(path)
+
+
+HOOKS = {"stop": stop, "edited": edited, "started": started}
+
+
+def main() -> None:
+    try:
+        answer = HOOKS[sys.argv[1]](json.load(sys.stdin))
+    except Exception as error:  # a reminder that fails must not cost the user the session
+        sys.stderr.write(f"nki-anvil: the hook could not look at the kernels ({type(error).__name__}: {error})\n")
+        return
+    if answer is not None:
+        sys.stdout.write(json.dumps(answer) + "\n")
+
+
+if __name__ == "__main__":
+    main()
