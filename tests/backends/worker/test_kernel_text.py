@@ -1,0 +1,83 @@
+import pytest
+
+from nki_anvil.backends.worker.kernel_text import KernelTextError, entry_name, load, parse
+
+PUBLIC = '''"""A kernel as people publish it."""
+import os, math
+import torch
+from torch_neuronx import xla_device as device
+
+os.environ["NEURON_CC_FLAGS"] = "-O1"
+P = 128
+Q: int = P * 2
+print("hello")
+
+def helper(x: torch.Tensor, kind=torch.float32):
+    return math.ceil(x / P)
+
+@torch.no_grad()
+def reference(x):
+    return x
+
+def kernel(x):
+    return helper(x)
+
+if __name__ == "__main__":
+    kernel(device())
+'''
+
+
+def test_statements_that_do_something_are_left_out_each_with_its_line() -> None:
+    assert parse(PUBLIC).left_out == (
+        "line 2: import os",
+        "line 3: import torch",
+        "line 4: from torch_neuronx import xla_device as device",
+        "line 6: os.environ['NEURON_CC_FLAGS'] = '-O1'",
+        "line 9: print('hello')",
+        "line 21: if __name__ == '__main__':",
+    )
+
+
+def test_functions_that_only_mention_an_absent_module_still_work() -> None:
+    namespace, left_out = load(parse(PUBLIC))
+    assert namespace["kernel"](200) == 2
+    assert namespace["Q"] == 256
+    assert left_out == ["line 15: @torch.no_grad()"]
+
+
+def test_a_text_that_does_not_parse_says_at_which_line() -> None:
+    with pytest.raises(KernelTextError) as caught:
+        parse("import nki\n\ndef kernel(x:\n    return x\n")
+    assert (caught.value.code, caught.value.line) == ("SyntaxError", 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "entry"),
+    [
+        ("def kernel(x): ...\ndef optimized_kernel(x): ...", None, "kernel"),
+        ("def helper(x): ...\ndef optimized_kernel(x): ...", None, "optimized_kernel"),
+        ("def helper(x): ...\n@nki.jit\ndef mine(x): ...", None, "mine"),
+        ("def helper(x): ...\n@nki.jit(mode='x')\ndef mine(x): ...", None, "mine"),
+        ("def helper(x): ...\n@jit\ndef mine(x): ...", None, "mine"),
+        ("def body(x): ...\nmine = nki.jit(body)", None, "mine"),
+        ("def body(x): ...\nkernel = body", None, "kernel"),
+        ("def kernel(x): ...\ndef other(x): ...", "other", "other"),
+    ],
+)
+def test_the_kernels_function_is_found(text: str, wanted: str | None, entry: str) -> None:
+    assert entry_name(parse(text), wanted) == entry
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "says"),
+    [
+        ("P = 128", None, "no jitted function"),
+        ("@nki.jit\ndef a(x): ...\n@nki.jit\ndef b(x): ...", None, "several: `a`, `b`"),
+        ("def kernel(x): ...", "other", "has no function `other`; it defines `kernel`"),
+    ],
+)
+def test_a_text_without_a_clear_function_says_what_it_found(text: str, wanted: str | None, says: str) -> None:
+    with pytest.raises(KernelTextError) as caught:
+        entry_name(parse(text), wanted)
+    assert says in caught.value.message
+    assert caught.value.code == "EntryMissing"

@@ -1,0 +1,96 @@
+"""The runner as another machine starts it: by its command line, in a job folder, without anybody attached."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nki_anvil.backends.job import Job, Limits
+from nki_anvil.backends.worker import bootstrap, runner
+
+FAILS = "def kernel(x, scale):\n    raise ValueError('no')\n"
+MANY = """
+import nki.isa as nisa
+import nki.language as nl
+
+def kernel(x, scale):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    for _ in range(3000):
+        nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=1.0)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Callable[[Job], dict[str, object]]:
+    """Runs a job in the same folder as the last one; returns its ``run.json``."""
+
+    def run(job: Job) -> dict[str, object]:
+        (tmp_path / "job.json").write_bytes(job.model_dump_json().encode())
+        (tmp_path / "kernel.py").write_bytes(job.kernel.encode())
+        subprocess.run(bootstrap.command(runner.__name__, str(tmp_path)), check=True, timeout=60)
+        return json.loads((tmp_path / runner.RUN).read_bytes())
+
+    return run
+
+
+def test_finished_work_is_found_and_not_done_again(
+    start: Callable[[Job], dict[str, object]], job: Callable[..., Job], tmp_path: Path
+) -> None:
+    first = start(job(FAILS))
+    written = (tmp_path / runner.RUN).stat().st_ino
+    assert start(job(FAILS)) == first
+    assert (tmp_path / runner.RUN).stat().st_ino == written
+
+
+def test_another_job_in_the_same_folder_is_run(
+    start: Callable[[Job], dict[str, object]], job: Callable[..., Job]
+) -> None:
+    first = start(job(FAILS))
+    assert start(job(FAILS, round=1))["job"] != first["job"]
+
+
+def test_a_benchmark_round_is_always_measured_again(
+    start: Callable[[Job], dict[str, object]], job: Callable[..., Job], tmp_path: Path
+) -> None:
+    start(job(FAILS, purpose="benchmark"))
+    written = (tmp_path / runner.RUN).stat().st_ino
+    start(job(FAILS, purpose="benchmark"))
+    assert (tmp_path / runner.RUN).stat().st_ino != written
+
+
+def test_a_job_of_another_protocol_is_refused(
+    start: Callable[[Job], dict[str, object]], job: Callable[..., Job]
+) -> None:
+    run = start(job(FAILS, protocol=99))
+    assert run["failure"] == "this worker speaks protocol 1, the job 99"
+
+
+def test_cases_that_take_too_long_are_the_kernels_fault(
+    start: Callable[[Job], dict[str, object]], job: Callable[..., Job]
+) -> None:
+    cases = ({"key": "a", "seed": 1}, {"key": "b", "seed": 2})
+    run = start(job(MANY, cases=cases, limits=Limits(execute_s=0.002)))
+    assert run["failure"] is None
+    assert [case["error"]["code"] for case in run["cases"]] == ["Timeout", "Timeout"]  # type: ignore[index,attr-defined]
+
+
+def test_outputs_beyond_the_limit_are_not_kept(
+    start: Callable[[Job], dict[str, object]], job: Callable[..., Job]
+) -> None:
+    run = start(job(MANY.replace("3000", "1"), cases=({"key": "a", "seed": 1},), limits=Limits(output_bytes=100)))
+    assert [case["error"]["code"] for case in run["cases"]] == ["TooLarge"]  # type: ignore[index,attr-defined]
+
+
+def test_a_program_that_launches_itself_on_two_cores_is_refused_where_the_problem_has_one(
+    start: Callable[[Job], dict[str, object]], job: Callable[..., Job]
+) -> None:
+    doubled = MANY.replace("def kernel(", "def body(") + "\n\nkernel = nki.jit(body)[2]\n"
+    run = start(job("import nki" + doubled, cases=({"key": "a", "seed": 1},)))
+    assert "2 cores" in run["traces"][0]["error"]["message"]  # type: ignore[index,operator]
+    assert run["cases"] == []

@@ -1,0 +1,61 @@
+"""Computes only the tiles on and below the diagonal, and fills the others with zeros."""
+
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+P = nl.tile_size.pmax
+F = nl.tile_size.pmax
+
+
+def load(source):
+    """A part of HBM, brought into SBUF."""
+    tile = nl.ndarray(source.shape, dtype=source.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=source)
+    return tile
+
+
+def transposed(tile):
+    """A tile of at most 128 x 128, with partitions and columns exchanged."""
+    rows, columns = tile.shape
+    turned = nl.ndarray((columns, rows), dtype=tile.dtype, buffer=nl.psum)
+    nisa.nc_transpose(dst=turned, data=tile, engine=nisa.engine.tensor)
+    result = nl.ndarray((columns, rows), dtype=tile.dtype, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=result, src=turned)
+    return result
+
+
+@nki.jit
+def kernel(lhs, rhs):
+    """lhs [M, K], rhs [K, N] -> [M, N]."""
+    rows, depth = lhs.shape
+    columns = rhs.shape[1]
+    out = nl.ndarray((rows, columns), dtype=lhs.dtype, buffer=nl.shared_hbm)
+    for row in range(0, rows, P):
+        row_end = min(row + P, rows)
+        for column in range(0, columns, F):
+            column_end = min(column + F, columns)
+            result = nl.ndarray((row_end - row, column_end - column), dtype=out.dtype, buffer=nl.sbuf)
+            if column > row:
+                nisa.memset(dst=result, value=0.0)
+                nisa.dma_copy(dst=out[row:row_end, column:column_end], src=result)
+                continue
+            product = nl.ndarray((row_end - row, column_end - column), dtype=nl.float32, buffer=nl.psum)
+            for k in range(0, depth, P):
+                k_end = min(k + P, depth)
+                left = transposed(load(lhs[row:row_end, k:k_end]))
+                right = load(rhs[k:k_end, column:column_end])
+                nisa.nc_matmul(dst=product, stationary=left, moving=right)
+            nisa.tensor_copy(dst=result, src=product)
+            if column == row:
+                size = column_end - column
+                nisa.affine_select(
+                    dst=result,
+                    pattern=[[-1, size]],
+                    channel_multiplier=1,
+                    on_true_tile=result,
+                    on_false_value=0.0,
+                    cmp_op=nl.greater_equal,
+                )
+            nisa.dma_copy(dst=out[row:row_end, column:column_end], src=result)
+    return out

@@ -1,0 +1,65 @@
+"""Every known exploit is stopped by its gate and every honest kernel passes, through the real simulator."""
+
+import pytest
+from cheats.catalogue import CHEATS, FOLDER, HONEST, Entry
+from court import Court
+
+from nki_anvil.lab import verification
+from nki_anvil.lab.evidence import Judgement
+from nki_anvil.lab.gates import language
+
+pytestmark = pytest.mark.anyio
+
+
+def entries(kernels: list[Entry]) -> list[object]:
+    return [pytest.param(e, id=str(e), marks=() if e.quick else pytest.mark.slow) for e in kernels]
+
+
+@pytest.mark.parametrize("cheat", entries(CHEATS))
+async def test_a_known_exploit_is_stopped_by_its_gate(cheat: Entry, court: Court) -> None:
+    verdict = await court.judge(cheat.problem, cheat.text())
+    assert verdict.failed_gate == cheat.gate, verdict.gates
+    assert next(gate.detail for gate in verdict.gates if gate.passed is False)
+
+
+@pytest.mark.parametrize("kernel", entries(HONEST))
+async def test_an_honest_kernel_passes(kernel: Entry, court: Court) -> None:
+    verdict = await court.judge(kernel.problem, kernel.text())
+    assert verdict.passed, verdict.gates
+    assert verdict.limit_use is not None
+    assert verdict.limit_use < 1
+
+
+def test_every_kernel_here_is_in_the_catalogue() -> None:
+    assert set((FOLDER / "wrong").glob("*.py")) == {cheat.path for cheat in CHEATS}
+    assert set((FOLDER / "honest").glob("*.py")) <= {kernel.path for kernel in HONEST}
+    assert len(HONEST) >= 30
+
+
+ONLY = {
+    "reproducible": "goes_through_a_set",
+    "machine": "returns_a_transposed_view",
+    "outputs": "writes_its_input",
+    "values": "softmax_with_the_maximum_of_the_first_tile",
+    "plausibility": "carries_answers_as_constants",
+}
+"""By gate, an exploit that no other gate stops. Sensitivity and determinism have theirs, broken runs of a machine, in
+``tests/lab/test_verification.py``."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gate", ONLY)
+async def test_without_a_gate_its_exploit_passes(gate: str, court: Court, monkeypatch: pytest.MonkeyPatch) -> None:
+    cheat = next(cheat for cheat in CHEATS if cheat.path.stem == ONLY[gate])
+    assert cheat.gate == gate
+    monkeypatch.setitem(verification.GATES, gate, lambda evidence: Judgement(True, "disconnected"))
+    verdict = await court.judge(cheat.problem, cheat.text())
+    assert verdict.passed, verdict.gates
+
+
+@pytest.mark.slow
+async def test_without_the_allow_list_its_exploit_passes(court: Court, monkeypatch: pytest.MonkeyPatch) -> None:
+    cheat = next(cheat for cheat in CHEATS if cheat.path.stem == "falls_back_to_another_way")
+    monkeypatch.setattr(language, "objections", lambda text, entry: [])
+    verdict = await court.judge(cheat.problem, cheat.text())
+    assert verdict.passed, verdict.gates

@@ -1,0 +1,112 @@
+"""The hooks' script, driven as Claude Code does: a process with an event on stdin."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nki_anvil.lab import verified
+from nki_anvil.lab.digest import digest
+
+GATE = Path(__file__).parents[2] / "hooks" / "gate.py"
+RIGHT = "def kernel(x):\n    return x\n"
+
+
+def run(hook: str, event: dict[str, Any] | str, workspace: Path) -> tuple[dict[str, Any] | None, str]:
+    """What the hook answered, and what it said on stderr. It always exits with 0."""
+    text = event if isinstance(event, str) else json.dumps(event)
+    hidden = {"CLAUDE_PROJECT_DIR", "NKI_ANVIL_WORKSPACE", "CLAUDE_PLUGIN_OPTION_WORKSPACE"}
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    environment["CLAUDE_PROJECT_DIR"] = str(workspace)
+    command = [sys.executable, "-S", str(GATE), hook]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, env=environment, timeout=20)
+    assert done.returncode == 0
+    return (json.loads(done.stdout) if done.stdout else None), done.stderr
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Path:
+    """The working file of an open problem, as it passed."""
+    path = tmp_path / "kernels" / "silu" / "kernel.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(RIGHT)
+    (tmp_path / ".nki-anvil").mkdir()
+    verified.note(tmp_path / ".nki-anvil", "silu", str(path), passed=digest(RIGHT))
+    return path
+
+
+def test_a_session_without_an_open_problem_ends_without_a_word(tmp_path: Path):
+    assert run("stop", {"cwd": str(tmp_path)}, tmp_path) == (None, "")
+
+
+def test_a_verified_kernel_lets_the_session_end(tmp_path: Path, kernel: Path):
+    assert run("stop", {}, tmp_path) == (None, "")
+
+
+def test_white_space_and_line_ends_do_not_make_a_kernel_unverified(tmp_path: Path, kernel: Path):
+    kernel.write_bytes(RIGHT.replace("\n", "  \r\n").encode("utf-8-sig") + b"\n\n")
+    assert run("stop", {}, tmp_path) == (None, "")
+
+
+def test_an_edited_kernel_asks_to_verify_or_revert(tmp_path: Path, kernel: Path):
+    kernel.write_text(RIGHT + "# edited\n")
+    answer, _ = run("stop", {}, tmp_path)
+    assert answer is not None
+    assert answer["decision"] == "block"
+    assert "kernels/silu/kernel.py" in answer["reason"]
+    assert "verify_kernel" in answer["reason"]
+    assert "revert_to_best" in answer["reason"]
+
+
+def test_best_needs_no_verification(tmp_path: Path, kernel: Path):
+    kernel.write_text(RIGHT + "# best\n")
+    verified.note(tmp_path / ".nki-anvil", "silu", str(kernel), best=(digest(kernel.read_text()),))
+    assert run("stop", {}, tmp_path) == (None, "")
+
+
+@pytest.mark.parametrize(
+    "event",
+    [{"stop_hook_active": True}, {"background_tasks": [{"type": "MCP task", "status": "running"}]}],
+    ids=["asked before", "a call still runs"],
+)
+def test_it_does_not_ask_again_nor_while_a_call_still_runs(tmp_path: Path, kernel: Path, event: dict[str, Any]):
+    kernel.write_text("def kernel(x):\n    return -x\n")
+    assert run("stop", event, tmp_path) == (None, "")
+
+
+def test_a_finished_problem_is_left_alone(tmp_path: Path, kernel: Path):
+    kernel.write_text("def kernel(x):\n    return -x\n")
+    verified.note(tmp_path / ".nki-anvil", "silu", str(kernel), still_open=False)
+    assert run("stop", {}, tmp_path) == (None, "")
+
+
+@pytest.mark.parametrize("event", ["", "no json", "[]", "{}"])
+def test_what_it_cannot_read_is_said_and_breaks_nothing(tmp_path: Path, kernel: Path, event: str):
+    (tmp_path / ".nki-anvil" / "verified.json").write_text("{damaged")
+    answer, said = run("stop", event, tmp_path)
+    assert answer is None
+    assert said.startswith("nki-anvil: ")
+    assert said.count("\n") == 1
+
+
+def test_an_edit_of_a_kernel_is_noted_as_not_verified_yet(tmp_path: Path, kernel: Path):
+    kernel.write_text("def kernel(x):\n    return -x\n")
+    answer, _ = run("edited", {"tool_input": {"file_path": str(kernel)}}, tmp_path)
+    assert answer is not None
+    assert "verify_kernel" in answer["hookSpecificOutput"]["additionalContext"]
+
+
+def test_an_edit_of_another_file_is_not_noted(tmp_path: Path, kernel: Path):
+    kernel.write_text("def kernel(x):\n    return -x\n")
+    assert run("edited", {"tool_input": {"file_path": str(tmp_path / "notes.md")}}, tmp_path) == (None, "")
+
+
+def test_a_missing_uv_is_explained_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    answer, _ = run("started", {}, tmp_path)
+    assert answer is not None
+    assert "uv" in answer["systemMessage"]

@@ -1,0 +1,43 @@
+"""Matrix product that leaves out the last, partial block of the contraction."""
+
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+P = nl.tile_size.pmax
+F = nl.tile_size.gemm_moving_fmax
+
+
+def load(source):
+    tile = nl.ndarray(source.shape, dtype=source.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=source)
+    return tile
+
+
+def transposed(tile):
+    rows, columns = tile.shape
+    turned = nl.ndarray((columns, rows), dtype=tile.dtype, buffer=nl.psum)
+    nisa.nc_transpose(dst=turned, data=tile, engine=nisa.engine.tensor)
+    result = nl.ndarray((columns, rows), dtype=tile.dtype, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=result, src=turned)
+    return result
+
+
+@nki.jit
+def kernel(lhs, rhs):
+    rows, depth = lhs.shape
+    columns = rhs.shape[1]
+    out = nl.ndarray((rows, columns), dtype=lhs.dtype, buffer=nl.shared_hbm)
+    for row in range(0, rows, P):
+        row_end = min(row + P, rows)
+        for column in range(0, columns, F):
+            column_end = min(column + F, columns)
+            product = nl.ndarray((row_end - row, column_end - column), dtype=nl.float32, buffer=nl.psum)
+            for block in range(max(1, depth // P)):
+                k, k_end = block * P, min(block * P + P, depth)
+                left = transposed(load(lhs[row:row_end, k:k_end]))
+                nisa.nc_matmul(dst=product, stationary=left, moving=load(rhs[k:k_end, column:column_end]))
+            result = nl.ndarray(product.shape, dtype=out.dtype, buffer=nl.sbuf)
+            nisa.tensor_copy(dst=result, src=product)
+            nisa.dma_copy(dst=out[row:row_end, column:column_end], src=result)
+    return out

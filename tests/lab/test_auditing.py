@@ -1,0 +1,114 @@
+"""A record that was changed by hand is found, whatever was changed; one that was not is clean."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab_world import WordedBackend, World, kernel
+
+from nki_anvil.backends.noisy import NoisyBackend
+from nki_anvil.lab import receipt
+from nki_anvil.lab.auditing import audit, audit_evidence
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def noisy(tmp_path: Path) -> World:
+    """On a device with the noise that the decision rule is made for."""
+    return World(tmp_path, backend=NoisyBackend(WordedBackend()))  # type: ignore[arg-type]
+
+
+async def played(world: World) -> None:
+    """Keeps, a revert, something undecided, a twin, a beam, and the end."""
+    await world.open()
+    for us in (9, 9.5, 8, 7.97):
+        await world.verify(kernel(us))
+        await world.benchmark(kernel(us))
+    twin = kernel(9.5, note="the same", program=world.lab.problem("p").attempts.get(2).digest)
+    await world.verify(twin)
+    await world.benchmark(twin)
+    await world.evaluate([kernel(7.5 + n / 10, note=str(n)) for n in range(4)])
+    await world.finish()
+
+
+@pytest.mark.parametrize("which", ["noisy", "world"])
+async def test_what_was_decided_follows_from_its_record(which: str, request: pytest.FixtureRequest) -> None:
+    world: World = request.getfixturevalue(which)
+    await played(world)
+    found = audit(world.lab, "p")
+    assert found.clean, str(found)
+    assert found.decisions >= 6
+    assert audit_evidence(receipt.path(world.state, world.lab.backend_named(world.lab.backend).origin)).clean
+
+
+def changed(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    stored = json.loads(path.read_text())
+    change(stored)
+    path.write_text(json.dumps(stored))
+
+
+def slower_best(stored: dict[str, Any]) -> None:
+    """Every round of best takes longer, samples and all, so that the gain is larger."""
+    for taken in stored["comparisons"][0]["rounds"]:
+        taken["best_us"] *= 1.5
+        taken["best_samples_us"] = [1.5 * us for us in taken["best_samples_us"]]
+
+
+TAMPERED: dict[str, tuple[str, Callable[[dict[str, Any]], None]]] = {
+    "a sample": (
+        "attempts/0001/benchmark.json",
+        lambda s: s["comparisons"][0]["rounds"][0].update(best_samples_us=[20.0] * 10),
+    ),
+    "all samples of an arm": ("attempts/0001/benchmark.json", slower_best),
+    "the speedup": ("attempts/0001/benchmark.json", lambda s: s["comparisons"][0].update(speedup=1.5)),
+    "the outcome": ("attempts/0002/benchmark.json", lambda s: s["comparisons"][0].update(outcome="keep")),
+    "a round left out": ("attempts/0001/benchmark.json", lambda s: s["comparisons"][0]["rounds"].pop()),
+    "a round made void": ("attempts/0001/benchmark.json", lambda s: s["comparisons"][0]["rounds"][1].update(void=True)),
+    "delta": ("attempts/0001/benchmark.json", lambda s: s["comparisons"][0].update(delta=0.0)),
+    "the terms": ("attempts/0002/benchmark.json", lambda s: s["comparisons"][0]["terms"].update(confidence=0.5)),
+    "the latency": ("attempts/0001/benchmark.json", lambda s: s["comparisons"][0].update(latency_us=1.0)),
+    "a verdict": ("attempts/0001/verdict.json", lambda s: s["verdicts"][0]["gates"][4].update(passed=False)),
+    "the lineage": ("attempts/0003/lineage.json", lambda s: s.update(digest="0" * 64)),
+    "best": ("best.device.json", lambda s: s.update(latency_us=1.0)),
+    "who is best": ("best.device.json", lambda s: s.update(attempt=2)),
+    "the receipt of best": ("best.device.json", lambda s: s["receipt"]["comparison"].update(outcome="revert")),
+    "the claim": ("evidence.device.json", lambda s: s["claim"].update(speedup=2.0)),
+    "the versions": ("evidence.device.json", lambda s: s["versions"].update(numpy="9")),
+}
+
+
+async def test_whatever_is_changed_in_a_record_is_found_and_named(noisy: World) -> None:
+    await played(noisy)
+    for name, (where, change) in TAMPERED.items():
+        path = noisy.state / where
+        before = path.read_text()
+        changed(path, change)
+        found = audit(noisy.again(), "p")
+        path.write_text(before)
+        assert not found.clean, name
+    assert audit(noisy.again(), "p").clean
+
+
+async def test_a_kernel_text_that_was_exchanged_and_a_file_that_cannot_be_read_are_found(noisy: World) -> None:
+    await played(noisy)
+    text = noisy.state / "attempts/0001/kernel.py"
+    before = text.read_text()
+    text.write_text(kernel(1))
+    assert any("its text is not the one" in fault for fault in audit(noisy.again(), "p").faults)
+    text.write_text(before)
+    (noisy.state / "attempts/0001/benchmark.json").write_text("{")
+    assert any(fault.startswith("attempt 1:") for fault in audit(noisy.again(), "p").faults)
+
+
+async def test_evidence_is_checked_by_itself_far_from_its_workspace(noisy: World, tmp_path: Path) -> None:
+    await played(noisy)
+    elsewhere = tmp_path / "elsewhere.json"
+    elsewhere.write_text(receipt.path(noisy.state, "device").read_text())
+    assert audit_evidence(elsewhere).clean
+    changed(elsewhere, lambda s: s["best"].update(text=kernel(1)))
+    assert not audit_evidence(elsewhere).clean

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from nki_anvil.lab import guard
+from nki_anvil.lab.guard import FAILURE, SLIP, Guard
+
+NEW = Guard()
+
+
+def test_three_failures_close_it_and_name_the_last() -> None:
+    now = NEW
+    for attempt in (4, 5, 6):
+        assert not now.closed
+        now = guard.failed(now, attempt, FAILURE, allowed=3)
+    assert now.closed_by == 6
+
+
+def test_nine_slips_weigh_three_failures_exactly() -> None:
+    now = NEW
+    for attempt in range(8):
+        now = guard.failed(now, attempt, SLIP, allowed=3)
+    assert not now.closed
+    assert guard.failed(now, 8, SLIP, allowed=3).closed
+
+
+def test_an_attempt_counts_once() -> None:
+    once = guard.failed(NEW, 1, SLIP, allowed=3)
+    assert guard.failed(once, 1, FAILURE, allowed=3) == once
+    assert guard.regressed(once, 1, 0.1, allowed=3, threshold=1.5) == once
+
+
+def test_a_regression_beyond_the_threshold_closes_it_and_one_up_to_it_only_counts() -> None:
+    assert not guard.regressed(NEW, 1, 1 / 1.49, allowed=3, threshold=1.5).closed
+    assert guard.regressed(NEW, 1, 1 / 1.51, allowed=3, threshold=1.5).closed_by == 1
+
+
+def test_a_keep_resets_the_count_but_does_not_open_a_closed_guard() -> None:
+    closed = guard.regressed(NEW, 1, 0.5, allowed=3, threshold=1.5)
+    assert guard.kept(closed).closed
+    assert guard.kept(closed).thirds == 0
+
+
+def test_only_the_reflexion_on_the_closing_attempt_opens_it() -> None:
+    closed = guard.regressed(NEW, 3, 0.5, allowed=3, threshold=1.5)
+    assert guard.reflected(closed, 2, 3).closed
+    assert not guard.reflected(closed, 3, 3).closed
+
+
+def test_a_reflexion_on_a_new_attempt_resets_the_count_and_one_on_an_old_attempt_does_not() -> None:
+    thought = guard.reflected(guard.failed(NEW, 2, FAILURE, allowed=3), 2, newest=2)
+    assert thought.thirds == 0
+    failed_again = guard.failed(thought, 3, FAILURE, allowed=3)
+    assert guard.reflected(failed_again, 1, newest=3).thirds == FAILURE
+    assert guard.reflected(failed_again, 3, newest=3).thirds == 0
+
+
+@given(st.integers(1, 10), st.lists(st.sampled_from([SLIP, FAILURE]), max_size=60))
+def test_it_closes_exactly_when_the_weights_reach_what_is_allowed(allowed: int, weights: list[int]) -> None:
+    now = NEW
+    for attempt, thirds in enumerate(weights):
+        now = guard.failed(now, attempt, thirds, allowed=allowed)
+    assert now.closed == (sum(weights) >= allowed * FAILURE)
+
+
+class Session(RuleBasedStateMachine):
+    """Any order of attempts and reflexions, with the guard stored and read back at every step."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = Guard()
+        self.attempts = 0
+
+    def keep(self, now: Guard) -> None:
+        self.now = Guard.model_validate_json(now.model_dump_json())
+
+    @precondition(lambda self: not self.now.closed)
+    @rule(thirds=st.sampled_from([0, SLIP, FAILURE]))
+    def verify(self, thirds: int) -> None:
+        self.keep(guard.failed(self.now, self.attempts, thirds, allowed=3))
+        self.attempts += 1
+
+    @precondition(lambda self: not self.now.closed)
+    @rule(speedup=st.floats(0.2, 1.0))
+    def revert(self, speedup: float) -> None:
+        self.keep(guard.regressed(self.now, self.attempts, speedup, allowed=3, threshold=1.5))
+        self.attempts += 1
+
+    @rule()
+    def keep_one(self) -> None:
+        self.keep(guard.kept(self.now))
+        self.attempts += 1
+
+    @precondition(lambda self: self.attempts > 0)
+    @rule(data=st.data())
+    def reflect_on_any(self, data: st.DataObject) -> None:
+        attempt = data.draw(st.integers(0, self.attempts - 1))
+        self.keep(guard.reflected(self.now, attempt, self.attempts - 1))
+
+    @invariant()
+    def closed_for_a_reason_that_can_be_answered(self) -> None:
+        if self.now.closed:
+            assert self.now.why
+            assert not guard.reflected(self.now, self.now.closed_by or 0, self.attempts).closed
+
+    @invariant()
+    def never_open_with_three_failures(self) -> None:
+        assert self.now.closed or self.now.thirds < 3 * FAILURE
+
+
+Session.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestSession = Session.TestCase

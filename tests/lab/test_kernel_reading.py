@@ -1,0 +1,154 @@
+"""The language gate reads the tree: it names the line and what to write instead, and takes public kernels."""
+
+from pathlib import Path
+
+import pytest
+
+from nki_anvil.lab.gates import language
+
+HEAD = """import os
+import nki
+import nki.isa as nisa
+import nki.language as nl
+import numpy as np
+import math
+from functools import partial
+
+os.environ["X"] = "1"
+P = nl.tile_size.pmax
+"""
+
+HONEST = (
+    HEAD
+    + '''
+class Tiles:
+    """A helper with state."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def each(self):
+        return [(start, min(P, self.rows - start)) for start in range(0, self.rows, P)]
+
+
+def load(x, start, size):
+    tile = nl.ndarray((size, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x[start : start + size, :])
+    return tile
+
+
+@nki.jit
+def kernel(x, eps: "torch.Tensor" = 1e-5):
+    out = nl.ndarray(x.shape, dtype=np.float32, buffer=nl.shared_hbm)
+    eye = nl.shared_constant(np.identity(128, dtype=np.dtype(np.int8).type(0).dtype))
+    for start, size in Tiles(x.shape[0]).each():
+        tile = load(x, start, size)
+        nisa.activation(dst=tile, op=np.add if math.prod(x.shape) else nl.exp, data=tile)
+        assert type(size) is int and hasattr(x, "shape"), f"size {size}"
+        nisa.dma_copy(dst=out[start : start + size, :], src=tile)
+    return out
+
+
+def test_it():
+    import torch
+
+    try:
+        open("secret")
+    except OSError:
+        exec("1")
+
+
+if __name__ == "__main__":
+    test_it()
+'''
+)
+
+
+def body(statement: str) -> str:
+    return HEAD + f"\n@nki.jit\ndef kernel(x):\n    {statement}\n    return x\n"
+
+
+def test_an_ordinary_public_kernel_passes_and_what_was_left_out_is_said() -> None:
+    found = language.judge(HONEST, None)
+    assert found.passed, found.detail
+    assert any("os.environ" in warning for warning in found.warnings)
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("eval('1')", "`eval`"),
+        ("exec('1')", "`exec`"),
+        ("open('f')", "`open`"),
+        ("getattr(x, '__class__')", "`__class__`"),
+        ("getattr(x, name)", "literal name"),
+        ("x.__class__.__bases__", "`__class__`"),
+        ("(i for i in x).gi_frame", "`gi_frame`"),
+        ("nl.sbuf = 3", "is set"),
+        ("del x.shape", "is set"),
+        ("import os; os.system('x')", "`os`"),
+        ("import subprocess", "`subprocess`"),
+        ("from numpy import load", "`numpy.load`"),
+        ("np.random.seed(1)", "`numpy.random`"),
+        ("np.lib.npyio.np", "`numpy.lib`"),
+        ("np.matmul(x, x)", "nki.isa"),
+        ("nl._private()", "private"),
+        ("'{0.__class__}'.format(x)", "`format`"),
+        ("t = '{0.a}'; t.format_map(x)", "`format`"),
+        ("globals()", "`globals`"),
+        ("type('T', (), {})", "`type`"),
+        ("print(vars(x))", "`vars`"),
+        ("import sys", "`sys`"),
+        ("__import__('os')", "`__import__`"),
+        ("breakpoint()", "`breakpoint`"),
+        ("from functools import singledispatch", "singledispatch"),
+        ("import operator; operator.attrgetter('a')", "attrgetter"),
+        ("from . import helper", "relative import"),
+        ("global P", "`global`"),
+        ("m = np; m.load('f')", "is a module"),
+        ("[math for _ in x]", "is a module"),
+    ],
+)
+def test_what_a_kernel_may_not_do_is_named_with_its_line(statement: str, said: str) -> None:
+    found = language.judge(body(statement), None)
+    assert found.passed is False
+    assert said in found.detail
+    assert found.line == 14
+
+
+@pytest.mark.parametrize(
+    ("block", "said"),
+    [
+        ("try:\n        y = 1\n    except Exception:\n        pass", "`try`"),
+        ("match x:\n        case object(shape=s):\n            pass", "class pattern"),
+        ("class C(metaclass=x):\n        pass", "metaclass"),
+    ],
+)
+def test_blocks_that_are_not_available_are_named(block: str, said: str) -> None:
+    found = language.judge(body(block), None)
+    assert found.passed is False
+    assert said in found.detail
+
+
+def test_a_helper_that_the_kernel_reaches_is_read_too() -> None:
+    source = HEAD + "\ndef helper(x):\n    return eval('x')\n\n@nki.jit\ndef kernel(x):\n    return helper(x)\n"
+    assert language.judge(source, None).passed is False
+
+
+def test_a_local_name_may_shadow_a_builtin() -> None:
+    assert language.judge(body("input = x; vars = input"), None).passed
+
+
+@pytest.mark.parametrize("source", ["", "def kernel(x:\n", "x = 1\n", "\0", "(" * 5000])
+def test_text_without_a_kernel_fails_with_a_sentence(source: str) -> None:
+    found = language.judge(source, None)
+    assert found.passed is False
+    assert found.detail
+
+
+def test_every_seed_kernel_passes() -> None:
+    kernels = sorted((Path(__file__).parents[2] / "seeds" / "problems").glob("*/kernel.py"))
+    assert len(kernels) >= 12
+    for kernel in kernels:
+        found = language.judge(kernel.read_text(), None)
+        assert found.passed, (kernel, found.detail)

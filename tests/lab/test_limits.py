@@ -1,0 +1,129 @@
+"""The limits follow what honest runs need, and each of them can fail alone."""
+
+import numpy as np
+import pytest
+
+from nki_anvil.lab import limits
+from nki_anvil.lab.yardstick import load, measure, save
+
+
+def expected(
+    r: np.ndarray, *, precision: str = "float32", dtype: str = "float32", rowwise: bool = True
+) -> limits.Expected:
+    """Honest runs that err by one unit roundoff, up and down."""
+    u = limits.UNIT_ROUNDOFF["float32"]
+    honest = [[r * (1 + u)], [r * (1 - u)]]
+    return measure([r], honest, [], dtypes=[dtype], precision=precision, rowwise=True, large=False).outputs[0]
+
+
+@pytest.fixture
+def r() -> np.ndarray:
+    return np.random.default_rng(1).standard_normal((256, 640))
+
+
+def broken(use: list[limits.Use]) -> set[str]:
+    return {one.limit for one in use if one.share > 1}
+
+
+def test_the_honest_result_uses_little_of_every_limit(r: np.ndarray) -> None:
+    assert limits.compare(expected(r), r.astype(np.float32), 2e-5, own=True)[0].share < 0.5
+
+
+def test_one_wrong_row_is_seen_though_the_whole_output_is_within_tolerance(r: np.ndarray) -> None:
+    y = r.copy()
+    y[17] *= 1 + 2e-6
+    found = limits.compare(expected(r), y, 2e-5, own=True)
+    assert "rows along axis 1" in broken(found)
+    assert "whole output" not in broken(found)
+    assert found[0].index[0] == 17
+
+
+def test_one_wrong_column_is_seen(r: np.ndarray) -> None:
+    y = r.copy()
+    y[:, 600] *= 1 + 2e-6
+    assert "rows along axis 0" in broken(limits.compare(expected(r), y, 2e-5, own=True))
+
+
+def test_one_wrong_element_is_seen(r: np.ndarray) -> None:
+    y = r.copy()
+    y[3, 5] = np.sign(r[3, 5]) * np.abs(r).min() + 1e-3
+    worst = limits.compare(expected(r), y, 2e-5, own=True)
+    assert "largest element" in broken(worst)
+
+
+def test_small_elements_set_to_zero_are_seen() -> None:
+    r = np.exp(np.random.default_rng(1).normal(0, 8, (256, 512)))
+    r /= r.sum(-1, keepdims=True)
+    y = np.where(r < 1e-12, 0, r)
+    found = limits.compare(expected(r), y, 2e-5, own=True)
+    assert broken(found) >= {"99.9 % of elements", "largest element"}
+    assert "rows along axis 1" not in broken(found)
+
+
+def test_what_is_exact_for_everyone_must_be_exact() -> None:
+    r = np.arange(64.0).reshape(2, 32)
+    exact = measure([r], [[r], [r]], [], dtypes=["float32"], precision="float32", rowwise=False, large=False).outputs[0]
+    assert limits.compare(exact, r, 2e-5, own=False)[0].share == 0
+    assert limits.compare(exact, r + 2.0**-40, 2e-5, own=False)[0].share == np.inf
+
+
+def test_a_value_that_is_not_finite_fails_whatever_else(r: np.ndarray) -> None:
+    y = r.copy()
+    y[1, 2] = np.nan
+    found = limits.compare(expected(r), y, 2e-5, own=True)
+    assert [(use.limit, use.share, use.index) for use in found] == [("finite", np.inf, (1, 2))]
+
+
+def test_bfloat16_results_may_be_rounded_once_and_not_more(r: np.ndarray) -> None:
+    wanted = expected(r, precision="bfloat16", dtype="bfloat16")
+    once = limits.rounded(r, "bfloat16")
+    assert limits.compare(wanted, once, 1e-2, own=True)[0].share < 1
+    twice = limits.rounded(limits.rounded(r * (1 + 2.0**-8), "bfloat16"), "bfloat16")
+    assert limits.compare(wanted, twice, 1e-2, own=True)[0].share > 1
+
+
+@pytest.mark.parametrize(
+    ("precision", "bits"), [("bfloat16", 8), ("float16", 11), ("tfloat32", 11), ("float8_e4m3", 4)]
+)
+def test_rounding_keeps_the_significands_bits(precision: str, bits: int) -> None:
+    u = limits.UNIT_ROUNDOFF[precision]
+    assert u == 2.0**-bits
+    assert limits.rounded(np.array([1.0, 1 + 2 * u, 1 + 3.1 * u, -(1 + u)]), precision).tolist() == [
+        1, 1 + 2 * u, 1 + 4 * u, -1,
+    ]  # fmt: skip
+
+
+def test_integers_must_be_equal_unless_honest_runs_differ() -> None:
+    r = np.array([[1.0, 2, 3] * 8])
+    same = measure([r], [[r]], [], dtypes=["int32"], precision="float32", rowwise=True, large=False).outputs[0]
+    assert limits.compare(same, r + 1, 2e-5, own=True)[0].share == np.inf
+
+
+def test_families_widen_the_tolerance_to_what_honest_runs_need_and_own_draws_do_not(r: np.ndarray) -> None:
+    honest = [[r * (1 + 1e-4)]]
+    wanted = measure([r], honest, [], dtypes=["float32"], precision="float32", rowwise=True, large=False).outputs[0]
+    y = r * (1 + 2e-4)
+    assert "whole output" in broken(limits.compare(wanted, y, 2e-5, own=True))
+    assert broken(limits.compare(wanted, y, 2e-5, own=False)) == set()
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (300,), (4, 3), (3, 130, 600), (2, 2, 40, 20)])
+def test_every_shape_has_rows_and_a_worst_place(shape: tuple[int, ...]) -> None:
+    r = np.random.default_rng(2).standard_normal(shape)
+    assert limits.compare(expected(r), r, 2e-5, own=True)[0].share < 0.5
+    y = np.asarray(r) + 1.0
+    found = limits.compare(expected(r), y, 2e-5, own=True)
+    assert found[0].share > 1
+    assert all(len(use.index) == len(shape) for use in found)
+
+
+def test_a_yardstick_is_read_back_as_it_was_written(r: np.ndarray, tmp_path: object) -> None:
+    from pathlib import Path
+
+    path = Path(str(tmp_path)) / "one.npz"
+    made = measure([r], [[r + 1e-9]], [], dtypes=["float32"], precision="float32", rowwise=True, large=False)
+    save(made, path)
+    back = load(path)
+    assert np.array_equal(back.outputs[0].r, r)
+    assert back.outputs[0].rows.keys() == made.outputs[0].rows.keys()
+    assert back.admissible == made.admissible

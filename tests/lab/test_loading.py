@@ -1,0 +1,230 @@
+"""Problems are read from folders and bare modules, and every mistake in them is one clear sentence."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy_backend import KERNEL, NumpyBackend
+
+from nki_anvil.backends.backend import silent
+from nki_anvil.backends.errors import AnvilError, ArgumentsInvalid, PathUnreadable, ProblemInvalid
+from nki_anvil.lab import standard
+from nki_anvil.lab.cases import Pool
+from nki_anvil.lab.loading import load
+from nki_anvil.lab.reference import Reference
+from nki_anvil.lab.verification import verify
+
+pytestmark = pytest.mark.anyio
+SEEDS = Path(__file__).parents[2] / "seeds" / "problems"
+
+BARE = """
+import numpy as np
+M = 64
+N = 96
+
+def get_inputs():
+    x = np.random.normal(size=(M, N)).astype(np.float32)
+    v = np.abs(np.random.normal(size=(M, N))).astype(np.float32)
+    k = np.random.randint(0, 5, size=(M,)).astype(np.int32)
+    return [x, v, 1e-5, k]
+
+def forward(x, v, eps, k):
+    return x / (np.sqrt(v) + np.float32(eps)) * k[:, None]
+"""
+
+RESHAPED = (
+    BARE
+    + """
+def transform_to_nki_inputs(inputs):
+    return [inputs[0].reshape(2, 32, N), inputs[1].reshape(2, 32, N), inputs[2], inputs[3]]
+
+def transform_nki_outputs(k_res, ref):
+    return [np.reshape(k_res, ref.shape)]
+"""
+)
+
+OTHER = (
+    BARE
+    + """
+def transform_to_nki_inputs(inputs):
+    return [np.stack([inputs[0], inputs[1]]), inputs[2], inputs[3]]
+"""
+)
+
+
+def written(folder: Path, source: str, toml: str | None = None) -> Path:
+    (folder / "reference.py").write_text(source)
+    if toml is None:
+        return folder / "reference.py"
+    (folder / "problem.toml").write_text(toml)
+    return folder
+
+
+async def test_a_folder_declares_shapes_for_every_shape_set() -> None:
+    found = await load(SEEDS / "matmul_add_rmsnorm")
+    assert found.name == "matmul_add_rmsnorm"
+    assert [spec.name for spec in found.shape_sets["default"].inputs] == ["x", "w", "eps", "z", "g"]
+    assert found.shape_sets["nkibench"].inputs[0].shape == (4096, 2048)
+    assert found.shape_sets["default"].inputs[2].value == 1e-5
+    assert found.work["nkibench"].matmul_flops == 2 * 4096 * 2048 * 2048
+
+
+async def test_a_bare_module_is_inferred_from_its_draws(tmp_path: Path) -> None:
+    found = await load(written(tmp_path, BARE))
+    x, v, eps, k = found.shape_sets["default"].inputs
+    assert (x.shape, x.domain, x.dtype) == ((64, 96), "real", "float32")
+    assert v.domain == "nonnegative"
+    assert (eps.shape, eps.dtype, eps.value) == (None, "float", 1e-5)
+    assert (k.domain, k.low, k.high, k.dtype) == ("integer", 0, 4, "int32")
+    assert found.dims["default"] == {"M": 64, "N": 96}
+    assert found.inferred
+    assert found.own_draws == "reference"
+    assert found.tolerance == 2e-5
+    assert found.work["default"].bytes == 4 * (3 * 64 * 96 + 64)
+
+
+async def test_the_version_follows_source_and_tolerance(tmp_path: Path) -> None:
+    one = await load(written(tmp_path, BARE))
+    tight = await load(written(tmp_path, BARE), tolerance=1e-6)
+    other = await load(written(tmp_path, BARE + "\n# a note\n"))
+    assert len({one.version, tight.version, other.version}) == 3
+
+
+async def test_a_tolerance_can_only_be_made_tighter(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentsInvalid, match="looser"):
+        await load(written(tmp_path, BARE), tolerance=1e-3)
+
+
+@pytest.mark.parametrize(("source", "count"), [(BARE, 4), (RESHAPED, 4), (OTHER, 3)])
+async def test_a_kernel_gets_the_transformed_inputs(tmp_path: Path, source: str, count: int) -> None:
+    found = await load(written(tmp_path, source))
+
+    def kernel(*arguments: np.ndarray) -> np.ndarray:
+        assert len(arguments) == count
+        x, v = arguments[0] if count == 3 else arguments[:2]
+        eps, k = arguments[-2:]
+        y = x.reshape(64, 96) / (np.sqrt(v.reshape(64, 96)) + np.float32(eps)) * k[:, None].astype(np.float32)
+        return y.reshape(x.shape) if x.ndim == 3 else y
+
+    pool, random = Pool(found, tmp_path / "data"), np.random.default_rng(3)
+    verdict = (await verify(found, KERNEL, "0" * 64, backend=NumpyBackend(kernel), pool=pool, random=random)).verdict
+    assert verdict.passed, verdict.gates
+
+
+GOOD = "import numpy as np\ndef get_inputs():\n    return [np.random.normal(size=(8, 32)).astype(np.float32)]\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("def forward(x: return", "does not parse"),
+        ("import numpy as np\n", "no function `get_inputs`"),
+        (GOOD, "no function `forward`"),
+        (GOOD + "def forward(x):\n    raise ValueError('no')\n", "raised ValueError: no at line 5"),
+        (GOOD + "def forward(x):\n    exit(0)\n", "called exit"),
+        (GOOD + "import os\ndef forward(x):\n    os._exit(0)\n", "ended its process"),
+        (GOOD + "def forward(x):\n    return {'y': x}\n", "returned a dict"),
+        (GOOD + "def forward(x):\n    return None\n", "returned None"),
+        (GOOD + "def forward():\n    return 1\n", "takes only 0"),
+        ("def get_inputs():\n    return ['a']\ndef forward(x):\n    return x\n", "argument 0 is a str"),
+        ("def get_inputs():\n    return 3\ndef forward(x):\n    return x\n", "must return a list"),
+    ],
+)
+async def test_a_reference_that_cannot_be_used_says_why(tmp_path: Path, source: str, said: str) -> None:
+    with pytest.raises(ProblemInvalid, match=said):
+        await load(written(tmp_path, source))
+
+
+async def test_a_reference_that_never_ends_is_stopped(tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD + "def forward(x):\n    while True:\n        pass\n")
+    with pytest.raises(ProblemInvalid, match="not done after"):
+        async with Reference(path, seconds=0.5).ask("inspect", dims={}, seeds=[1], forward=True):
+            pass
+
+
+async def test_a_reference_that_seeds_itself_is_judged_on_other_numbers(tmp_path: Path) -> None:
+    source = GOOD.replace("np.random.normal", "np.random.default_rng(0).normal") + "def forward(x):\n    return x * 2\n"
+    found = await load(written(tmp_path, source))
+    assert found.own_draws == "inputs"
+    assert any("same numbers" in warning for warning in found.warnings)
+    await Pool(found, tmp_path / "data").prepare(np.random.default_rng(1))
+
+
+async def test_what_a_reference_prints_does_no_harm(tmp_path: Path) -> None:
+    source = GOOD + "def forward(x):\n    print('{\"fault\": 1}' * 100000)\n    return x * 2\n"
+    assert (await load(written(tmp_path, source))).outputs["default"][0].shape == (8, 32)
+
+
+@pytest.mark.parametrize(
+    ("forward", "said"),
+    [
+        ("np.ones((8, 32), np.float32)", "same for every input"),
+        ("np.exp(x * 1e5)", "overflows"),
+        ("np.exp(np.abs(x) + 88)", "not finite in float32"),
+    ],
+)
+async def test_a_problem_that_cannot_be_judged_is_refused(tmp_path: Path, forward: str, said: str) -> None:
+    found = await load(written(tmp_path, GOOD + f"def forward(x):\n    return {forward}\n"))
+    with pytest.raises(ProblemInvalid, match=said):
+        await Pool(found, tmp_path / "data").prepare(np.random.default_rng(1))
+
+
+async def test_an_input_without_influence_is_a_warning(tmp_path: Path) -> None:
+    source = GOOD.replace("]\n", ", np.random.normal(size=(8,)).astype(np.float32)]\n")
+    found = await load(written(tmp_path, source + "def forward(x, unused):\n    return x * 2\n"))
+    warnings = await Pool(found, tmp_path / "data").prepare(np.random.default_rng(1))
+    assert any("unused" in warning for warning in warnings)
+
+
+async def test_what_is_odd_about_a_problem_is_in_its_specification_when_it_is_opened(tmp_path: Path) -> None:
+    source = GOOD.replace("]\n", ", np.random.normal(size=(8,)).astype(np.float32)]\n")
+    opened = await standard.load(
+        written(tmp_path, source + "def forward(x, unused):\n    return x * 2\n"),
+        name=None, kernel=None, tolerance=None, chip=None,
+        data=tmp_path / "data", random=np.random.default_rng(1), report=silent,
+    )  # fmt: skip
+    assert any("unused" in warning for warning in opened.warnings)
+
+
+@pytest.mark.parametrize(
+    ("toml", "said"),
+    [
+        ("name = ", "not TOML"),
+        ("colour = 1", "colour is not a field"),
+        ("tolerance = 2.0", "tolerance"),
+        ('verify = ["big"]', "'big'"),
+        ("[dims]\nM = 8\n[shapes.big]\nK = 1", "'K'"),
+        ('[inputs.x]\ndomain = "real"', "needs a shape"),
+        ("inputs = 3", "inputs"),
+        ("inputs.x = 3", "inputs.x"),
+        ('[inputs.x]\nshape = ["Q", 32]', "'Q' is no dimension"),
+        ("[inputs.nobody]\nshape = [8]", "forward takes x"),
+        ('[inputs.x]\nshape = [8, 32]\ndtype = "float64"', "no Trainium dtype"),
+        ('[work]\nbytes = "4*Z"', "work.bytes"),
+        ('[work]\nbytes = "__import__(1)"', "not arithmetic"),
+        ('chip = "gpu"', "no chip 'gpu'"),
+        ('nki_version = "0.9"', "nki_version"),
+        ("[e2e]\ncommand = 'true'", r"\[e2e\]"),
+    ],
+)
+async def test_a_mistake_in_problem_toml_is_named(tmp_path: Path, toml: str, said: str) -> None:
+    with pytest.raises(AnvilError, match=said):
+        await load(written(tmp_path, GOOD + "def forward(x):\n    return x\n", toml))
+
+
+async def test_dimensions_reach_what_is_derived_from_them(tmp_path: Path) -> None:
+    source = (
+        "import numpy as np\nM = 8\nN = M * 4\n"
+        "def get_inputs():\n    return [np.ones((M, N), np.float32) * np.random.rand()]\n"
+        "def forward(x):\n    return x * N\n"
+    )
+    toml = '[dims]\nM = 16\n[inputs.x]\nshape = ["M", "4*M"]\n'
+    found = await load(written(tmp_path, source, toml))
+    assert found.outputs["default"][0].shape == (16, 64)
+
+
+async def test_a_path_that_is_no_problem_is_named(tmp_path: Path) -> None:
+    with pytest.raises(PathUnreadable, match="neither problem"):
+        await load(tmp_path)
+    with pytest.raises(PathUnreadable, match="not there"):
+        await load(tmp_path / "missing.py")

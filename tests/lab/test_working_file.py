@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from nki_anvil.backends.errors import KernelMissing, PathOutside, PathUnreadable
+from nki_anvil.lab import working_file
+from nki_anvil.lab.digest import digest
+
+
+def test_paths_are_taken_from_the_workspace_and_may_not_leave_it(tmp_path: Path) -> None:
+    inside = tmp_path / "w"
+    inside.mkdir()
+    assert working_file.confine(inside, "a/../b.py") == inside / "b.py"
+    for path in ("../x.py", "/etc/passwd", "a/../../x.py"):
+        with pytest.raises(PathOutside, match="outside the workspace"):
+            working_file.confine(inside, path)
+
+
+def test_a_symbolic_link_out_of_the_workspace_is_outside_and_one_within_is_followed(tmp_path: Path) -> None:
+    inside = tmp_path / "w"
+    inside.mkdir()
+    (tmp_path / "secret.py").write_text("x")
+    (inside / "real.py").write_text("y")
+    (inside / "out.py").symlink_to(tmp_path / "secret.py")
+    (inside / "folder").symlink_to(tmp_path)
+    (inside / "in.py").symlink_to("real.py")
+    for path in ("out.py", "folder/secret.py"):
+        with pytest.raises(PathOutside):
+            working_file.confine(inside, path)
+    assert working_file.confine(inside, "in.py") == inside / "real.py"
+
+
+def test_a_path_that_cannot_be_followed_is_unreadable(tmp_path: Path) -> None:
+    for path in ("a\0b", "x" * 5000):
+        with pytest.raises(PathUnreadable):
+            working_file.read(working_file.confine(tmp_path, path))
+
+
+def test_what_is_not_a_readable_text_file_says_why(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "latin").write_bytes(b"\xff\xfe\xff")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "huge").touch()
+    os.truncate(tmp_path / "huge", working_file.LARGEST_BYTES + 1)
+    cases = {
+        "none": "does not exist",
+        "folder": "is a folder",
+        "latin": "not UTF-8",
+        "pipe": "not a regular",
+        "huge": "larger",
+    }
+    for name, why in cases.items():
+        with pytest.raises(PathUnreadable, match=why):
+            working_file.read(tmp_path / name)
+    with pytest.raises(KernelMissing, match="revert_to_best"):
+        working_file.read_working(tmp_path / "none")
+
+
+def test_best_goes_back_only_into_a_file_that_still_holds_what_was_judged(tmp_path: Path) -> None:
+    file = tmp_path / "kernel.py"
+    file.write_text("judged\n")
+    assert working_file.restore(file, digest("judged"), "best\n")
+    assert file.read_text() == "best\n"
+    file.write_text("edited meanwhile\n")
+    assert not working_file.restore(file, digest("judged"), "best\n")
+    assert file.read_text() == "edited meanwhile\n"
+    assert not working_file.restore(tmp_path / "gone.py", digest("judged"), "best\n")
+    assert not (tmp_path / "gone.py").exists()
+
+
+def test_a_restored_file_keeps_its_permissions(tmp_path: Path) -> None:
+    file = tmp_path / "kernel.py"
+    file.write_text("judged\n")
+    file.chmod(0o640)
+    working_file.restore(file, digest("judged"), "best\n")
+    assert file.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_byte_order_mark_is_no_part_of_a_kernel(tmp_path: Path):
+    (tmp_path / "k.py").write_bytes("x = 'π'\r\n".encode("utf-8-sig"))
+    assert working_file.read(tmp_path / "k.py") == "x = 'π'\r\n"

@@ -1,0 +1,62 @@
+import json
+import re
+import tomllib
+from urllib.parse import urlsplit
+
+import documents
+import pytest
+from documents import PARTS, ROOT
+
+TOP_LEVEL = ("sim", "backends", "lab", "memory", "tools", "server", "resources", "prompts", "seeds", "hooks")
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_generated_part_of_a_document_is_what_the_code_says(part: str):
+    name, make = PARTS[part]
+    text = (ROOT / name).read_text()
+    stale = "stale: run `.venv/bin/python tests/repository/documents.py`"
+    assert text == documents.filled(text, part, make()), f"{part} in {name} is {stale}"
+
+
+def test_every_error_code_is_explained_in_the_guide_to_errors():
+    from nki_anvil.backends import errors
+
+    guide = (ROOT / "resources/errors.md").read_text()
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.AnvilError)]
+    codes = {kind.code for kind in kinds} - {errors.AnvilError.code}
+    assert {code for code in codes if f"`{code}`" not in guide} == set()
+
+
+def test_every_gate_is_explained_in_the_guide_to_errors():
+    from nki_anvil.lab.verdict import GATE_NAMES
+
+    guide = (ROOT / "resources/errors.md").read_text()
+    assert [gate for gate in GATE_NAMES if f"| `{gate}` |" not in guide] == []
+
+
+def test_the_commands_that_the_readme_names_exist():
+    text = (ROOT / "Makefile").read_text()
+    assert all(
+        f"\n{target}:" in text for target in ("demo", "test", "lint", "types", "bench", "check-all", "endurance")
+    )
+
+
+def test_versions_agree_in_every_manifest():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert json.loads((ROOT / ".claude-plugin/plugin.json").read_text())["version"] == version
+
+
+def test_a_document_that_code_or_documents_name_exists():
+    named = re.compile(r"[\w./-]*\b[\w-]+\.md\b")
+    places = [path for top in TOP_LEVEL for path in (ROOT / top).rglob("*") if path.suffix in (".py", ".md", ".toml")]
+    found = {(path.name, name) for path in places for name in named.findall(path.read_text())}
+    known = {path.name for path in ROOT.rglob("*.md") if ".venv" not in path.parts}
+    assert {(where, name) for where, name in found if name.rpartition("/")[2] not in known} == set()
+
+
+def test_the_lock_names_no_place_on_this_machine():
+    lock = (ROOT / "uv.lock").read_text()
+    addresses = [urlsplit(found) for found in re.findall(r'"(\w+://[^"]+)"', lock)]
+    assert addresses
+    assert all(found.scheme == "https" and "." in (found.hostname or "") for found in addresses)
+    assert re.findall(r'(?:path|editable|directory) = "([^"]+)"', lock) == ["."]

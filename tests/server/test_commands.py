@@ -1,0 +1,173 @@
+"""The command line: results, exit statuses, and what it never does behind a person's back."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from lab_world import World, kernel
+
+from nki_anvil.memory.store import Store
+from nki_anvil.server.building import Builder
+from nki_anvil.server.commands import run
+
+Nki = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def nki(world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Nki:
+    """Runs ``nki-anvil`` with these arguments on the world's laboratory; returns status, stdout and stderr."""
+    monkeypatch.setattr(Builder, "laboratory", lambda builder: (builder.settings(), world.lab)[1])
+    monkeypatch.setattr(Builder, "memory", lambda _: Store.open(world.root / "data"))
+    monkeypatch.chdir(world.workspace)
+
+    def command(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["nki-anvil", *arguments])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            run()
+        printed = capsys.readouterr()
+        return int(ended.value.code or 0), printed.out, printed.err
+
+    return command
+
+
+def test_the_loop_by_hand_with_its_exit_statuses(world: World, nki: Nki):
+    assert nki("open", "reference.py")[0] == 0
+    world.edit(kernel(5))
+    assert nki("benchmark")[0] == 1, "not verified yet"
+    assert nki("verify", "--plan", "halve it")[0] == 0
+    status, out, _ = nki("benchmark")
+    assert status == 0
+    assert "2.000x" in out
+    world.edit(kernel(7))
+    assert nki("verify")[0] == 0
+    assert nki("benchmark")[0] == 1
+    world.edit(kernel(4.95))
+    assert nki("verify")[0] == 0
+    assert nki("benchmark")[0] == 4
+    world.edit(kernel(1, fails="values"))
+    assert nki("verify")[0] == 1
+    assert "halve it" in nki("status")[1]
+    assert nki("reflect", "p", "1", "--diagnosis=d", "--change=c", "--expected=e", "--lesson=l")[0] == 0
+    assert nki("revert")[0] == 0
+    assert world.file.read_text() == kernel(5)
+    assert nki("profile")[0] == 0
+    assert nki("finish")[0] == 0
+
+
+def test_wrong_use_is_status_two_and_a_silent_machine_status_three(world: World, nki: Nki):
+    assert nki("verify", "none")[0] == 2
+    assert nki("fly")[0] == 2
+    nki("open", "reference.py")
+    world.backend.down = True
+    world.edit(kernel(3))
+    status, _, complaint = nki("profile")
+    assert status == 3
+    assert "[backend.unreachable]" in complaint
+
+
+def test_json_is_the_result_and_nothing_else(world: World, nki: Nki):
+    nki("open", "reference.py")
+    for arguments in (("--json", "status"), ("status", "--json"), ("status", "p", "--json")):
+        status, out, _ = nki(*arguments)
+        assert status == 0
+        assert json.loads(out)["best"]["latency_us"] == 10
+
+
+@pytest.mark.parametrize("path", ["none.py", "folder", "binary.py", "../outside.py", "link.py"])
+def test_a_file_that_is_no_kernel_is_wrong_use_in_one_line(world: World, nki: Nki, path: str):
+    nki("open", "reference.py")
+    (world.workspace / "folder").mkdir()
+    (world.workspace / "binary.py").write_bytes(b"\x80")
+    (world.root / "outside.py").write_text(kernel(1))
+    (world.workspace / "link.py").symlink_to(world.root / "outside.py")
+    for command in ("verify", "benchmark", "profile"):
+        status, out, complaint = nki(command, "-k", path)
+        assert (status, out) == (2, "")
+        assert complaint.count("\n") == 1
+        assert "[path." in complaint
+
+
+def test_without_a_name_the_only_open_problem_is_meant(world: World, nki: Nki):
+    status, _, complaint = nki("status")
+    assert status == 2
+    assert "None is open" in complaint
+    nki("open", "reference.py")
+    nki("open", "reference.py", "--name", "second")
+    status, _, complaint = nki("status")
+    assert status == 2
+    assert "p, second" in complaint
+
+
+def test_export_writes_best_and_shows_the_difference_but_not_outside_the_workspace(world: World, nki: Nki):
+    nki("open", "reference.py")
+    world.edit(kernel(7))
+    status, out, _ = nki("export")
+    assert status == 0
+    assert (world.workspace / "p.best.py").read_text() == kernel(10.0)
+    assert "-latency 7" in out
+    assert nki("export", "--to", "../best.py")[0] == 2
+    assert not (world.root / "best.py").exists()
+
+
+def test_clean_removes_old_artefacts_and_never_an_attempt(world: World, nki: Nki):
+    nki("open", "reference.py")
+    logs = world.workspace / ".nki-anvil" / "logs"
+    logs.mkdir()
+    (logs / "server.log").write_text("old")
+    compiled = world.state / "attempts" / "0000" / "kernel.neff"
+    compiled.write_bytes(b"x" * 1000)
+    attempts = {path for path in world.state.rglob("*") if path.is_file() and path != compiled}
+    assert nki("clean", "--days", "0", "--megabytes", "0")[0] == 0
+    assert not compiled.exists()
+    assert not (logs / "server.log").exists()
+    assert all(path.exists() for path in attempts)
+
+
+def test_doctor_says_which_protections_stand(nki: Nki):
+    _, out, _ = nki("--json", "doctor")
+    health = json.loads(out)
+    assert {wall["name"] for wall in health["protections"]} >= {"limits", "seccomp"}
+    assert health["backends"] == ["simulator"]
+
+
+def test_at_the_command_line_nothing_is_restored_and_the_guard_only_advises(tmp_path: Path, nki: Nki, world: World):
+    seen: list[bool] = []
+    original = Builder.settings
+
+    def settings(builder: Builder) -> object:
+        found = original(builder)
+        seen.extend([found.auto_restore, found.guard_refuses])
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Builder, "settings", settings)
+        nki("open", "reference.py")
+    assert seen
+    assert not any(seen)
+
+
+def test_an_audit_is_clean_until_somebody_changes_a_record(world: World, nki: Nki):
+    nki("open", "reference.py")
+    world.edit(kernel(5))
+    nki("verify")
+    nki("benchmark")
+    assert nki("finish")[0] == 0
+    assert nki("audit")[0] == 0
+    status, out, _ = nki("audit", "p", "--json")
+    assert (status, json.loads(out)["faults"]) == (0, [])
+    evidence = str(world.state / "evidence.modelled.json")
+    assert nki("audit", evidence)[0] == 0
+    record = world.state / "attempts" / "0001" / "benchmark.json"
+    record.write_text(record.read_text().replace('"new_us": 5.0', '"new_us": 4.0'))
+    status, out, _ = nki("audit", "p")
+    assert status == 1
+    assert "attempt 1" in out
+    assert nki("audit", "none")[0] == 2
+    assert nki("audit", "none.json")[0] == 2
+
+
+def test_the_version_is_told(nki: Nki):
+    assert nki("--version")[1].count(".") == 2

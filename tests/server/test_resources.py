@@ -1,0 +1,140 @@
+"""What can be read, and what tells of changes."""
+
+import json
+
+import pytest
+from lab_world import World, kernel
+from mcp import Client, MCPError
+from mcp_types import PromptReference, ResourceTemplateReference
+from served import call, served
+
+from nki_anvil.server.notices import uris
+
+pytestmark = pytest.mark.anyio
+OPEN = {"reference": "reference.py"}
+
+
+async def read(client: Client, uri: str) -> str:
+    return (await client.read_resource(uri)).contents[0].text  # type: ignore[union-attr]
+
+
+async def test_the_index_lists_every_resource_because_clients_list_no_templates(world: World):
+    async with served(world) as client:
+        await call(client, "open_problem", **OPEN)
+        index = await read(client, "anvil://index")
+    for uri in ("anvil://problems", "anvil://problems/p/best", "anvil://problems/p/attempts", "anvil://guides/errors"):
+        assert uri in index
+
+
+async def test_looking_around_leaves_no_state_behind(world: World):
+    async with served(world) as client:
+        assert json.loads(await read(client, "anvil://problems")) == []
+        await read(client, "anvil://index")
+    assert not (world.workspace / ".nki-anvil").exists()
+
+
+async def test_a_problem_its_best_and_its_attempts_can_be_read(world: World):
+    async with served(world) as client:
+        await call(client, "open_problem", **OPEN)
+        await call(client, "verify_kernel", problem="p", source=kernel(5), plan="halve it")
+        await call(client, "benchmark_kernel", problem="p", source=kernel(5))
+        problem = json.loads(await read(client, "anvil://problems/p"))
+        assert problem["best"]["modelled"]["latency_us"] == 5
+        assert await read(client, "anvil://problems/p/best") == kernel(5)
+        attempts = json.loads(await read(client, "anvil://problems/p/attempts"))
+        assert [attempt["outcome"] for attempt in attempts] == ["keep", "keep"]
+        first = json.loads(await read(client, "anvil://problems/p/attempts/1"))
+        assert first["kernel"] == kernel(5)
+        assert first["plan"] == "halve it"
+        assert json.loads(await read(client, f"anvil://problems/p/attempts/{first['digest'][:12]}")) == first
+
+
+async def test_the_addresses_in_results_can_be_read(world: World):
+    async with served(world) as client:
+        await call(client, "open_problem", **OPEN)
+        profile = await call(client, "profile_kernel", problem="p")
+        json.loads(await read(client, profile["timeline"]))
+        finished = await call(client, "finish_problem", problem="p")
+        assert "<html" in await read(client, finished["report"])
+        evaluated = await call(client, "evaluate_candidates", problem="p", kernels=[kernel(4), kernel(3)])
+        await read(client, evaluated["all"])
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "anvil://problems/none", "anvil://problems/p/attempts/77", "anvil://problems/p/attempts/x",
+        "anvil://problems/p/report", "anvil://problems/p/timeline/0123456789ab", "anvil://guides/cooking",
+        "anvil://experiences/exp-none", "anvil://nothing",
+    ],
+)  # fmt: skip
+async def test_what_is_not_there_is_not_found(world: World, uri: str):
+    async with served(world) as client:
+        await call(client, "open_problem", **OPEN)
+        with pytest.raises(MCPError) as caught:
+            await read(client, uri)
+    assert caught.value.error.code == -32602
+
+
+async def test_every_guide_is_listed_with_its_title_and_can_be_read(world: World):
+    async with served(world) as client:
+        guides = [one for one in (await client.list_resources()).resources if one.uri.startswith("anvil://guides/")]
+        assert guides
+        for guide in guides:
+            assert guide.title
+            assert (await read(client, guide.uri)).startswith(f"# {guide.title}")
+
+
+async def test_prompts_are_filled_from_live_state(world: World):
+    async with served(world) as client:
+        await call(client, "open_problem", **OPEN)
+        await call(client, "verify_kernel", problem="p", source=kernel(6, fails="values"), plan="be hasty")
+        for prompt in (await client.list_prompts()).prompts:
+            text = (await client.get_prompt(prompt.name, {"problem": "p"})).messages[0].content.text  # type: ignore[union-attr]
+            assert prompt.description
+            assert "{{" not in text
+            assert "(unknown:" not in text
+        optimize = (await client.get_prompt("optimize", {"problem": "p"})).messages[0].content.text  # type: ignore[union-attr]
+    assert "be hasty" in optimize
+    assert "attempt 0 at 10 us" in optimize
+
+
+async def test_a_prompt_for_an_unknown_problem_says_so(world: World):
+    async with served(world) as client:
+        text = (await client.get_prompt("optimize", {"problem": "q"})).messages[0].content.text  # type: ignore[union-attr]
+    assert "[problem.unknown]" in text
+
+
+async def test_arguments_of_prompts_and_templates_are_completed(world: World):
+    template = ResourceTemplateReference(uri="anvil://problems/{problem}/attempts/{attempt}")
+    async with served(world) as client:
+        await call(client, "open_problem", name="rmsnorm", **OPEN)
+        named = await client.complete(PromptReference(name="optimize"), {"name": "problem", "value": "rms"})
+        assert named.completion.values == ["rmsnorm"]
+        context = {"problem": "rmsnorm"}
+        numbers = await client.complete(template, {"name": "attempt", "value": ""}, context_arguments=context)
+        assert numbers.completion.values == ["0"]
+        guide = ResourceTemplateReference(uri="anvil://guides/{topic}")
+        topics = await client.complete(guide, {"name": "topic", "value": "err"})
+        assert topics.completion.values == ["errors"]
+
+
+async def test_a_new_best_and_a_new_attempt_are_told_to_who_listens(world: World):
+    async with served(world) as client:
+        await call(client, "open_problem", **OPEN)
+        best, attempts = "anvil://problems/p/best", "anvil://problems/p/attempts"
+        async with client.listen(resource_subscriptions=[best, attempts]) as events:
+            await call(client, "verify_kernel", problem="p", source=kernel(5))
+            assert (await anext(events)).uri == attempts  # type: ignore[union-attr]
+            await call(client, "benchmark_kernel", problem="p", source=kernel(5))
+            heard = {(await anext(events)).uri}  # type: ignore[union-attr]
+            while best not in heard:
+                heard.add((await anext(events)).uri)  # type: ignore[union-attr]
+
+
+def test_a_change_touches_what_summarises_it_too():
+    assert uris("p", "attempt", 3) == [
+        "anvil://problems/p/attempts/3",
+        "anvil://problems/p/attempts",
+        "anvil://problems/p",
+    ]

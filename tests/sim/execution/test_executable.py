@@ -1,0 +1,240 @@
+"""A program as a whole: poison, recycled storage, loops and registers, inputs, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from program_builder import ProgramBuilder
+
+from nki_anvil.sim.execution import Executable, ExecutionError, NotSimulated
+from nki_anvil.sim.execution.memory import Memory
+from nki_anvil.sim.rules import check
+
+
+def numbers(*shape: int) -> Any:
+    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+
+
+def partly_written() -> ProgramBuilder:
+    b = ProgramBuilder()
+    source, out, tile = b.input((4, 6)), b.result((4, 6)), b.tensor((4, 6))
+    b.emit("dma_copy", tile[:, 0:5], source[:, 0:5])
+    b.emit("dma_copy", out, tile)
+    return b
+
+
+def test_an_element_that_nothing_writes_differs_between_the_two_poisons() -> None:
+    executable = Executable(partly_written().program())
+    first, second = (executable.run([numbers(4, 6)], poison).outputs[0] for poison in (0, 1))
+    assert np.isnan(first[:, 5]).all()
+    assert np.isfinite(second).all()
+    assert (first[:, :5] == second[:, :5]).all()
+
+
+def test_poison_is_fresh_in_every_run_and_every_iteration() -> None:
+    b = ProgramBuilder()
+    source, out = b.input((3, 1)), b.result((3, 2))
+    register = b.register()
+    with b.loop("fori", register, 0, 3):
+        tile = b.tensor((1, 2))
+        b.emit("dma_copy", b.shifted(out[0:1], 2, register=register), tile)
+        b.emit("dma_copy", tile[:, 0:1], b.shifted(source[0:1], 1, register=register))
+    executable = Executable(b.program())
+    assert np.isnan(executable.run([numbers(3, 1)]).outputs[0]).all()
+    assert np.isnan(executable.run([numbers(3, 1)]).outputs[0]).all()
+
+
+def test_an_output_that_nothing_touches_is_poison() -> None:
+    b = ProgramBuilder()
+    b.result((2, 2))
+    assert np.isnan(Executable(b.program()).run([]).outputs[0]).all()
+
+
+def test_storage_is_recycled_when_its_tensor_is_done() -> None:
+    b = ProgramBuilder()
+    source, out = b.input((128, 512)), b.result((128, 512))
+    previous = source
+    for _ in range(50):
+        tile = b.tensor((128, 512))
+        b.emit("dma_copy", tile, previous)
+        previous = tile
+    b.emit("dma_copy", out, previous)
+    program = b.program()
+    blocks = [Memory(program).block(tensor) for tensor in range(2, 52)]
+    assert len({block.ctypes.data for block in blocks[::2]}) <= 50
+    distinct = {Memory(program).block(2).nbytes}
+    assert distinct == {128 * 512 * 4}
+    memory = Memory(program)
+    assert len({memory.block(tensor).ctypes.data for tensor in range(2, 52)}) <= 3
+    assert (Executable(program).run([numbers(128, 512)]).outputs[0] == numbers(128, 512)).all()
+
+
+def test_recycled_storage_never_mixes_tensors_that_are_in_use() -> None:
+    rng = np.random.default_rng(0)
+    b, held = ProgramBuilder(), []
+    source = b.input((64, 8))
+    for row in range(64):
+        tile = b.tensor((1, 8))
+        b.emit("dma_copy", tile, source[row : row + 1])
+        held.append((row, tile))
+        if rng.random() < 0.7:
+            old, tile = held.pop(int(rng.integers(len(held))))
+            b.emit("dma_copy", b.result((1, 8)), tile)
+            b.attributes[-1]["row"] = old
+    expected = [record.pop("row") for record in b.attributes if "row" in record]
+    x = numbers(64, 8)
+    outputs = Executable(b.program()).run([x]).outputs
+    assert [int(out[0, 0]) // 8 for out in outputs] == expected
+
+
+def counting(upper: int | None) -> tuple[ProgramBuilder, int]:
+    b = ProgramBuilder()
+    one, total, limit = b.tensor((1, 1), "int32"), b.tensor((1, 1), "int32"), b.register()
+    b.emit("memset", one, value=1)
+    b.emit("memset", total, value=0)
+    b.emit("register_load", b.input((1, 1), "int32"), register=limit)
+    bounds = {"upper_register": limit} if upper is None else {"upper": upper}
+    with b.loop("fori", b.register(), 0, step=2, **bounds):
+        b.emit("tensor_tensor", total, total, one, op="add", engine="gpsimd")
+    b.emit("dma_copy", b.result((1, 1), "int32"), total)
+    return b, limit
+
+
+@pytest.mark.parametrize(("bound", "trips"), [(7, 4), (0, 0), (-3, 0), (1, 1)])
+def test_a_counted_loop_runs_as_often_as_its_register_says(bound: int, trips: int) -> None:
+    b, _ = counting(None)
+    outcome = Executable(b.program()).run([np.array([[bound]], np.int32)])
+    assert (int(outcome.outputs[0][0, 0]), outcome.trips) == (trips, (trips,))
+
+
+def while_loop(step: float) -> ProgramBuilder:
+    b, register = ProgramBuilder(), None
+    tile = b.tensor((1, 1), "int32")
+    b.emit("dma_copy", tile, b.input((1, 1), "int32"))
+    register = b.register()
+    b.emit("register_load", tile, register=register)
+    with b.loop("while", register):
+        b.emit("tensor_scalar", tile, tile, op0="subtract", value0=step, line=33)
+        b.emit("register_load", tile, register=register)
+    return b
+
+
+def test_a_while_loop_runs_until_its_register_is_zero() -> None:
+    assert Executable(while_loop(1.0).program()).run([np.array([[5]], np.int32)]).trips == (5,)
+
+
+def test_a_loop_that_never_ends_is_stopped_with_its_line() -> None:
+    with pytest.raises(ExecutionError, match=r"line 33.*SIM-STEPS"):
+        Executable(while_loop(0.0).program(), steps=10_000).run([np.array([[1]], np.int32)])
+
+
+def test_registers_move_load_and_store() -> None:
+    b, first = ProgramBuilder(), None
+    first, second = b.register(), b.register()
+    b.emit("register_move", register=first, value=41)
+    b.emit("register_move", register=second, source=first)
+    b.emit("register_store", b.result((1, 1), "int32"), register=second)
+    assert int(Executable(b.program()).run([]).outputs[0][0, 0]) == 41
+
+
+def test_an_index_from_fresh_memory_is_an_error() -> None:
+    b = ProgramBuilder()
+    b.emit("register_load", b.tensor((1, 1)), register=b.register(), line=4)
+    with pytest.raises(ExecutionError, match=r"line 4.*SIM-INDEX-UNSET"):
+        Executable(b.program()).run([])
+
+
+def test_an_input_that_is_written_is_named_and_the_callers_array_stays() -> None:
+    b = ProgramBuilder()
+    first, second = b.input((2, 2)), b.input((2, 2))
+    b.emit("dma_copy", second, first)
+    x, y = numbers(2, 2), np.zeros((2, 2), np.float32)
+    outcome = Executable(b.program()).run([x, y])
+    assert outcome.changed == (1,)
+    assert (outcome.inputs_after[1] == x).all()
+    assert (y == 0).all()
+
+
+@pytest.mark.parametrize("wrong", [np.zeros((2, 3), np.float32), np.zeros((2, 2), np.float16)])
+def test_an_input_of_another_size_or_format_is_refused(wrong: Any) -> None:
+    b = ProgramBuilder()
+    b.input((2, 2))
+    with pytest.raises(ExecutionError, match="SIM-INPUTS"):
+        Executable(b.program()).run([wrong])
+
+
+def test_a_constant_is_there_before_the_first_instruction() -> None:
+    b = ProgramBuilder()
+    b.emit("dma_copy", b.result((2, 3)), b.constant(numbers(2, 3)))
+    assert (Executable(b.program()).run([]).outputs[0] == numbers(2, 3)).all()
+
+
+def test_a_view_of_another_format_sees_the_same_bytes() -> None:
+    b, x = ProgramBuilder(), numbers(2, 3)
+    tile = b.tensor((2, 3))
+    b.emit("dma_copy", tile, b.input((2, 3)))
+    b.emit("dma_copy", b.result((2, 6), "uint16"), tile.ap([(6, 2), (1, 6)], dtype="uint16"))
+    assert (Executable(b.program()).run([x]).outputs[0] == x.view(np.uint16)).all()
+
+
+def test_runs_are_deterministic_and_independent() -> None:
+    executable = Executable(partly_written().program())
+    first = executable.run([numbers(4, 6)]).outputs[0]
+    executable.run([-numbers(4, 6)])
+    assert executable.run([numbers(4, 6)]).outputs[0].tobytes() == first.tobytes()
+
+
+def pair() -> tuple[ProgramBuilder, Any]:
+    """Each core stores its half of a shared tensor, waits, and loads the other's half."""
+    b = ProgramBuilder(cores=2)
+    source, middle, out = b.input((2, 4)), b.tensor((2, 4), memory="shared_hbm"), b.result((2, 4))
+    for core in (0, 1):
+        b.core = core
+        mine, other = slice(core, core + 1), slice(1 - core, 2 - core)
+        tile, taken = b.tensor((1, 4)), b.tensor((1, 4))
+        b.emit("dma_copy", tile, source[mine])
+        b.emit("dma_copy", middle[mine], tile)
+        b.emit("core_barrier", middle, cores=[0, 1])
+        b.emit("dma_copy", taken, middle[other])
+        b.emit("dma_copy", out[mine], taken)
+    return b, out
+
+
+def test_two_cores_see_each_others_stores_after_a_barrier() -> None:
+    b, _ = pair()
+    assert [finding for finding in check(b.program()) if finding.severity == "error"] == []
+    assert (Executable(b.program()).run([numbers(2, 4)]).outputs[0] == numbers(2, 4)[::-1]).all()
+
+
+def test_sendrecv_swaps_tiles_between_cores() -> None:
+    b = ProgramBuilder(cores=2)
+    source, out = b.input((2, 4)), b.result((2, 4))
+    for core in (0, 1):
+        b.core = core
+        tile, taken, mine = b.tensor((1, 4)), b.tensor((1, 4)), slice(core, core + 1)
+        b.emit("dma_copy", tile, source[mine])
+        b.emit("sendrecv", taken, tile, send_to_rank=1 - core, recv_from_rank=1 - core, pipe_id=0)
+        b.emit("dma_copy", out[mine], taken)
+    assert (Executable(b.program()).run([numbers(2, 4)]).outputs[0] == numbers(2, 4)[::-1]).all()
+
+
+def test_cores_that_do_not_meet_are_refused() -> None:
+    b, _ = pair()
+    b.emit("core_barrier", None, cores=[0, 1])
+    with pytest.raises(ExecutionError, match="SIM-LNC"):
+        Executable(b.program())
+
+
+def test_tiles_at_one_explicit_address_take_turns_but_never_alias() -> None:
+    b = ProgramBuilder()
+    first, second = (b.tensor((4, 4), address=(0, 0)) for _ in range(2))
+    b.emit("memset", first, value=1)
+    b.emit("dma_copy", b.result((4, 4)), first)
+    b.emit("memset", second, value=2)
+    b.emit("dma_copy", b.result((4, 4)), second)
+    assert [int(out[0, 0]) for out in Executable(b.program()).run([]).outputs] == [1, 2]
+    b.emit("dma_copy", b.result((4, 4)), first)
+    with pytest.raises(NotSimulated, match="explicit address"):
+        Executable(b.program())

@@ -1,0 +1,357 @@
+"""Each rule on kernel text, as a user writes it: one that breaks it, whose line is named, and one just inside."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from nki_anvil.sim import dtypes, install, trace
+from nki_anvil.sim.errors import TraceError
+from nki_anvil.sim.rules import TABLE, check
+
+HEAD = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+def tile(*shape, dtype=nl.float32, buffer=nl.sbuf):
+    result = nl.ndarray(shape, dtype, buffer=buffer)
+    nisa.memset(result, 0)
+    return result
+
+
+@nki.jit
+def kernel(x, b, i):
+    out = nl.ndarray((4, 4), nl.float32, buffer=nl.shared_hbm)
+"""
+STORE = "if nl.program_id(0) == 0: nisa.dma_copy(out, x[0:4, 0:4])"
+ARGUMENTS = [
+    np.zeros((128, 512), dtypes.numpy_dtype("float32")),
+    np.zeros((128, 512), dtypes.numpy_dtype("bfloat16")),
+    np.zeros((8, 1), dtypes.numpy_dtype("int32")),
+]
+
+
+class Found(NamedTuple):
+    """A refusal or a warning, from tracing or from a rule."""
+
+    code: str
+    line: int
+    message: str
+    remedy: str
+
+
+class Pair(NamedTuple):
+    """Kernel bodies; ``# here`` marks the line that must be named."""
+
+    bad: str
+    good: str
+    cores: int = 1
+    refused: str = ""
+    """The frontend's own code where a text with this fault never becomes a program."""
+    whole: bool = False
+    """Whether the bodies write and return the output themselves."""
+
+
+def text_of(body: str, whole: bool) -> str:
+    lines = body.strip("\n").split("\n")
+    rest = [] if whole else [STORE, "return out"]
+    return HEAD + "".join(f"    {line}\n" for line in (*lines, *rest))
+
+
+def findings(body: str, pair: Pair) -> list[Found]:
+    text = text_of(body, pair.whole)
+    namespace: dict[str, Any] = {}
+    with install():
+        exec(compile(text, "kernel.py", "exec"), namespace)
+        kernel = namespace["kernel"]
+        try:
+            program = trace(kernel if pair.cores == 1 else kernel[pair.cores], *ARGUMENTS)
+        except TraceError as error:
+            return [Found(error.code, error.line or 0, error.message, error.remedy)]
+    return [Found(f.code, f.line, f.message, f.remedy) for f in check(program)]
+
+
+def marked(body: str, pair: Pair) -> int:
+    lines = text_of(body, pair.whole).split("\n")
+    return next(number for number, line in enumerate(lines, 1) if line.endswith("# here"))
+
+
+def one(call: str, other: str, **options: Any) -> Pair:
+    """Two bodies of one marked line each."""
+    return Pair(call + "  # here", other, **options)
+
+
+RETURN = "nisa.dma_copy(out, t)\nreturn out"
+HALVES = """
+me = nl.program_id(0)
+middle = nl.ndarray((2, 4), nl.float32, buffer=nl.shared_hbm)
+t = nl.ndarray((1, 4), nl.float32, buffer=nl.sbuf)
+nisa.dma_copy(t, x[nl.ds(me, 1), 0:4])
+nisa.dma_copy(middle[nl.ds(me, 1)], t)
+"""
+
+PAIRS: dict[str, Pair] = {
+    "TRN2-PART-128": one("nl.ndarray((129, 4), nl.float32)", "nl.ndarray((128, 4), nl.float32)"),
+    "TRN2-PART-START": one("t = tile(128, 4); nisa.reciprocal(t[32:65], t[0:33])",
+                           "t = tile(128, 4); nisa.reciprocal(t[64:97], t[0:33])"),
+    "TRN2-PART-STEP": one("t = tile(8, 6); v = t.ap([[12, 4], [1, 6]]); nisa.reciprocal(v, v)",
+                          "t = tile(8, 6); v = t.ap([[6, 4], [1, 6]]); nisa.reciprocal(v, v)"),
+    "TRN2-SBUF-TILE": one("nl.ndarray((128, 53247), nl.float32)", "nl.ndarray((128, 53246), nl.float32)"),
+    "TRN2-SBUF-CAP": Pair("ts = [nl.ndarray((128, 13312), nl.float32) for _ in range(4)]  # here\n"
+                          "for t in ts + ts: nisa.memset(t, 0)",
+                          "ts = [nl.ndarray((128, 13311), nl.float32) for _ in range(4)]\n"
+                          "for t in ts + ts: nisa.memset(t, 0)"),
+    "TRN2-PSUM-TILE": one("nl.ndarray((128, 4097), nl.float32, buffer=nl.psum)",
+                          "nl.ndarray((128, 4096), nl.float32, buffer=nl.psum)"),
+    "TRN2-PSUM-CAP": Pair("ts = [nl.ndarray((128, 2049), nl.float32, buffer=nl.psum) for _ in range(2)]  # here\n"
+                          "for t in ts + ts: nisa.memset(t, 0)",
+                          "ts = [nl.ndarray((128, 2048), nl.float32, buffer=nl.psum) for _ in range(2)]\n"
+                          "for t in ts + ts: nisa.memset(t, 0)"),
+    "TRN2-PSUM-BANKS": Pair("ts = [nl.ndarray((128, 16), nl.float32, buffer=nl.psum) for _ in range(9)]  # here\n"
+                            "for t in ts + ts: nisa.memset(t, 0)",
+                            "ts = [nl.ndarray((128, 16), nl.float32, buffer=nl.psum) for _ in range(8)]\n"
+                            "for t in ts + ts: nisa.memset(t, 0)"),
+    "TRN2-ADDRESS": Pair(
+        "one = nl.ndarray((4, 4), nl.float32, address=(0, 0)); nisa.memset(one, 1)\n"
+        "two = nl.ndarray((4, 4), nl.float32, address=(0, 12)); nisa.memset(two, 2)  # here\n"
+        "nisa.tensor_tensor(tile(4, 4), one, two, nl.add)",
+        "one = nl.ndarray((4, 4), nl.float32, address=(0, 0)); nisa.memset(one, 1)\n"
+        "two = nl.ndarray((4, 4), nl.float32, address=(0, 16)); nisa.memset(two, 2)\n"
+        "nisa.tensor_tensor(tile(4, 4), one, two, nl.add)"),
+    "TRN2-ADDRESS-PART": one("nl.ndarray((64, 4), nl.float32, address=(96, 0))",
+                             "nl.ndarray((32, 4), nl.float32, address=(96, 0))"),
+    "TRN2-MM-PLACE": one("nisa.nc_matmul(tile(4, 4), tile(4, 4), tile(4, 4), accumulate=False)",
+                         "nisa.nc_matmul(tile(4, 4, buffer=nl.psum), tile(4, 4), tile(4, 4), accumulate=False)"),
+    "TRN2-MM-SHAPE": one("nisa.nc_matmul(tile(128, 513, buffer=nl.psum), tile(128, 128), tile(128, 513),"
+                         " accumulate=False)",
+                         "nisa.nc_matmul(tile(128, 512, buffer=nl.psum), tile(128, 128), tile(128, 512),"
+                         " accumulate=False)"),
+    "TRN2-MM-DTYPE": one("nisa.nc_matmul(tile(4, 4, buffer=nl.psum), tile(4, 4), tile(4, 4, dtype=nl.bfloat16),"
+                         " accumulate=False)",
+                         "nisa.nc_matmul(tile(4, 4, buffer=nl.psum), tile(4, 4), tile(4, 4, dtype=nl.tfloat32),"
+                         " accumulate=False)"),
+    "TRN2-MM-DST": one("nisa.nc_matmul(tile(4, 4, buffer=nl.psum, dtype=nl.bfloat16), tile(4, 4), tile(4, 4),"
+                       " accumulate=False)",
+                       "nisa.nc_matmul(tile(4, 4, buffer=nl.psum), tile(4, 4), tile(4, 4), accumulate=False)"),
+    "TRN2-MM-TILE": one("nisa.nc_matmul(tile(64, 4, buffer=nl.psum), tile(64, 64), tile(64, 4), accumulate=False,"
+                        " tile_position=(32, 0), tile_size=(64, 64))",
+                        "nisa.nc_matmul(tile(64, 4, buffer=nl.psum), tile(64, 64), tile(64, 4), accumulate=False,"
+                        " tile_position=(64, 0), tile_size=(64, 64))"),
+    "TRN2-MM-ROWS": one("a = tile(8, 8, dtype=nl.float8_e4m3); nisa.nc_matmul(tile(4, 4, buffer=nl.psum), a, a,"
+                        " accumulate=False, perf_mode=nisa.matmul_perf_mode.double_row)",
+                        "a = tile(8, 2, 4, dtype=nl.float8_e4m3); nisa.nc_matmul(tile(4, 4, buffer=nl.psum), a, a,"
+                        " accumulate=False, perf_mode=nisa.matmul_perf_mode.double_row)", refused="NKI-SHAPE"),
+    "TRN2-PSUM-BANK": one("nisa.nc_matmul(tile(4, 1024, buffer=nl.psum)[:, 508:516], tile(4, 4), tile(4, 8),"
+                          " accumulate=False)",
+                          "nisa.nc_matmul(tile(4, 1024, buffer=nl.psum)[:, 512:520], tile(4, 4), tile(4, 8),"
+                          " accumulate=False)"),
+    "TRN2-TRANSPOSE": one("nisa.nc_transpose(tile(33, 4), tile(4, 33), engine=nisa.engine.vector)",
+                          "nisa.nc_transpose(tile(32, 4), tile(4, 32), engine=nisa.engine.vector)"),
+    "TRN2-PSUM-UNSET": Pair("p = nl.ndarray((4, 4), nl.float32, buffer=nl.psum)\n"
+                            "nisa.nc_matmul(p, tile(4, 4), tile(4, 4), accumulate=True)  # here",
+                            "p = nl.ndarray((4, 4), nl.float32, buffer=nl.psum)\n"
+                            "for k in range(2): nisa.nc_matmul(p, tile(4, 4), tile(4, 4), accumulate=k > 0)"),
+    "TRN2-PSUM-MEMSET": one("nisa.nc_matmul(tile(4, 4, buffer=nl.psum), tile(4, 4), tile(4, 4), accumulate=True)",
+                            "nisa.nc_matmul(tile(4, 4, buffer=nl.psum), tile(4, 4), tile(4, 4), accumulate=False)"),
+    "TRN2-ENG-PSUM": one("nisa.tensor_copy(tile(4, 4), tile(4, 4, buffer=nl.psum), engine=nisa.engine.gpsimd)",
+                         "nisa.tensor_copy(tile(4, 4), tile(4, 4, buffer=nl.psum), engine=nisa.engine.scalar)"),
+    "TRN2-ENG-HBM": one("nisa.tensor_copy(tile(4, 4), x[0:4, 0:4])", "nisa.dma_copy(tile(4, 4), x[0:4, 0:4])"),
+    "TRN2-ENG-BOTH": one("p = tile(4, 4, buffer=nl.psum); nisa.tensor_tensor(tile(4, 4), p, p, nl.add)",
+                         "p = tile(4, 4, buffer=nl.psum); nisa.tensor_tensor(tile(4, 4), p, tile(4, 4), nl.add)"),
+    "TRN2-ENG-CHOICE": one("nisa.tensor_scalar(tile(4, 4), tile(4, 4), nl.maximum, 0.0, engine=nisa.engine.scalar)",
+                           "nisa.tensor_scalar(tile(4, 4), tile(4, 4), nl.multiply, 2.0, engine=nisa.engine.scalar)"),
+    "TRN2-INT-FP32": one("t = tile(4, 4, dtype=nl.int32); nisa.tensor_tensor(t, t, t, nl.add,"
+                         " engine=nisa.engine.vector)",
+                         "t = tile(4, 4, dtype=nl.int32); nisa.tensor_tensor(t, t, t, nl.add)"),
+    "TRN2-BITVEC": one("nisa.tensor_tensor(tile(4, 4), tile(4, 4), tile(4, 4), nl.bitwise_and)",
+                       "t = tile(4, 4, dtype=nl.int32); nisa.tensor_tensor(t, t, t, nl.bitwise_and)"),
+    "TRN2-DMA-PSUM": one("nisa.dma_copy(tile(4, 4), tile(4, 4, buffer=nl.psum))",
+                         "nisa.dma_copy(tile(4, 4), tile(4, 4))"),
+    "TRN2-DMA-PSUM-DST": one("nisa.dma_copy(tile(4, 4, buffer=nl.psum), x[0:4, 0:4])",
+                             "nisa.dma_copy(tile(4, 4), x[0:4, 0:4])"),
+    "TRN2-DMA-COUNT": one("nisa.dma_copy(tile(4, 4), x[0:4, 0:5])", "nisa.dma_copy(tile(4, 4), x[0:2, 0:8])",
+                          refused="NKI-SHAPE"),
+    "TRN2-DMA-HWDGE": one("nisa.dma_copy(tile(4, 4, dtype=nl.bfloat16), x[0:4, 0:4], dge_mode=nisa.dge_mode.hwdge)",
+                          "nisa.dma_copy(tile(4, 4), x[0:4, 0:4], dge_mode=nisa.dge_mode.hwdge)"),
+    "TRN2-DMA-GATHER": one("nisa.reciprocal(tile(8, 4), x.ap([[512, 8], [1, 4]], vector_offset=tile(8, 1,"
+                           " dtype=nl.int32)))",
+                           "nisa.dma_copy(tile(8, 4), x.ap([[512, 8], [1, 4]], vector_offset=tile(8, 1,"
+                           " dtype=nl.int32)))"),
+    "TRN2-DMA-TRANSPOSE": one("nisa.dma_transpose(tile(4, 8, dtype=nl.int8), tile(8, 4, dtype=nl.int8))",
+                              "nisa.dma_transpose(tile(4, 8), tile(8, 4))"),
+    "TRN2-DMA-TRANSPOSE-HW": one("nisa.dma_transpose(tile(4, 8, dtype=nl.bfloat16), b[0:8, 0:4],"
+                                 " dge_mode=nisa.dge_mode.hwdge)",
+                                 "nisa.dma_transpose(tile(4, 16, dtype=nl.bfloat16), b[0:16, 0:4],"
+                                 " dge_mode=nisa.dge_mode.hwdge)"),
+    "TRN2-DMA-COMPUTE": one("nisa.dma_compute(tile(4, 4), [tile(4, 4), tile(4, 4)], nl.multiply)",
+                            "nisa.dma_compute(tile(4, 4), [tile(4, 4), tile(4, 4)], nl.add)"),
+    "TRN2-DMA-INT": one("nisa.dma_copy(tile(8, 1, dtype=nl.uint32), i)",
+                         "nisa.dma_copy(tile(8, 1, dtype=nl.int32), i)"),
+    "TRN2-SHAPE": one("nisa.tensor_tensor(tile(4, 4), tile(4, 4), tile(4, 5), nl.add)",
+                      "nisa.tensor_tensor(tile(4, 4), tile(4, 4), tile(4, 2, 2), nl.add)", refused="NKI-SHAPE"),
+    "TRN2-COLUMN": one("nisa.tensor_scalar(tile(4, 4), tile(4, 4), nl.add, tile(4, 2))",
+                       "nisa.tensor_scalar(tile(4, 4), tile(4, 4), nl.add, tile(4, 1))", refused="NKI-SHAPE"),
+    "TRN2-COLUMN-FP32": one("nisa.tensor_scalar(tile(4, 4), tile(4, 4), nl.add, tile(4, 1, dtype=nl.bfloat16))",
+                            "nisa.tensor_scalar(tile(4, 4), tile(4, 4), nl.add, tile(4, 1))"),
+    "TRN2-ACT": one("nisa.activation_reduce(tile(4, 4), nl.exp, tile(4, 4), nl.maximum, tile(4, 1))",
+                    "nisa.activation_reduce(tile(4, 4), nl.exp, tile(4, 4), nl.add, tile(4, 1))"),
+    "TRN2-ACT-IDLE": one("nisa.activation(tile(4, 4), nl.exp, tile(4, 4), reduce_op=nl.add, reduce_res=tile(4, 1))",
+                         "nisa.activation(tile(4, 4), nl.exp, tile(4, 4), reduce_op=nl.add, reduce_res=tile(4, 1),"
+                         " reduce_cmd=nisa.reduce_cmd.reset_reduce)"),
+    "TRN2-PREDICATE": one("nisa.tensor_copy_predicated(tile(4, 4), tile(4, 4), tile(4, 4))",
+                          "nisa.tensor_copy_predicated(tile(4, 4), tile(4, 4), tile(4, 4, dtype=nl.uint8))"),
+    "TRN2-SELECT": one("nisa.range_select(tile(4, 4), tile(4, 4), nl.less, nl.less, tile(4, 1), tile(4, 1),"
+                       " on_false_value=0.0)",
+                       "nisa.range_select(tile(4, 4), tile(4, 4), nl.less, nl.less, tile(4, 1), tile(4, 1))"),
+    "TRN2-MEMSET": one("nisa.memset(nl.ndarray((4, 4), nl.int32), 1.5)",
+                        "nisa.memset(nl.ndarray((4, 4), nl.int32), 1)"),
+    "TRN2-REDUCE": one("nisa.tensor_reduce(tile(4, 5), nl.add, tile(4, 3, 5), axis=1)",
+                       "nisa.tensor_reduce(tile(4, 3), nl.add, tile(4, 3, 5), axis=2)", refused="NKI-AXIS"),
+    "TRN2-REGISTER": one("nisa.register_load(nisa.register_alloc(), tile(1, 1, dtype=nl.int32, buffer=nl.psum))",
+                         "nisa.register_load(nisa.register_alloc(), tile(1, 1, dtype=nl.int32))"),
+    "TRN2-AP-SIZE": one("nisa.memset(nl.ndarray((4, 70000), nl.int8)[:, 0:65537], 0)",
+                        "nisa.memset(nl.ndarray((4, 70000), nl.int8)[:, 0:65536], 0)"),
+    "TRN2-AP-PATTERN": one("t = tile(4, 40000); v = t.ap([[40000, 4], [32768, 2]]); nisa.memset(v, 0)",
+                           "t = tile(4, 40000); v = t.ap([[40000, 4], [32767, 2]]); nisa.memset(v, 0)"),
+    "TRN2-BN": one("nisa.bn_stats(tile(4, 6), tile(4, 513))", "nisa.bn_stats(tile(4, 6), tile(4, 512))"),
+    "TRN2-EIGHT": one("nisa.max8(tile(4, 8), tile(4, 7))", "nisa.max8(tile(4, 8), tile(4, 8))"),
+    "TRN2-AFFINE": one("nisa.iota(tile(4, 6, dtype=nl.int32, buffer=nl.psum), [[1, 6]])",
+                       "nisa.iota(tile(4, 6, dtype=nl.int32), [[3, 2], [1, 3]])"),
+    "TRN2-GATHER": one("nisa.nc_n_gather(tile(4, 6), tile(4, 6), tile(4, 6, dtype=nl.int32))",
+                       "nisa.nc_n_gather(tile(4, 6), tile(4, 6), tile(4, 6, dtype=nl.uint32))"),
+    "TRN2-SHUFFLE": one("nisa.nc_stream_shuffle(tile(32, 4), tile(32, 4), [*range(1, 33)])",
+                        "nisa.nc_stream_shuffle(tile(32, 4), tile(32, 4), [*range(1, 32), 255])"),
+    "TRN2-OUT-SHARED": Pair("t = nl.ndarray((4, 4), nl.float32, buffer=nl.private_hbm)  # here\n"
+                            "nisa.dma_copy(t, x[0:4, 0:4])\nreturn t",
+                            "t = nl.ndarray((4, 4), nl.float32, buffer=nl.shared_hbm)\n"
+                            "nisa.dma_copy(t, x[0:4, 0:4])\nreturn t", whole=True),
+    "TRN2-OUT-VIEW": Pair("t = nl.ndarray((4, 8), nl.float32, buffer=nl.shared_hbm)  # here\n"
+                          "nisa.dma_copy(t, x[0:4, 0:8])\nreturn t.permute((1, 0))",
+                          "t = nl.ndarray((4, 8), nl.float32, buffer=nl.shared_hbm)\n"
+                          "nisa.dma_copy(t, x[0:4, 0:8])\nreturn t.reshape((8, 4))", whole=True),
+    "TRN2-OUT-SIZE": Pair("t = nl.ndarray((32768, 32768), nl.float32, buffer=nl.shared_hbm)  # here\n"
+                          "nisa.dma_copy(t, x.ap([[0, 32768], [0, 32768]]))\nreturn t",
+                          "t = nl.ndarray((32768, 32767), nl.float32, buffer=nl.shared_hbm)\n"
+                          "nisa.dma_copy(t, x.ap([[0, 32768], [0, 32767]]))\nreturn t", whole=True),
+    "TRN2-INIT-OUTPUT": Pair(f"t = nl.ndarray((4, 4), nl.float32)  # here\nnisa.dma_copy(t[:, 0:3], x[0:4, 0:3])\n"
+                             f"{RETURN}",
+                             f"t = nl.ndarray((4, 4), nl.float32)\nnisa.dma_copy(t[:, 0:4], x[0:4, 0:4])\n{RETURN}",
+                             whole=True),
+    "TRN2-INIT-MATMUL": Pair("t = nl.ndarray((4, 8), nl.float32); nisa.memset(t[:, 0:7], 0)\n"
+                             "nisa.nc_matmul(tile(8, 4, buffer=nl.psum), t, tile(4, 4), accumulate=False)  # here",
+                             "t = nl.ndarray((4, 8), nl.float32); nisa.memset(t[:, 0:7], 0)\n"
+                             "nisa.nc_matmul(tile(7, 4, buffer=nl.psum), t[:, 0:7], tile(4, 4), accumulate=False)"),
+    "TRN2-INIT-REDUCE": Pair("t = nl.ndarray((4, 8), nl.float32); nisa.memset(t[:, 0:7], 0)\n"
+                             "nisa.tensor_reduce(tile(4, 1), nl.add, t, axis=1)  # here",
+                             "t = nl.ndarray((4, 8), nl.float32); nisa.memset(t[:, 0:7], 0)\n"
+                             "nisa.tensor_reduce(tile(4, 1), nl.add, t[:, 0:7], axis=1)"),
+    "TRN2-INIT-REGISTER": one("nisa.register_load(nisa.register_alloc(), nl.ndarray((1, 1), nl.int32))",
+                              "nisa.register_load(nisa.register_alloc(), tile(1, 1, dtype=nl.int32))"),
+    "TRN2-INIT-READ": Pair("t = nl.ndarray((4, 8), nl.float32); nisa.memset(t[:, 0:7], 0)\n"
+                           "nisa.reciprocal(tile(4, 8), t)  # here",
+                           "t = nl.ndarray((4, 8), nl.float32); nisa.memset(t[:, 0:7], 0)\n"
+                           "nisa.reciprocal(tile(4, 7), t[:, 0:7])"),
+    "TRN2-RACE": Pair(HALVES + "nisa.dma_copy(t, middle[nl.ds(1 - me, 1)])  # here",
+                      HALVES + "nisa.core_barrier(middle, cores=(0, 1))\nnisa.dma_copy(t, middle[nl.ds(1 - me, 1)])",
+                      cores=2),
+    "TRN2-RACE-WRITE": Pair(HALVES + "nisa.core_barrier(middle, cores=(0, 1))\nnisa.dma_copy(middle[1:2], t)  # here",
+                            HALVES + "nisa.core_barrier(middle, cores=(0, 1))\nnisa.dma_copy(middle[nl.ds(me, 1)], t)",
+                            cores=2),
+    "TRN2-LNC-MEET": Pair(HALVES + "if me == 0: nisa.core_barrier(middle, cores=(0, 1))  # here",
+                          HALVES + "nisa.core_barrier(middle, cores=(0, 1))", cores=2),
+}  # fmt: skip
+
+
+def test_every_rule_has_a_kernel_on_either_side_of_its_limit() -> None:
+    assert set(PAIRS) == {rule.code for rule in TABLE}
+
+
+@pytest.mark.parametrize("code", PAIRS)
+def test_a_kernel_that_breaks_a_rule_is_told_the_line_the_numbers_and_the_remedy(code: str) -> None:
+    pair = PAIRS[code]
+    found = [f for f in findings(pair.bad, pair) if f.code == (pair.refused or code)]
+    assert found, findings(pair.bad, pair)
+    (line,) = {f.line for f in found}
+    assert line == marked(pair.bad, pair)
+    assert all(f.remedy.endswith(".") and len(f.message) > 10 for f in found)
+
+
+@pytest.mark.parametrize("code", PAIRS)
+def test_a_kernel_just_inside_a_rules_limit_has_no_finding(code: str) -> None:
+    assert findings(PAIRS[code].good, PAIRS[code]) == []
+
+
+LIMITS = sorted(code for code in PAIRS if re.search("PART|CAP|TILE|BANK|SHAPE|AP-|BN|EIGHT|ADDRESS", code))
+
+
+@pytest.mark.parametrize("code", LIMITS)
+def test_a_broken_limit_is_told_in_numbers(code: str) -> None:
+    pair = PAIRS[code]
+    assert all(re.search(r"\d", f.message) for f in findings(pair.bad, pair) if f.code == code)
+
+
+def test_both_lines_of_a_race_are_named() -> None:
+    pair = PAIRS["TRN2-RACE"]
+    (found,) = findings(pair.bad, pair)
+    assert f"line {marked(pair.bad, pair) - 1}" in found.message
+
+
+def test_both_lines_of_an_overlap_of_addresses_are_named() -> None:
+    pair = PAIRS["TRN2-ADDRESS"]
+    (found,) = [f for f in findings(pair.bad, pair) if f.code == "TRN2-ADDRESS"]
+    here = marked(pair.bad, pair)
+    assert f"line {here - 1}" in found.message
+    assert f"line {here + 1}" in found.message
+
+
+def test_an_exchange_of_tiles_orders_the_cores_as_a_barrier_does() -> None:
+    taken = "nisa.sendrecv(t, t, 1 - me, 1 - me, 0)\nnisa.dma_copy(t, middle[nl.ds(1 - me, 1)])"
+    assert findings(HALVES + taken, PAIRS["TRN2-RACE"]) == []
+
+
+def test_tiles_at_one_address_may_take_turns() -> None:
+    turns = "for _ in range(2):\n    t = nl.ndarray((4, 4), nl.float32, address=(0, 0)); nisa.memset(t, 1)"
+    assert findings(turns, PAIRS["TRN2-ADDRESS"]) == []
+
+
+def test_reading_what_the_other_core_reads_is_no_race() -> None:
+    assert findings("nisa.dma_copy(tile(4, 4), x[0:4, 0:4])", PAIRS["TRN2-RACE"]) == []
+
+
+def test_a_transposing_matmul_moves_unwritten_columns_instead_of_mixing_them() -> None:
+    body = """
+t = nl.ndarray((32, 8), nl.float32); nisa.memset(t[:, 0:7], 0)
+p = nl.ndarray((8, 32), nl.float32, buffer=nl.psum)
+nisa.nc_matmul(p, t, nl.shared_identity_matrix(32, dtype=nl.float32), is_transpose=True)
+nisa.tensor_copy(tile(7, 32), p[0:7])
+"""
+    assert [f.code for f in findings(body, PAIRS["TRN2-INIT-MATMUL"])] == ["TRN2-INIT-READ"]
+    mixed = body.replace(", is_transpose=True", "")
+    assert "TRN2-INIT-MATMUL" in {f.code for f in findings(mixed, PAIRS["TRN2-INIT-MATMUL"])}
+
+
+def test_a_broadcast_repeats_elements_and_counts_them_once() -> None:
+    body = "t = tile(4, 512, buffer=nl.psum); nisa.tensor_copy(tile(4, 32, 512), t.ap([[512, 4], [0, 32], [1, 512]]))"
+    assert findings(body, PAIRS["TRN2-AP-SIZE"]) == []
+
+
+def test_garbage_for_a_gpsimd_core_whose_answer_is_dropped_is_no_error() -> None:
+    body = """
+t = nl.ndarray((32, 8), nl.float32); nisa.memset(t[0:1], 0)
+found = nl.ndarray((32, 9), nl.int32)
+nisa.nonzero_with_count(found, t)
+nisa.tensor_copy(tile(1, 9, dtype=nl.int32), found[0:1])
+"""
+    assert [f.code for f in findings(body, PAIRS["TRN2-INIT-REDUCE"])] == ["TRN2-INIT-READ"]
+
+
+@pytest.mark.parametrize("code", ["TRN2-INIT-MATMUL", "TRN2-INIT-REDUCE", "TRN2-INIT-READ"])
+def test_a_read_of_unwritten_data_names_the_line_that_allocated_it(code: str) -> None:
+    pair = PAIRS[code]
+    (found,) = [f for f in findings(pair.bad, pair) if f.code == code]
+    assert f"allocated in line {marked(pair.bad, pair) - 1}" in found.message

@@ -1,0 +1,408 @@
+"""Each rule with a program that breaks it and one just inside the limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from program_builder import ProgramBuilder, View
+
+from nki_anvil.sim.program import NONE
+from nki_anvil.sim.rules import TABLE, check
+
+FP32_MIN = float(np.finfo(np.float32).min)
+
+
+class Kernel(ProgramBuilder):
+    """A builder whose tiles are written when they are made, so that only the rule in question can break."""
+
+    def sbuf(self, *shape: int, dtype: str = "float32", **options: Any) -> View:
+        tile = self.tensor(shape, dtype, **options)
+        self.emit("memset", tile, value=0, line=900)
+        return tile
+
+    def psum(self, *shape: int, dtype: str = "float32", **options: Any) -> View:
+        return self.sbuf(*shape, dtype=dtype, memory="psum", **options)
+
+    def hbm(self, *shape: int, dtype: str = "float32") -> View:
+        return self.input(shape, dtype)
+
+
+def codes(kernel: ProgramBuilder) -> set[str]:
+    return {finding.code for finding in check(kernel.program()) if finding.line not in (0, 900)}
+
+
+def matmul(k: Kernel, stationary: View, moving: View, dst: View, **attributes: Any) -> None:
+    k.emit("nc_matmul", dst, stationary, moving, accumulate=False, line=5, **attributes)
+
+
+def product(
+    rows: int = 128, m: int = 128, n: int = 512, dtypes: tuple[str, str] = ("float32", "float32"), **rest: Any
+) -> Callable[[Kernel], None]:
+    def build(k: Kernel) -> None:
+        matmul(k, k.sbuf(rows, m, dtype=dtypes[0]), k.sbuf(rows, n, dtype=dtypes[1]), k.psum(m, n), **rest)
+
+    return build
+
+
+def engine(name: str, *shapes: Any, **attributes: Any) -> Callable[[Kernel], None]:
+    """An instruction on tiles given as (memory, shape, dtype); None for an empty slot."""
+
+    def build(k: Kernel) -> None:
+        tiles = [
+            None if s is None else k.hbm(*s[1], dtype=s[2]) if s[0] == "hbm" else k.sbuf(*s[1], dtype=s[2], memory=s[0])
+            for s in shapes
+        ]
+        k.emit(name, *tiles, line=5, **attributes)
+
+    return build
+
+
+def s(*shape: int, dtype: str = "float32") -> Any:
+    return ("sbuf", shape, dtype)
+
+
+def p(*shape: int, dtype: str = "float32") -> Any:
+    return ("psum", shape, dtype)
+
+
+def h(*shape: int, dtype: str = "float32") -> Any:
+    return ("hbm", shape, dtype)
+
+
+def part(first: int, count: int) -> Callable[[Kernel], None]:
+    def build(k: Kernel) -> None:
+        tile = k.sbuf(128, 4)[first : first + count]
+        k.emit("reciprocal", tile, tile, line=5)
+
+    return build
+
+
+def allocate(
+    memory: str, *shape: int, dtype: str = "float32", address: tuple[int, int] = (NONE, NONE)
+) -> Callable[[Kernel], None]:
+    def build(k: Kernel) -> None:
+        k.tensor(shape, dtype, memory, line=5, address=address)
+
+    return build
+
+
+def held(memory: str, count: int, elements: int) -> Callable[[Kernel], None]:
+    """Tiles that are all in use at once."""
+
+    def build(k: Kernel) -> None:
+        tiles = [k.tensor((128, elements), "float32", memory, line=5) for _ in range(count)]
+        for tile in (*tiles, *tiles):
+            k.emit("memset", tile, value=0, line=6)
+
+    return build
+
+
+def pattern(*pairs: tuple[int, int]) -> Callable[[Kernel], None]:
+    def build(k: Kernel) -> None:
+        tile = k.sbuf(4, 70_000, dtype="bfloat16")
+        view = tile.ap([(70_000, 4), *pairs])
+        k.emit("reciprocal", view, view, line=5)
+
+    return build
+
+
+def strided_partitions(step: int) -> Callable[[Kernel], None]:
+    def build(k: Kernel) -> None:
+        view = k.sbuf(8, 6).ap([(step, 4), (1, 6)])
+        k.emit("reciprocal", view, view, line=5)
+
+    return build
+
+
+def accumulate(*flags: Any, before: str = "") -> Callable[[Kernel], None]:
+    def build(k: Kernel) -> None:
+        a = k.sbuf(4, 4)
+        dst = k.tensor((4, 4), memory="psum")
+        if before:
+            k.emit("memset", dst, value=0, line=4)
+        for flag in flags:
+            k.emit("nc_matmul", dst, a, a, accumulate=flag, line=5)
+
+    return build
+
+
+def output(memory: str, *shape: int) -> Callable[[Kernel], None]:
+    def build(k: Kernel) -> None:
+        out = k.tensor(shape, "float32", memory, line=5)
+        k.emit("dma_copy", out, k.constant(np.zeros((1,), np.float32)).ap([(0, n) for n in shape]), line=900)
+        k.output(out)
+
+    return build
+
+
+def viewed(*pairs: tuple[int, int]) -> Callable[[Kernel], None]:
+    def build(k: Kernel) -> None:
+        out = k.tensor((4, 4), "float32", "shared_hbm", line=5)
+        k.emit("dma_copy", out, k.constant(np.zeros((1,), np.float32)).ap([(0, 4), (0, 4)]), line=900)
+        k.output(out.ap(list(pairs)))
+
+    return build
+
+
+def gathered(memory: str) -> Callable[[Kernel], None]:
+    def build(k: Kernel) -> None:
+        source = k.hbm(8, 4) if memory == "hbm" else k.sbuf(8, 4)
+        k.emit("dma_copy", k.sbuf(8, 4), k.gathered(source, 4, k.sbuf(8, 1, dtype="int32")), line=5)
+
+    return build
+
+
+def fresh(name: str, width: int, **attributes: Any) -> Callable[[Kernel], None]:
+    """An instruction that reads a tile of which ``width`` of eight columns are written."""
+
+    def build(k: Kernel) -> None:
+        tile = k.tensor((4, 8), line=5 if name == "output" else 900)
+        k.emit("memset", tile[:, 0:width], value=0, line=900)
+        if name == "output":
+            out = k.tensor((4, 8), memory="shared_hbm", line=5)
+            k.output(out)
+            k.emit("dma_copy", out, tile, line=5)
+        elif name == "register_load":
+            k.emit(name, tile[0:1, 7:8], register=k.register(), line=5)
+        elif name == "nc_matmul":
+            matmul(k, tile, k.sbuf(4, 4), k.psum(8, 4))
+        elif name == "tensor_reduce":
+            k.emit(name, k.sbuf(4, 1), tile, op="add", axes=[1], line=5)
+        else:
+            k.emit(name, k.sbuf(4, 8), tile, line=5)
+
+    return build
+
+
+INT32 = "int32"
+F16 = "bfloat16"
+SELECT = {"comp_op0": "less", "comp_op1": "less", "reduce_op": "maximum", "reduce_cmd": "reset_reduce"}
+MASK = list(range(32))
+
+CASES: dict[str, tuple[Callable[[Kernel], Any], Callable[[Kernel], Any]]] = {
+    "TRN2-PART-128": (allocate("sbuf", 129, 4), allocate("sbuf", 128, 4)),
+    "TRN2-PART-START": (part(32, 33), part(64, 64)),
+    "TRN2-PART-STEP": (strided_partitions(12), strided_partitions(6)),
+    "TRN2-SBUF-TILE": (allocate("sbuf", 128, 53247), allocate("sbuf", 128, 53246)),
+    "TRN2-SBUF-CAP": (held("sbuf", 4, 13312), held("sbuf", 4, 13311)),
+    "TRN2-PSUM-TILE": (allocate("psum", 128, 4097), allocate("psum", 128, 4096)),
+    "TRN2-PSUM-CAP": (held("psum", 2, 2049), held("psum", 2, 2048)),
+    "TRN2-PSUM-BANKS": (held("psum", 9, 16), held("psum", 8, 16)),
+    "TRN2-MM-PLACE": (engine("nc_matmul", s(4, 4), s(4, 4), s(4, 4), accumulate=False), product()),
+    "TRN2-MM-SHAPE": (product(n=513), product()),
+    "TRN2-MM-DTYPE": (product(dtypes=("float32", F16)), product(dtypes=("float32", "tfloat32"))),
+    "TRN2-MM-DST": (engine("nc_matmul", p(4, 4, dtype=F16), s(4, 4), s(4, 4), accumulate=False), product()),
+    "TRN2-MM-TILE": (
+        product(64, 128, tile_position=[32, 0], tile_size=[64, 128]),
+        product(64, 128, tile_position=[64, 0], tile_size=[64, 128]),
+    ),
+    "TRN2-MM-ROWS": (
+        engine(
+            "nc_matmul",
+            p(4, 4),
+            s(8, 8, dtype="float8_e4m3"),
+            s(8, 8, dtype="float8_e5m2"),
+            perf_mode="double_row",
+            accumulate=False,
+        ),
+        engine(
+            "nc_matmul",
+            p(4, 4),
+            s(8, 2, 4, dtype="float8_e4m3"),
+            s(8, 2, 4, dtype="float8_e5m2"),
+            perf_mode="double_row",
+            accumulate=False,
+        ),
+    ),
+    "TRN2-PSUM-BANK": (
+        lambda k: matmul(k, k.sbuf(4, 4), k.sbuf(4, 8), k.psum(4, 1024)[:, 508:516]),
+        lambda k: matmul(k, k.sbuf(4, 4), k.sbuf(4, 8), k.psum(4, 1024)[:, 512:520]),
+    ),
+    "TRN2-TRANSPOSE": (
+        engine("nc_transpose", s(33, 4), s(4, 33), engine="vector"),
+        engine("nc_transpose", s(32, 4), s(4, 32), engine="vector"),
+    ),
+    "TRN2-PSUM-UNSET": (accumulate(True), accumulate(False, True)),
+    "TRN2-PSUM-MEMSET": (accumulate(True, before="memset"), accumulate(False, True, before="memset")),
+    "TRN2-ENG-PSUM": (
+        engine("tensor_copy", s(4, 4), p(4, 4), engine="gpsimd"),
+        engine("tensor_copy", s(4, 4), s(4, 4), engine="gpsimd"),
+    ),
+    "TRN2-ENG-HBM": (engine("tensor_copy", s(4, 4), h(4, 4)), engine("dma_copy", s(4, 4), h(4, 4))),
+    "TRN2-ENG-BOTH": (
+        engine("tensor_tensor", s(4, 4), p(4, 4), p(4, 4), op="add"),
+        engine("tensor_tensor", s(4, 4), p(4, 4), s(4, 4), op="add"),
+    ),
+    "TRN2-ENG-CHOICE": (
+        engine("tensor_scalar", s(4, 4), s(4, 4), op0="maximum", value0=0.0, engine="scalar"),
+        engine("tensor_scalar", s(4, 4), s(4, 4), op0="multiply", value0=2.0, engine="scalar"),
+    ),
+    "TRN2-INT-FP32": (
+        engine("tensor_tensor", *[s(4, 4, dtype=INT32)] * 3, op="add"),
+        engine("tensor_tensor", *[s(4, 4, dtype=INT32)] * 3, op="add", engine="gpsimd"),
+    ),
+    "TRN2-BITVEC": (
+        engine("tensor_tensor", *[s(4, 4)] * 3, op="bitwise_and"),
+        engine("tensor_tensor", *[s(4, 4, dtype=INT32)] * 3, op="bitwise_and"),
+    ),
+    "TRN2-DMA-PSUM": (engine("dma_copy", h(4, 4), p(4, 4)), engine("dma_copy", h(4, 4), s(4, 4))),
+    "TRN2-DMA-PSUM-DST": (engine("dma_copy", p(4, 4), h(4, 4)), engine("dma_copy", s(4, 4), h(4, 4))),
+    "TRN2-DMA-COUNT": (engine("dma_copy", s(4, 4), h(4, 5)), engine("dma_copy", s(4, 4), h(2, 8))),
+    "TRN2-DMA-HWDGE": (
+        engine("dma_copy", s(4, 4, dtype=F16), h(4, 4), dge_mode="hwdge"),
+        engine("dma_copy", s(4, 4), h(4, 4), dge_mode="hwdge"),
+    ),
+    "TRN2-DMA-GATHER": (gathered("sbuf"), gathered("hbm")),
+    "TRN2-DMA-TRANSPOSE": (
+        engine("dma_transpose", s(4, 8, dtype="int8"), h(8, 4, dtype="int8"), axes=[1, 0]),
+        engine("dma_transpose", s(4, 8), h(8, 4), axes=[1, 0]),
+    ),
+    "TRN2-DMA-TRANSPOSE-HW": (
+        engine("dma_transpose", s(4, 8, dtype=F16), h(8, 4, dtype=F16), dge_mode="hwdge"),
+        engine("dma_transpose", s(4, 16, dtype=F16), h(16, 4, dtype=F16), dge_mode="hwdge"),
+    ),
+    "TRN2-DMA-COMPUTE": (
+        engine("dma_compute", s(4, 4), h(4, 4), reduce_op="multiply"),
+        engine("dma_compute", s(4, 4), h(4, 4), reduce_op="add"),
+    ),
+    "TRN2-DMA-INT": (
+        engine("dma_copy", s(4, 4, dtype=INT32), h(4, 4, dtype="uint32")),
+        engine("dma_copy", s(4, 4, dtype=INT32), h(4, 4, dtype=INT32)),
+    ),
+    "TRN2-SHAPE": (
+        engine("tensor_tensor", s(4, 4), s(4, 4), s(4, 5), op="add"),
+        engine("tensor_tensor", s(4, 4), s(4, 4), s(4, 2, 2), op="add"),
+    ),
+    "TRN2-COLUMN": (
+        engine("tensor_scalar", s(4, 4), s(4, 4), s(4, 2), op0="add"),
+        engine("tensor_scalar", s(4, 4), s(4, 4), s(4, 1), op0="add"),
+    ),
+    "TRN2-COLUMN-FP32": (
+        engine("tensor_scalar", s(4, 4), s(4, 4), s(4, 1, dtype=F16), op0="add"),
+        engine("activation", s(4, 4), None, s(4, 4), s(4, 1, dtype=F16), op="exp"),
+    ),
+    "TRN2-ACT": (
+        engine("activation_reduce", s(4, 4), s(4, 1), s(4, 4), op="exp", reduce_op="maximum"),
+        engine("activation_reduce", s(4, 4), s(4, 1), s(4, 4), op="exp", reduce_op="add"),
+    ),
+    "TRN2-ACT-IDLE": (
+        engine("activation", s(4, 4), s(4, 1), s(4, 4), op="exp", reduce_op="add"),
+        engine("activation", s(4, 4), s(4, 1), s(4, 4), op="exp", reduce_op="add", reduce_cmd="reset_reduce"),
+    ),
+    "TRN2-PREDICATE": (
+        engine("tensor_copy_predicated", s(4, 4), s(4, 4), s(4, 4)),
+        engine("tensor_copy_predicated", s(4, 4), s(4, 4), s(4, 4, dtype="uint8")),
+    ),
+    "TRN2-SELECT": (
+        engine("range_select", s(4, 4), s(4, 1), s(4, 4), s(4, 1), s(4, 1), on_false_value=0.0, **SELECT),
+        engine("range_select", s(4, 4), s(4, 1), s(4, 4), s(4, 1), s(4, 1), on_false_value=FP32_MIN, **SELECT),
+    ),
+    "TRN2-MEMSET": (engine("memset", s(4, 4, dtype=INT32), value=1.5), engine("memset", s(4, 4, dtype=INT32), value=1)),
+    "TRN2-REDUCE": (
+        engine("tensor_reduce", s(4, 3), s(4, 3, 5), op="add", axes=[1]),
+        engine("tensor_reduce", s(4, 3), s(4, 3, 5), op="add", axes=[2]),
+    ),
+    "TRN2-REGISTER": (
+        lambda k: k.emit("register_load", k.sbuf(2, 1, dtype=INT32), register=k.register(), line=5),
+        lambda k: k.emit("register_load", k.sbuf(1, 1, dtype=INT32), register=k.register(), line=5),
+    ),
+    "TRN2-AP-SIZE": (pattern((1, 65_537)), pattern((0, 2), (1, 65_536))),
+    "TRN2-AP-PATTERN": (pattern((32_768, 2)), pattern((32_767, 2))),
+    "TRN2-BN": (engine("bn_stats", s(4, 6), s(4, 513)), engine("bn_stats", s(4, 6), s(4, 512))),
+    "TRN2-EIGHT": (engine("max8", s(4, 8), s(4, 7)), engine("max8", s(4, 8), s(4, 8))),
+    "TRN2-AFFINE": (
+        engine("iota", s(4, 6, dtype=INT32), pattern=[[1, 5]]),
+        engine("iota", s(4, 6, dtype=INT32), pattern=[[3, 2], [1, 3]]),
+    ),
+    "TRN2-GATHER": (
+        engine("nc_n_gather", s(4, 6), s(4, 6), s(4, 6, dtype=INT32)),
+        engine("nc_n_gather", s(4, 6), s(4, 6), s(4, 6, dtype="uint32")),
+    ),
+    "TRN2-SHUFFLE": (
+        engine("nc_stream_shuffle", s(32, 4), s(32, 4), shuffle_mask=[*MASK[1:], 32]),
+        engine("nc_stream_shuffle", s(32, 4), s(32, 4), shuffle_mask=MASK),
+    ),
+    "TRN2-OUT-SHARED": (output("private_hbm", 4, 4), output("shared_hbm", 4, 4)),
+    "TRN2-OUT-VIEW": (viewed((1, 4), (4, 4)), viewed((8, 2), (1, 8))),
+    "TRN2-OUT-SIZE": (output("shared_hbm", 1 << 15, 1 << 15), output("shared_hbm", 1 << 15, (1 << 15) - 1)),
+    "TRN2-INIT-OUTPUT": (fresh("output", 7), fresh("output", 8)),
+    "TRN2-INIT-MATMUL": (fresh("nc_matmul", 7), fresh("nc_matmul", 8)),
+    "TRN2-INIT-REDUCE": (fresh("tensor_reduce", 7), fresh("tensor_reduce", 8)),
+    "TRN2-INIT-REGISTER": (fresh("register_load", 7), fresh("register_load", 8)),
+    "TRN2-INIT-READ": (fresh("reciprocal", 7), fresh("reciprocal", 8)),
+}
+
+
+@pytest.mark.parametrize("code", CASES)
+def test_a_rule_finds_its_breach_and_nothing_just_inside_the_limit(code: str) -> None:
+    bad, good = Kernel(), Kernel()
+    CASES[code][0](bad)
+    CASES[code][1](good)
+    assert code in codes(bad)
+    assert codes(good) == set()
+
+
+def test_rules_have_different_codes_a_remedy_and_a_source() -> None:
+    assert len({rule.code for rule in TABLE}) == len(TABLE)
+    assert all(rule.remedy.endswith(".") and rule.source and rule.text.endswith(".") for rule in TABLE)
+    assert {rule.severity for rule in TABLE} == {"error", "warning"}
+
+
+def test_equal_breaches_of_one_line_are_one_finding_with_their_number() -> None:
+    k = Kernel()
+    for _ in range(7):
+        CASES["TRN2-ENG-PSUM"][0](k)
+    (finding,) = [f for f in check(k.program()) if f.code == "TRN2-ENG-PSUM"]
+    assert (finding.line, finding.count) == (5, 7)
+
+
+def test_findings_come_in_one_order_errors_first() -> None:
+    k = Kernel()
+    for code in ("TRN2-INT-FP32", "TRN2-ENG-PSUM", "TRN2-BN"):
+        CASES[code][0](k)
+    found = check(k.program())
+    assert found == check(k.program())
+    assert [f.severity for f in found] == sorted(f.severity for f in found)
+
+
+@pytest.mark.parametrize(
+    ("version", "severity"), [("0.2", "warning"), ("0.3", "error"), ("0.7", "error"), ("beta", "error")]
+)
+def test_a_rule_is_as_serious_as_the_version_says(version: str, severity: str) -> None:
+    k = Kernel(version)
+    CASES["TRN2-DMA-PSUM"][0](k)
+    assert [f.severity for f in check(k.program()) if f.code == "TRN2-DMA-PSUM"] == [severity]
+
+
+def test_unwritten_data_is_followed_through_copies_to_the_line_that_allocated_it() -> None:
+    k = Kernel()
+    tile = k.tensor((4, 8), line=11)
+    k.emit("memset", tile[:, 0:4], value=0, line=12)
+    copy, turned = k.tensor((4, 8), line=13), k.tensor((8, 4), line=14)
+    k.emit("tensor_copy", copy, tile, line=15)
+    k.emit("nc_transpose", turned, copy, engine="vector", line=16)
+    k.emit("tensor_reduce", k.sbuf(8, 1)[0:4], turned[0:4], op="add", axes=[1], line=17)
+    assert "TRN2-INIT-REDUCE" not in codes(k)
+    k.emit("tensor_reduce", k.sbuf(8, 1)[0:8], turned, op="add", axes=[1], line=18)
+    (finding,) = [f for f in check(k.program()) if f.code == "TRN2-INIT-REDUCE"]
+    assert finding.line == 18
+    assert "line 11" in finding.message
+
+
+def test_capacity_names_the_lines_that_hold_the_space() -> None:
+    k = Kernel()
+    CASES["TRN2-SBUF-CAP"][0](k)
+    (finding,) = [f for f in check(k.program()) if f.code == "TRN2-SBUF-CAP"]
+    assert finding.severity == "warning"
+    assert "212992 bytes" in finding.message
+    assert "line 5 (212992)" in finding.message
+
+
+def test_tiles_that_follow_each_other_share_their_room() -> None:
+    k = Kernel()
+    for _ in range(40):
+        k.sbuf(128, 13000)
+    assert check(k.program()) == []

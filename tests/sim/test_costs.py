@@ -1,0 +1,168 @@
+"""What single instructions cost, against the published formulas."""
+
+import math
+
+import pytest
+from program_builder import ProgramBuilder
+
+from nki_anvil.sim.chips import CHIPS
+from nki_anvil.sim.costs.formulas import FORMULAS, TABLE_SETS
+from nki_anvil.sim.costs.rates import RATES
+from nki_anvil.sim.instructions import TABLE
+from nki_anvil.sim.model import Model
+from nki_anvil.sim.operations import ACTIVATIONS
+from nki_anvil.sim.profile import estimate
+
+STREAM_NS = 50
+
+
+def occupancy(name, *operands, engine=None, chip="trn2", **values):
+    """Nanoseconds of one instruction; an operand is (elements, dtype, memory), all on 128 partitions."""
+    made = ProgramBuilder()
+    views = [operand and made.tensor((128, operand[0]), *operand[1:]) for operand in operands]
+    made.emit(name, *views, engine=engine, **values)
+    return float(Model(made.program(), CHIPS[chip], RATES[chip]).work.occupancy[0])
+
+
+def cycles(name, *operands, clock=0.96, **values):
+    return (occupancy(name, *operands, **values) - STREAM_NS) * clock
+
+
+F32, BF16, BANK = (2048, "float32"), (2048, "bfloat16"), (512, "float32", "psum")
+
+
+def test_every_chip_has_rates():
+    assert RATES.keys() == CHIPS.keys()
+
+
+def test_formulas_and_tables_name_only_what_exists():
+    assert FORMULAS.keys() <= TABLE.keys()
+    assert TABLE_SETS.keys() <= ACTIVATIONS
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_every_instruction_of_the_table_costs_a_finite_time(name):
+    made = ProgramBuilder()
+    operands = [made.tensor((128, 64)) for _ in TABLE[name].slots]
+    made.emit(name, *operands)
+    found = estimate(made.program())
+    assert 0 < found.latency_us < 100
+    assert math.isfinite(found.latency_high_us)
+
+
+@pytest.mark.parametrize(
+    ("operands", "expected"),
+    [
+        ((F32, F32), 2048),
+        ((BF16, BF16), 512),  # four elements per cycle within SBUF
+        (((512, "bfloat16"), BANK), 512),  # fp32 on one side
+        (((16, "bfloat16"), (16, "bfloat16")), 64),  # initiation interval
+    ],
+)
+def test_a_vector_copy_takes_the_cycles_of_its_performance_mode(operands, expected):
+    assert cycles("tensor_copy", *operands) == pytest.approx(expected)
+
+
+def test_the_first_generation_has_no_performance_modes():
+    assert (occupancy("tensor_copy", BF16, BF16, chip="trn1") - STREAM_NS) * 1.12 == pytest.approx(2048)
+
+
+def test_two_sixteen_bit_operands_in_sbuf_run_at_twice_the_rate():
+    assert cycles("tensor_tensor", F32, F32, F32, op="add") == pytest.approx(2048)
+    assert cycles("tensor_tensor", BF16, BF16, BF16, op="add") == pytest.approx(1024)
+
+
+def test_where_sources_disagree_on_two_fp32_operands_the_range_says_so():
+    made = ProgramBuilder()
+    tile = made.tensor((128, 2048))
+    for _ in range(16):
+        made.emit("tensor_tensor", tile, tile, tile, op="add")
+    model = Model(made.program(), CHIPS["trn2"], RATES["trn2"])
+    assert float(model.work.doubt.sum()) == pytest.approx(16 * 2048 / 0.96)
+
+
+def test_a_scan_takes_two_cycles_per_element_and_a_reciprocal_eight():
+    assert cycles("tensor_tensor_scan", F32, F32, F32, op0="multiply", op1="add") == pytest.approx(4096)
+    assert cycles("reciprocal", F32, F32) == pytest.approx(8 * 2048)
+    assert cycles("activation", F32, None, F32, op="reciprocal", clock=1.2) == pytest.approx(2048)
+
+
+def test_a_reduction_beside_an_activation_reads_the_accumulator():
+    assert cycles("activation", F32, (1, "float32"), F32, op="exp", clock=1.2) == pytest.approx(2048 + 64)
+
+
+def matmul_ns(k=128, m=128, n=512, dtype="bfloat16", **values):
+    made = ProgramBuilder()
+    bank = made.tensor((m, n), memory="psum")
+    for _ in range(2):
+        left, right = made.tensor((k, m), dtype), made.tensor((k, n), dtype)
+        made.emit("nc_matmul", bank, left, right, **values)
+    return float(Model(made.program(), CHIPS["trn2"], RATES["trn2"]).work.occupancy[1]) - 4
+
+
+@pytest.mark.parametrize(
+    ("case", "cycles_expected"),
+    [
+        ({}, 512),
+        ({"dtype": "float32"}, 4 * 512),
+        ({"n": 32}, 64),
+        ({"n": 64, "dtype": "float32"}, 4 * 128),  # the weight load is not hidden
+        ({"n": 512, "dtype": "float32", "is_transpose": True}, 2 * 512),
+        ({"k": 32}, 512 / 0.75),  # a quarter of the array: a lower clock
+        ({"m": 64}, 512),
+    ],
+)
+def test_a_matmul_takes_a_cycle_per_moving_column_and_more_where_the_machine_says_so(case, cycles_expected):
+    assert matmul_ns(**case) * 2.4 == pytest.approx(cycles_expected)
+
+
+def activations(*names):
+    made = ProgramBuilder()
+    for name in names:
+        made.emit("activation", made.tensor((128, 512)), None, made.tensor((128, 512)), op=name)
+    return float(Model(made.program(), CHIPS["trn2"], RATES["trn2"]).work.occupancy.sum())
+
+
+def test_only_a_change_of_the_function_set_loads_a_table():
+    once = activations("exp", "exp", "sqrt") - activations("exp", "exp", "exp")
+    assert once == pytest.approx(1280)
+    assert activations("exp", "copy", "exp") == pytest.approx(activations("exp", "exp", "exp"))
+    assert activations("sqrt", "exp", "sqrt") - activations("exp", "exp", "exp") == pytest.approx(2 * 1280)
+
+
+def transfer(target, source):
+    made = ProgramBuilder()
+    hbm = made.input((512, 512))
+    made.emit("dma_copy", made.tensor(*target), source(hbm))
+    return Model(made.program(), CHIPS["trn2"], RATES["trn2"]).moved
+
+
+@pytest.mark.parametrize(
+    ("target", "source", "engines", "runs"),
+    [
+        (((128, 512),), lambda hbm: hbm[0:128], 16, 128),
+        (((8, 512),), lambda hbm: hbm[0:8], 1, 8),
+        (((64, 512),), lambda hbm: hbm[0:64], 8, 64),
+        (((128, 128),), lambda hbm: hbm.ap([(1, 128), (512, 128)]), 16, 128 * 128),
+        (((128, 512),), lambda hbm: hbm.ap([(0, 128), (1, 512)]), 16, 128),
+        (((128, 256),), lambda hbm: hbm[0:128, 0:512:2], 16, 128 * 256),
+    ],
+)
+def test_a_transfer_is_cut_into_contiguous_runs_over_the_engines_of_its_partitions(target, source, engines, runs):
+    moved = transfer(target, source)
+    assert (int(moved.engines[0]), int(moved.runs[0])) == (engines, runs)
+
+
+def test_the_cores_of_a_pair_work_side_by_side():
+    def pair(cores):
+        made = ProgramBuilder(cores=cores)
+        source = made.input((2048, 512))
+        for row in range(16):
+            made.emit("dma_copy", made.tensor((128, 512)), source[128 * row : 128 * row + 128])
+        program = made.program()
+        program.tables["instructions"]["core"][8:] = cores - 1
+        return estimate(program)
+
+    single, double = pair(1), pair(2)
+    assert double.latency_us < 0.65 * single.latency_us
+    assert double.floor_us == pytest.approx(single.floor_us / 2)

@@ -1,0 +1,115 @@
+"""The emulated module tree stands while it is installed, says what it lacks, and leaves nothing behind."""
+
+import importlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from nki_anvil.sim import install
+from nki_anvil.sim.errors import NotSimulated, TraceError
+from nki_anvil.sim.modules import import_failure
+
+TEXT = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+from nki.isa import dge_mode
+from nki.isa.constants import oob_mode
+from nki.typing import tensor
+
+
+@nki.jit
+def kernel(x: tensor[nl.float32], factor=2.0) -> tensor:
+    tile = nl.load(x)
+    out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
+    nisa.tensor_scalar(tile, tile, nl.multiply, factor)
+    nisa.dma_copy(out, tile, dge_mode=dge_mode.hwdge, oob_mode=oob_mode.error)
+    return out
+"""
+
+
+@pytest.fixture
+def kernel():
+    namespace = {}
+    with install():
+        exec(compile(TEXT, "kernel.py", "exec"), namespace)
+        yield namespace["kernel"]
+
+
+def test_a_kernel_file_runs_as_with_the_vendors_package(kernel):
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    assert np.array_equal(kernel(x), 2 * x)
+    assert np.array_equal(kernel(x, factor=3.0), 3 * x)
+    assert np.array_equal(importlib.import_module("nki").simulate(kernel)(x), 2 * x)
+
+
+def test_nothing_is_left_behind_and_what_was_hidden_comes_back(monkeypatch):
+    marker = type(sys)("nki")
+    monkeypatch.setitem(sys.modules, "nki", marker)
+    with install():
+        assert sys.modules["nki"] is not marker
+        assert importlib.import_module("nki.language").add.operation == "add"
+    assert sys.modules["nki"] is marker
+    assert "nki.language" not in sys.modules
+
+
+def test_a_patched_module_is_gone_with_the_next_installation():
+    with install():
+        vars(importlib.import_module("nki.language"))["add"] = None
+    with install():
+        assert importlib.import_module("nki.language").add is not None
+
+
+def test_beta1_says_that_it_is_another_dialect():
+    with install(), pytest.raises(ModuleNotFoundError, match="Beta 1 dialect"):
+        importlib.import_module("neuronxcc.nki.language")
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "code", "remedy"),
+    [
+        ("nki.isa", "nc_matmul_mx", "NKI-NOT-SIMULATED", "nc_matmul"),
+        ("nki.isa", "tensor_kopy", "NKI-UNKNOWN", "tensor_copy"),
+        ("nki.language", "par_dim", "NKI-BETA1", "partitions"),
+        ("nki.language", "mgrid", "NKI-BETA1", "nl.ds"),
+        ("nki", "baremetal", "NKI-BETA1", "jitted"),
+        ("nki.collectives", "all_reduce", "NKI-NOT-SIMULATED", ""),
+    ],
+)
+def test_a_missing_name_says_why_and_what_is_near(module, name, code, remedy):
+    with install():
+        namespace = importlib.import_module(module)
+        assert not hasattr(namespace, name)
+        with pytest.raises(TraceError) as error:
+            getattr(namespace, name)
+    assert error.value.code == code
+    assert remedy in error.value.remedy
+    assert isinstance(error.value, NotSimulated) == (code == "NKI-NOT-SIMULATED")
+
+
+def test_every_public_name_is_there():
+    with install():
+        for module in ("nki", "nki.language", "nki.isa", "nki.typing", "nki.collectives"):
+            assert importlib.import_module(module).__name__ == module
+        language, isa = sys.modules["nki.language"], sys.modules["nki.isa"]
+        assert isa.engine.vector is isa.vector_engine
+        assert language.hbm is language.private_hbm
+        assert isa.nc_version.gen2 < isa.nc_version.gen3
+
+
+def test_importing_the_simulator_alone_loads_no_numpy():
+    code = "import sys, nki_anvil.sim; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_an_import_by_name_of_what_a_version_lacks_says_what_the_attribute_would():
+    with install("0.5"):
+        with pytest.raises(ImportError) as error:
+            exec("from nki.language import fori_loop")
+        explained = import_failure(error.value)
+        assert explained is not None
+        assert explained.code == "NKI-VERSION"
+        assert "0.6" in explained.message
+    assert import_failure(ValueError("no import")) is None

@@ -1,0 +1,220 @@
+"""What waits for what, and what overlaps."""
+
+from itertools import pairwise
+
+from hypothesis import given, settings
+from program_builder import ProgramBuilder
+from random_programs import program, steps
+
+from nki_anvil.sim.chips import CHIPS
+from nki_anvil.sim.costs.dependencies import RAW, REUSE, WAR, WAW
+from nki_anvil.sim.costs.rates import RATES
+from nki_anvil.sim.model import Model
+from nki_anvil.sim.schedule import IN_ORDER
+
+
+def model(made):
+    return Model(made.program() if isinstance(made, ProgramBuilder) else made, CHIPS["trn2"], RATES["trn2"])
+
+
+def edges(made):
+    """Per instruction, what it depends on and how."""
+    return [dict(found) for found in model(made).run().found.edges]
+
+
+def two_tiles(made):
+    return made.tensor((128, 512)), made.tensor((128, 512))
+
+
+def test_a_reader_waits_for_the_writer_of_the_same_region_only():
+    made = ProgramBuilder()
+    tile, other = two_tiles(made)
+    made.emit("memset", tile[:, 0:256], value=0.0)
+    made.emit("memset", tile[:, 256:512], value=0.0)
+    made.emit("tensor_copy", other[:, 256:512], tile[:, 256:512])
+    made.emit("tensor_copy", other[:, 0:300], tile[:, 0:300])
+    assert edges(made)[2] == {1: RAW}
+    assert edges(made)[3] == {0: RAW, 1: RAW, 2: WAW}
+
+
+def test_a_writer_waits_for_the_readers_of_what_it_overwrites():
+    made = ProgramBuilder()
+    tile, other = two_tiles(made)
+    made.emit("tensor_copy", other, tile)
+    made.emit("activation", tile[:, 0:8], None, other[:, 0:8], op="exp")
+    assert edges(made)[1] == {0: RAW}
+    made.emit("memset", tile, value=0.0)
+    assert edges(made)[2] == {0: WAR, 1: WAW}
+
+
+def test_partitions_tell_regions_apart_as_columns_do():
+    made = ProgramBuilder()
+    tile, other = two_tiles(made)
+    made.emit("memset", tile[0:64], value=0.0)
+    made.emit("tensor_copy", other[64:128], tile[64:128])
+    assert edges(made)[1] == {}
+
+
+def test_column_tiles_of_one_matrix_in_hbm_are_independent():
+    made = ProgramBuilder()
+    target, tile = made.result((256, 1024)), made.tensor((128, 512))
+    for row in (0, 128):
+        for column in (0, 512):
+            made.emit("dma_copy", target[row : row + 128, column : column + 512], tile)
+    made.emit("dma_copy", target[64:192, 256:768], tile)
+    assert edges(made)[:4] == [{}, {}, {}, {}]
+    assert edges(made)[4] == {0: WAW, 1: WAW, 2: WAW, 3: WAW}
+
+
+def test_a_view_of_other_elements_touches_the_same_bytes():
+    made = ProgramBuilder()
+    tile = made.tensor((128, 512))
+    other = made.tensor((128, 512), "bfloat16")
+    made.emit("memset", tile[:, 256:512], value=0.0)
+    made.emit("tensor_copy", other, tile.ap([(1024, 128), (1, 512)], dtype="bfloat16"))
+    made.emit("tensor_copy", other, tile.ap([(1024, 128), (1, 512)], offset=512, dtype="bfloat16"))
+    assert edges(made)[1] == {}
+    assert edges(made)[2] == {0: RAW, 1: WAW}
+
+
+def test_an_address_that_data_decides_depends_on_its_index_and_on_the_whole_tensor():
+    made = ProgramBuilder()
+    source, index = made.result((512, 64)), made.tensor((128, 1), "uint32")
+    tile, small = made.tensor((128, 64)), made.tensor((128, 64))
+    made.emit("dma_copy", source[384:512], small)
+    made.emit("memset", index, value=0)
+    made.emit("dma_copy", tile, made.gathered(source[0:128], 64, index))
+    assert edges(made)[2] == {0: RAW, 1: RAW}
+
+
+def test_tensors_at_explicit_addresses_share_what_they_overlap():
+    made = ProgramBuilder()
+    one = made.tensor((128, 512), address=(0, 1024))
+    other = made.tensor((128, 512), address=(0, 2048))
+    apart = made.tensor((128, 512), address=(0, 8192))
+    made.emit("memset", one, value=0.0)
+    made.emit("memset", other, value=0.0)
+    made.emit("memset", apart, value=0.0)
+    assert edges(made) == [{}, {0: WAW}, {}]
+
+
+def rotating(tiles, count=24):
+    made = ProgramBuilder()
+    source = made.input((128 * count, 2048))
+    shared = [made.tensor((128, 2048)) for _ in range(tiles)]
+    for number in range(count):
+        made.emit("dma_copy", shared[number % tiles], source[128 * number : 128 * number + 128], line=1)
+        made.emit("activation", made.tensor((128, 2048), "bfloat16"), None, shared[number % tiles], op="exp", line=2)
+    return made
+
+
+def test_two_buffers_overlap_what_one_serialises():
+    one, two, three = (model(rotating(tiles)).run().latency for tiles in (1, 2, 3))
+    assert one > 1.4 * two
+    assert two >= three
+
+
+def full(size, count):
+    made = ProgramBuilder()
+    source = made.input((128, size))
+    for _ in range(count):
+        tile = made.tensor((128, size))
+        made.emit("dma_copy", tile, source)
+        made.emit("activation", made.tensor((128, 1)), None, tile[:, 0:1], op="exp")
+    return made
+
+
+def test_new_tensors_take_the_space_of_old_ones_only_when_there_is_no_other():
+    roomy, tight = model(full(4096, 8)).run(), model(full(16384, 8)).run()
+    assert not any(REUSE in dict(found).values() for found in roomy.found.edges)
+    first = next(at for at, found in enumerate(tight.found.edges) if REUSE in dict(found).values())
+    assert first == 2 * (212_984 // (16384 * 4))  # the fourth tile does not fit beside the first three
+    assert not tight.found.spilled
+
+
+def test_what_does_not_fit_is_spilled_and_shown_as_traffic():
+    made = ProgramBuilder()
+    source, tiles = made.input((128, 16384)), [made.tensor((128, 16384)) for _ in range(4)]
+    for tile in tiles:
+        made.emit("dma_copy", tile, source)
+    for tile in tiles:
+        made.emit("activation", tile, None, tile, op="exp")
+    spilled = model(made).run().found.spilled
+    assert list(spilled) == [3]
+    assert sum(spilled.values()) == 128 * (4 * 65536 - 212_984)
+
+
+def test_psum_tensors_have_banks_of_their_own_until_the_banks_run_out():
+    made = ProgramBuilder()
+    left, right = made.tensor((128, 128), "bfloat16"), made.tensor((128, 128), "bfloat16")
+    for _ in range(9):
+        made.emit("nc_matmul", made.tensor((128, 128), memory="psum"), left, right)
+    found = edges(made)
+    assert all(not depends for depends in found[:8])
+    assert found[8] == {0: REUSE}
+
+
+def test_matmuls_that_accumulate_do_not_wait_for_each_other():
+    made = ProgramBuilder()
+    left, right = made.tensor((128, 128), "bfloat16"), made.tensor((128, 512), "bfloat16")
+    bank = made.tensor((128, 512), memory="psum")
+    for _ in range(2):
+        made.emit("nc_matmul", bank, left, right)
+    run = model(made).run()
+    assert run.schedule.start[1] == run.schedule.release[0]
+
+
+def test_a_store_that_waits_holds_up_no_load_unless_they_share_an_engines_queue():
+    def kernel(**values):
+        made = ProgramBuilder()
+        source, target = made.input((256, 512)), made.result((128, 512))
+        slow, result, other = (made.tensor((128, 512)) for _ in range(3))
+        made.emit("reciprocal", result, slow)
+        made.emit("dma_copy", target, result, **values)
+        made.emit("dma_copy", other, source[0:128], **values)
+        return model(made).run(IN_ORDER).schedule.first[2]
+
+    assert kernel(trigger="unknown") == kernel()
+    for engine in ("scalar", "sync"):
+        assert kernel(trigger=engine) > kernel() + 4000
+
+
+def test_a_transfer_that_gpsimd_describes_keeps_gpsimd():
+    made = ProgramBuilder()
+    made.emit("dma_copy", made.tensor((128, 512)), made.input((128, 512)), dge_mode="swdge", trigger="gpsimd")
+    assert model(made).busy_ns()["gpsimd"] > 0
+
+
+def test_the_tensor_engine_starts_at_half_its_clock_and_warms_up():
+    made = ProgramBuilder()
+    left, right = made.tensor((128, 128), "bfloat16"), made.tensor((128, 512), "bfloat16")
+    bank = made.tensor((128, 512), memory="psum")
+    for _ in range(40):
+        made.emit("nc_matmul", bank, left, right)
+    found = model(made).run().schedule
+    took = [end - start for start, end in zip(found.start, found.release, strict=True)]
+    assert took[0] > 1.9 * took[-1]
+    assert all(after <= before + 1e-6 for before, after in pairwise(took))
+
+
+@given(steps)
+@settings(max_examples=40, deadline=None)
+def test_nothing_starts_before_what_it_depends_on(chosen):
+    run = model(program(chosen)).run()
+    schedule = run.schedule
+    for later, found in enumerate(run.found.edges):
+        for earlier, kind in found:
+            assert earlier < later
+            before = schedule.ready[earlier] if kind == RAW else schedule.start[earlier]
+            accumulates = schedule.queue[earlier] == schedule.queue[later] == 0
+            assert schedule.start[later] >= before - 1e-6 or accumulates
+
+
+@given(steps)
+@settings(max_examples=40, deadline=None)
+def test_program_order_within_a_queue_is_kept_where_nothing_reorders(chosen):
+    run = model(program(chosen)).run(IN_ORDER)
+    last: dict[int, float] = {}
+    for start, lane in zip(run.schedule.start, run.schedule.queue, strict=True):
+        assert start >= last.get(lane, 0.0)
+        last[lane] = start

@@ -1,0 +1,161 @@
+"""What a hostile program may try, and that every try is refused before anything is allocated or run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from program_builder import ProgramBuilder
+
+from nki_anvil.sim.attributes import kind_of
+from nki_anvil.sim.execution import Executable, ExecutionError
+from nki_anvil.sim.instructions import TABLE
+from nki_anvil.sim.program import SCHEMA, Program, ProgramError, decode
+from nki_anvil.sim.rules import check
+from nki_anvil.sim.schema import Limits, validate
+
+
+def rich() -> Program:
+    """A program that uses every table: loops, registers, an index tile, constants."""
+    b = ProgramBuilder()
+    source, index, out = b.input((8, 16)), b.input((8, 1), "int32"), b.result((8, 16))
+    held, tile, psum = b.tensor((8, 1), "int32"), b.tensor((8, 16)), b.tensor((16, 16), memory="psum")
+    b.emit("dma_copy", held, index)
+    b.emit("dma_copy", tile, b.gathered(source, 16, held))
+    register = b.register()
+    b.emit("register_move", register=register, value=3)
+    with b.loop("fori", b.register(), 0, upper_register=register):
+        b.emit("nc_matmul", psum, tile, tile)
+        with b.loop("fori", b.register(), 0, 2):
+            b.emit("activation", tile, None, tile, op="tanh")
+    b.emit("tensor_tensor", tile, tile, psum[0:8], op="add")
+    b.emit("dma_copy", out, tile)
+    b.emit("dma_copy", b.result((2, 2)), b.constant(np.ones((2, 2), np.float32)))
+    return b.program()
+
+
+def changed(program: Program, table: str, column: str, row: int, value: int) -> Program:
+    columns = {name: array.copy() for name, array in program.tables[table].items()}
+    columns[column][row] = np.array(value).astype(columns[column].dtype)
+    return replace(program, tables={**program.tables, table: columns})
+
+
+def test_a_program_of_all_tables_passes_before_and_after_its_bytes() -> None:
+    validate(rich())
+    validate(decode(rich().encode()))
+
+
+HOSTILE = [
+    ("accesses", "tensor", 0, 99),
+    ("accesses", "offset", 0, 10**9),
+    ("accesses", "offset", 0, -1),
+    ("accesses", "first_pair", 0, 2**62),
+    ("accesses", "pairs", 0, 10**6),
+    ("accesses", "scalar_access", 1, 10**6),
+    ("accesses", "scalar_register", 1, 1000),
+    ("accesses", "dtype", 0, 77),
+    ("pairs", "count", 0, 2**61),
+    ("pairs", "count", 0, 0),
+    ("pairs", "step", 0, -(2**61)),
+    ("pairs", "step", 0, 10**8),
+    ("tensors", "elements", 0, 2**60),
+    ("tensors", "elements", 0, 3),
+    ("tensors", "partitions", 0, 0),
+    ("tensors", "argument", 0, 1),
+    ("tensors", "constant", 7, 5),
+    ("tensors", "role", 0, 9),
+    ("tensors", "region", 0, 12),
+    ("instructions", "opcode", 0, 999),
+    ("instructions", "engine", 0, 99),
+    ("instructions", "attributes", 0, 10**6),
+    ("instructions", "first_operand", 0, 2**60),
+    ("instructions", "operands", 0, 40),
+    ("instructions", "region", 0, 0),
+    ("instructions", "core", 0, 1),
+    ("operands", "access", 0, 10**6),
+    ("operands", "access", 0, -1),
+    ("regions", "parent", 0, 1),
+    ("regions", "last", 0, 10**6),
+    ("regions", "step", 0, 0),
+    ("regions", "upper", 0, 2**40),
+    ("regions", "register", 0, 10**5),
+    ("regions", "first", 1, 0),
+    ("outputs", "access", 0, -1),
+]
+
+
+@pytest.mark.parametrize(("table", "column", "row", "value"), HOSTILE)
+def test_a_program_with_one_impossible_value_is_refused(table: str, column: str, row: int, value: int) -> None:
+    with pytest.raises(ProgramError):
+        validate(changed(rich(), table, column, row, value))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"chip": "tpu"}, "tpu"),
+        ({"cores": 3}, "3 cores"),
+        ({"registers": 10**9}, "registers"),
+        ({"shapes": [(1,)]}, "one per tensor"),
+        ({"attributes": [{}]}, "attributes"),
+    ],
+)
+def test_a_head_that_does_not_fit_its_tables_is_refused(change: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ProgramError, match=reason):
+        validate(replace(rich(), **change))
+
+
+@pytest.mark.parametrize(
+    "record", [{}, {"op": "add", "more": 1}, {"op": "import os"}, {"op": ["add"]}, {"op": None}, {"op": True}]
+)
+def test_attributes_are_exactly_those_of_the_table_and_of_their_kind(record: dict[str, Any]) -> None:
+    b = ProgramBuilder()
+    tile = b.tensor((1, 1))
+    b.emit("tensor_tensor", tile, tile, tile, op="add")
+    b.attributes[0] = record
+    with pytest.raises(ProgramError, match="tensor_tensor has"):
+        validate(b.program())
+
+
+def test_every_attribute_of_the_table_has_a_kind() -> None:
+    for instruction in TABLE.values():
+        for attribute in instruction.attributes:
+            assert callable(kind_of(instruction.name, attribute))
+
+
+def test_tensors_together_are_limited() -> None:
+    with pytest.raises(ProgramError, match="all tensors exceed 1000 bytes"):
+        validate(rich(), Limits(live_bytes=1000))
+
+
+def test_a_view_wider_than_a_partition_divides_into_is_refused() -> None:
+    b = ProgramBuilder()
+    tile = b.tensor((2, 3), "bfloat16")
+    b.emit("memset", tile.ap([(1, 2), (1, 1)], dtype="float32"), value=0)
+    with pytest.raises(ProgramError, match="does not divide"):
+        validate(b.program())
+
+
+CELLS = [(table, column) for table, columns in SCHEMA.items() for column in columns]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(CELLS), st.integers(0, 40), st.integers(-3, 40)), min_size=1, max_size=4))
+def test_what_passes_can_be_checked_and_executed_and_never_fails_otherwise(changes: Any) -> None:
+    program = rich()
+    for (table, column), row, value in changes:
+        rows = len(program.tables[table][column])
+        program = changed(program, table, column, row % rows, value)
+    try:
+        validate(program)
+    except ProgramError:
+        return
+    check(program)
+    try:
+        Executable(program, steps=10_000).run([np.zeros((8, 16), np.float32), np.zeros((8, 1), np.int32)])
+    except ExecutionError:
+        return

@@ -1,0 +1,73 @@
+"""What the compilers that parsed kernels did not take is found in the text, by version."""
+
+import textwrap
+
+import pytest
+
+from nki_anvil.sim.subset import findings
+from nki_anvil.sim.versions import VERSIONS
+
+PARSED = ("0.3", "0.4", "0.5", "0.6")
+BEFORE_TRACING = ("0.2", *PARSED)
+PLAIN = """
+@nki.jit
+def kernel(x, scale=1.0):
+    sizes = {"rows": 128}
+    for i in range(4):
+        if i == 2 and scale != 1.0:
+            continue
+    with nl.no_reorder():
+        nisa.memset(x, 0.0)
+    return [part for part in (x, x)]
+"""
+
+
+def found(text, version, entry=None):
+    return [(finding.code, finding.severity, finding.line) for finding in findings(text, version, entry)]
+
+
+def body(*lines):
+    return "@nki.jit\ndef kernel(x):\n" + textwrap.indent("\n".join(lines), "    ") + "\n    return x\n"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_plain_kernel_is_taken_by_every_version(version):
+    assert findings(PLAIN, version) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "severity", "line", "objecting"),
+    [
+        ("@nki.jit\ndef kernel(x, *, flag=True):\n    return x\n", "KWONLY", "error", 2, PARSED),
+        ("@nki.jit\ndef kernel(x, stride=[1, 1]):\n    return x\n", "LIST", "error", 2, PARSED),
+        (body("y = x", "z = y is None"), "IS", "warning", 4, PARSED),
+        (body("def parts():", "    yield x", "for part in parts():", "    pass"), "YIELD", "error", 4, BEFORE_TRACING),
+        (body("total = sum(i for i in range(3))"), "YIELD", "error", 3, BEFORE_TRACING),
+        (body("table = {1: x}"), "KEY", "warning", 3, BEFORE_TRACING),
+        (body("with open(x):", "    pass"), "WITH", "warning", 3, BEFORE_TRACING),
+        (body("pick = lambda t: t"), "PYTHON", "warning", 3, BEFORE_TRACING),
+        (body("helper(x)") + "@nki.jit\ndef helper(x):\n    pass\n", "NESTED", "error", 3, BEFORE_TRACING),
+        (body("y = Tile()") + "class Tile(Base):\n    pass\n", "CLASS", "warning", 5, BEFORE_TRACING),
+    ],
+)
+def test_a_construct_is_found_in_the_versions_that_object(text, code, severity, line, objecting):
+    for version in VERSIONS:
+        expected = [(f"NKI-SUBSET-{code}", severity, line)] if version in objecting else []
+        assert found(text, version) == expected
+
+
+def test_dynamic_range_is_deprecated_in_the_last_version_that_has_it():
+    text = body("for i in nl.dynamic_range(4):", "    pass")
+    assert found(text, "0.6") == [("NKI-DEPRECATED", "warning", 3)]
+    assert found(text, "0.5") == found(text, "0.7") == []
+
+
+def test_only_what_the_entry_reaches_counts():
+    unreached, helper = "def other():\n    yield 1\n\n", "def helper(x):\n    return x is x\n\n"
+    text = unreached + helper + "def kernel(x, *, y=1):\n    return helper(x)\n"
+    assert found(text, "0.4", "kernel") == [("NKI-SUBSET-IS", "warning", 5), ("NKI-SUBSET-KWONLY", "error", 7)]
+    assert found(text, "0.4") == []  # nothing is jitted
+
+
+def test_text_that_does_not_parse_is_for_others_to_say():
+    assert findings("def kernel(:", "0.4") == ()

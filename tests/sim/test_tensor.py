@@ -1,0 +1,167 @@
+"""Views of tensors: which elements they see, and which views the machine does not have."""
+
+import numpy as np
+import pytest
+
+from nki_anvil.sim import language as nl
+from nki_anvil.sim.builder import LIVE, Builder
+from nki_anvil.sim.errors import TraceError
+from nki_anvil.sim.register import VirtualRegister
+
+BLOCK = np.arange(4 * 6 * 8)
+
+
+@pytest.fixture(autouse=True)
+def live():
+    token = LIVE.set(Builder("trn2", "0.7", __file__))
+    yield LIVE.get()
+    LIVE.reset(token)
+
+
+@pytest.fixture
+def tile():
+    return nl.ndarray((4, 6, 8), nl.float32)
+
+
+@pytest.fixture
+def hbm():
+    return nl.ndarray((4, 6, 8), nl.float32, nl.shared_hbm)
+
+
+def seen(view, block=BLOCK):
+    """The numbers of the elements that a view walks, over a block numbered in order."""
+    steps = [step * block.itemsize for step in view.strides]
+    return np.lib.stride_tricks.as_strided(block[view.offset :], view.shape, steps)
+
+
+NUMBERED = BLOCK.reshape(4, 6, 8)
+
+
+@pytest.mark.parametrize(
+    ("view", "expected"),
+    [
+        (lambda t: t[1:3, :, 2:8:3], NUMBERED[1:3, :, 2:8:3]),
+        (lambda t: t[..., -1], NUMBERED[..., -1]),
+        (lambda t: t[2], NUMBERED[2:3]),
+        (lambda t: t[:, nl.ds(1, 2), 3], NUMBERED[:, 1:3, 3]),
+        (lambda t: t.slice(1, 1, 5, 2), NUMBERED[:, 1:5:2]),
+        (lambda t: t.select(1, 4), NUMBERED[:, 4]),
+        (lambda t: t.permute((0, 2, 1)), NUMBERED.transpose(0, 2, 1)),
+        (lambda t: t.reshape((4, 48)), NUMBERED.reshape(4, 48)),
+        (lambda t: t.reshape((4, 2, -1)), NUMBERED.reshape(4, 2, 24)),
+        (lambda t: t.reshape_dim(1, (2, -1)), NUMBERED.reshape(4, 2, 3, 8)),
+        (lambda t: t.flatten_dims(1, 2), NUMBERED.reshape(4, 48)),
+        (lambda t: t.expand_dim(1).broadcast(1, 5), np.broadcast_to(NUMBERED[:, None], (4, 5, 6, 8))),
+        (lambda t: t.expand_dim(2).squeeze_dim(2), NUMBERED),
+        (
+            lambda t: t.rearrange(("p", ("a", "b"), "c"), ("p", "b", "c", "a"), {"a": 2}),
+            NUMBERED.reshape(4, 2, 3, 8).transpose(0, 2, 3, 1),
+        ),
+        (lambda t: t.ap([[48, 4], [1, 7], [8, 2]], offset=3), None),
+    ],
+)
+def test_a_view_sees_the_elements_that_numpy_sees(tile, view, expected):
+    if expected is None:
+        expected = np.lib.stride_tricks.as_strided(BLOCK[3:], (4, 7, 2), (48 * 8, 8, 64))
+    assert np.array_equal(seen(view(tile)), expected)
+
+
+def test_an_integer_keeps_the_partitions_on_chip_and_drops_the_dimension_in_hbm(tile, hbm):
+    assert tile[2].shape == (1, 6, 8)
+    assert tile[:, 1, 2].shape == (4, 1)
+    assert hbm[2].shape == (6, 8)
+    assert hbm[2, 1, 3].shape == (1,)
+
+
+def test_bytes_can_be_read_as_another_dtype(tile):
+    halves = tile[:, :, 2:4].view(nl.bfloat16)
+    assert (halves.shape, halves.strides, halves.offset) == ((4, 6, 4), (96, 16, 1), 4)
+    assert halves.view(nl.float32).offset == 2
+
+
+def test_an_explicit_pattern_counts_from_the_view_and_in_its_own_dtype(tile):
+    assert tile[:, 1:].ap([[48, 4], [1, 3]]).offset == 8
+    assert tile[:, 1:].ap([[96, 4], [1, 3]], offset=1, dtype=nl.bfloat16).offset == 17
+
+
+@pytest.mark.parametrize(
+    ("view", "code"),
+    [
+        (lambda t: t[0:5], "NKI-BOUNDS"),
+        (lambda t: t[:, 6], "NKI-BOUNDS"),
+        (lambda t: t[:, 3:3], "NKI-BOUNDS"),
+        (lambda t: t[:, nl.ds(4, 3)], "NKI-BOUNDS"),
+        (lambda t: t[:, ::-1], "NKI-BOUNDS"),
+        (lambda t: t[0, 0, 0, 0], "NKI-RANK"),
+        (lambda t: t[None], "NKI-TYPE"),
+        (lambda t: t[1.0], "NKI-TYPE"),
+        (lambda t: t[:, t], "NKI-TYPE"),
+        (lambda t: t.permute((1, 0, 2)), "NKI-LAYOUT"),
+        (lambda t: t.reshape((24, 8)), "NKI-LAYOUT"),
+        (lambda t: t.permute((0, 2, 1)).reshape((4, 48)), "NKI-LAYOUT"),
+        (lambda t: t.reshape((4, 47)), "NKI-SHAPE"),
+        (lambda t: t.broadcast(1, 12), "NKI-SHAPE"),
+        (lambda t: t.ap([[48, 4], [1, 49]]), "NKI-BOUNDS"),
+        (lambda t: t.ap([[47, 4], [1, 4]]), "NKI-LAYOUT"),
+        (lambda t: t[:, :, 0:3].view(nl.bfloat16).view(nl.float32)[:, :, 3], "NKI-BOUNDS"),
+        (lambda t: t[:, :, 1:2].view(nl.uint8)[:, :, 1:2].view(nl.float32), "NKI-SHAPE"),
+        (lambda t: t.view("float64"), "NKI-DTYPE"),
+        (lambda t: t.vector_select(0, t), "NKI-INDIRECT"),
+        (iter, "NKI-CONTROL"),
+        (len, "NKI-CONTROL"),
+    ],
+)
+def test_a_view_that_cannot_be_is_refused(tile, view, code):
+    with pytest.raises(TraceError) as error:
+        view(tile)
+    assert error.value.code == code
+    assert error.value.remedy
+
+
+def test_a_dynamic_select_becomes_a_scalar_offset_of_the_access(live, hbm):
+    index = nl.ndarray((1, 1), nl.int32)
+    view = hbm.select(0, index)
+    assert view.shape == (6, 8)
+    assert view.indirection.scalar_access == live.access(index)
+    assert view.indirection.scalar_step == 48
+    with pytest.raises(TraceError, match="two dynamic offsets"):
+        view.select(0, index)
+
+
+def test_a_register_as_an_index_becomes_a_register_offset(hbm):
+    view = hbm[VirtualRegister(3), :, nl.ds(2, 4)]
+    assert view.shape == (6, 4)
+    assert view.offset == 2
+    assert (view.indirection.scalar_register, view.indirection.scalar_step) == (3, 48)
+
+
+def test_a_vector_of_rows_fixes_the_first_dimension(live, hbm):
+    rows = nl.ndarray((3, 1), nl.int32)
+    view = hbm.vector_select(0, rows)
+    assert view.shape == (3, 6, 8)
+    assert view.indirection.vector_step == 48
+    for refused in (lambda: view[0:2], lambda: view.permute((1, 0, 2))):
+        with pytest.raises(TraceError):
+            refused()
+
+
+@pytest.mark.parametrize("use", [bool, int, iter, lambda r: range(r), lambda r: r < 3, lambda r: r == 0])
+def test_a_register_cannot_be_read_in_python(use):
+    with pytest.raises(TraceError) as error:
+        use(VirtualRegister(0))
+    assert error.value.code == "NKI-CONTROL"
+
+
+def test_a_dtype_equals_its_name_and_the_numpy_dtype_that_stores_it():
+    assert nl.float32 == "float32" == nl.float32
+    assert nl.float32 == np.float32
+    assert np.dtype("int8") == nl.int8
+    assert nl.float32 != np.float16
+    assert nl.float32 != nl.bfloat16
+    assert np.zeros(2, dtype=nl.bfloat16).dtype == nl.bfloat16
+    assert len({nl.float32, "float32"}) == 1
+
+
+def test_a_tensor_as_a_condition_says_that_it_is_there(tile, hbm):
+    bias = None
+    assert [name for name, one in (("tile", tile), ("hbm", hbm), ("bias", bias)) if one] == ["tile", "hbm"]

@@ -1,0 +1,130 @@
+"""Calls that take their time: progress, cancelling, and going on without anybody waiting."""
+
+from typing import Any
+
+import anyio
+import pytest
+from lab_world import World, kernel
+from served import call, refusal, served
+
+from nki_anvil.backends.backend import Report
+from nki_anvil.lab.verdict import Verdict
+from nki_anvil.tools.telling import APART_S, QUIET_S, Teller
+
+pytestmark = pytest.mark.anyio
+
+
+class Slow(World):
+    """Verifications say how they go, and wait until they are let through."""
+
+    def __post_init__(self) -> None:
+        self.begun, self.gate, self.cancelled = anyio.Event(), anyio.Event(), anyio.Event()
+        super().__post_init__()
+
+    async def verify_text(self, *arguments: Any, report: Report, **more: Any) -> Verdict:
+        await report("case 3 of 20")
+        self.begun.set()
+        try:
+            await self.gate.wait()
+        except anyio.get_cancelled_exc_class():
+            self.cancelled.set()
+            raise
+        return await super().verify_text(*arguments, **more)
+
+
+@pytest.fixture
+async def slow(tmp_path: Any) -> Slow:
+    """With its problem open and the gate shut."""
+    world = Slow(tmp_path)
+    world.gate.set()
+    await world.open()
+    world.begun, world.gate = anyio.Event(), anyio.Event()
+    return world
+
+
+async def test_progress_is_told_in_words_while_the_call_runs(slow: Slow):
+    heard: list[str] = []
+
+    async def listen(progress: float, total: float | None, message: str | None) -> None:
+        heard.append(message or "")
+        slow.gate.set()
+
+    async with served(slow) as client:
+        arguments = {"problem": "p", "source": kernel(5)}
+        answer = await client.call_tool("verify_kernel", arguments, progress_callback=listen)
+    assert not answer.is_error
+    assert "case 3 of 20" in heard
+
+
+async def test_a_call_that_the_client_gives_up_is_cancelled_in_the_backend(slow: Slow):
+    async with served(slow) as client:
+        async with anyio.create_task_group() as waiting:
+            waiting.start_soon(client.call_tool, "verify_kernel", {"problem": "p", "source": kernel(5)})
+            await slow.begun.wait()
+            waiting.cancel_scope.cancel()
+        with anyio.fail_after(10):
+            await slow.cancelled.wait()
+        slow.gate.set()
+        assert (await call(client, "verify_kernel", problem="p", source=kernel(5)))["passed"]
+
+
+async def test_a_detached_call_answers_at_once_tells_progress_and_then_the_result(slow: Slow):
+    arguments = {"problem": "p", "source": kernel(5)}
+    async with served(slow) as client:
+        first = await call(client, "verify_kernel", **arguments, detach=True)
+        assert first["pending"]
+        assert first["passed"] is None
+        assert "verify_kernel" in first["next_steps"][0]
+        await slow.begun.wait()
+        assert "case 3 of 20" in (await call(client, "verify_kernel", **arguments, detach=True))["summary"]
+        slow.gate.set()
+        done = await call(client, "verify_kernel", **arguments)
+        assert done["passed"]
+        assert not done["pending"]
+        assert (await call(client, "verify_kernel", **arguments))["repeated"], "the result was handed over once"
+
+
+async def test_a_detached_call_that_failed_says_why_to_who_asks(slow: Slow):
+    async with served(slow) as client:
+        assert (await call(client, "profile_kernel", problem="q", detach=True))["pending"]
+        assert "[problem.unknown]" in await refusal(client, "profile_kernel", problem="q")
+
+
+async def test_ending_the_server_cancels_what_was_detached(slow: Slow):
+    async with served(slow) as client:
+        await call(client, "verify_kernel", problem="p", source=kernel(5), detach=True)
+        await slow.begun.wait()
+    assert slow.cancelled.is_set()
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def test_a_burst_of_messages_is_thinned_out_at_the_first():
+    said: list[str] = []
+    clock = Clock()
+
+    async def send(_count: float, text: str) -> None:
+        said.append(text)
+
+    teller = Teller(send, clock)
+    for number in range(10):
+        await teller(f"case {number}")
+    clock.now += APART_S
+    await teller("case 10")
+    assert said == ["case 0", "case 10"]
+
+
+async def test_a_client_that_has_gone_does_not_fail_the_work():
+    async def send(_count: float, _text: str) -> None:
+        raise anyio.ClosedResourceError
+
+    await Teller(send, Clock())("case 1")
+
+
+def test_silence_is_broken_before_clients_give_up():
+    assert QUIET_S < 10
