@@ -38,6 +38,8 @@ WHOLE_FACTOR: Final = 4.0
 TILE: Final = (128, 512)
 SHORTEST_ROW: Final = 16
 """Rows with fewer elements are judged by the element limits and by the other axes: one element is no statistic."""
+WIDEST: Final = 4.0
+"""How far a row's factor grows as fewer elements carry its error: from 1 at ``SHORTEST_ROW`` of them to this at one."""
 NOTHING: Final = 2.0**-120
 
 
@@ -197,8 +199,37 @@ def _row_limits(expected: Expected, r: F64, direction: str) -> F64:
         rounding = norms(rounded(r, expected.precision) - r, direction)
         honest = np.maximum(expected.rows[direction], rounding)
         return REDUCED_ROW_FACTOR * honest + 2 * UNIT_ROUNDOFF["float32"] * size + floor
-    factor = LARGE_ROW_FACTOR if expected.large else ROW_FACTOR
-    return factor * np.maximum(expected.rows[direction], u * size) + 2 * u * size + floor
+    carried = _carriers(expected, r, direction)
+    factor = (LARGE_ROW_FACTOR if expected.large else ROW_FACTOR) * np.clip(
+        np.sqrt(SHORTEST_ROW / np.maximum(carried, 1.0)), 1.0, WIDEST
+    )
+    honest = _pooled(expected.rows[direction], size, carried < SHORTEST_ROW)
+    return factor * np.maximum(honest, u * size) + 2 * u * size + floor
+
+
+def _carriers(expected: Expected, r: F64, direction: str) -> F64:
+    """How many elements carry each row's error, by what honest runs err and, where these were lucky, by size."""
+    spread = expected.spread.astype(np.float64)
+    return np.minimum(_participation(spread, direction), _participation(r, direction))
+
+
+def _participation(weight: F64, direction: str) -> F64:
+    """(sum of w^2)^2 / sum of w^4 per row: how many elements make up its norm; infinite for a row of zeros."""
+    w = weight / max(float(np.abs(weight).max(initial=0.0)), NOTHING)
+    squares, fourths = np.square(norms(w, direction)), np.square(norms(np.square(w), direction))
+    return np.divide(np.square(squares), fourths, out=np.full_like(squares, np.inf), where=fourths > 0)
+
+
+def _pooled(honest: F64, size: F64, few: NDArray[np.bool_]) -> F64:
+    """Rows whose error a few elements carry lend each other their median relative error.
+
+    A single element comes out well in every honest run by chance alone, now and then; most do not.
+    """
+    known = few & (size > 0)
+    if not known.any():
+        return honest
+    typical = float(np.median(honest[known] / size[known]))
+    return np.where(few, np.maximum(honest, typical * size), honest)
 
 
 def _elements(expected: Expected, r: F64, error: F64) -> Iterator[Use]:

@@ -127,3 +127,45 @@ def test_a_yardstick_is_read_back_as_it_was_written(r: np.ndarray, tmp_path: obj
     assert np.array_equal(back.outputs[0].r, r)
     assert back.outputs[0].rows.keys() == made.outputs[0].rows.keys()
     assert back.admissible == made.admissible
+
+
+def summed(a: np.ndarray, b: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """A float32 product, one row of the contraction after the other, in an order."""
+    total = np.zeros((len(a), b.shape[1]), np.float32)
+    for k in order:
+        total += a[:, k, None] * b[k]
+    return total.astype(np.float64)
+
+
+def _disturbed(a: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return a.astype(np.float64) * (1 + 2.0**-24 * rng.uniform(-1, 1, a.shape))
+
+
+@pytest.mark.parametrize("depth", [64, 512])
+def test_a_row_that_one_element_carries_is_no_trap_for_another_order_of_summation(depth: int) -> None:
+    """Honest runs agree on such an element by chance now and then; another right kernel does not have to."""
+    rng = np.random.default_rng(3)
+    for _ in range(24):
+        a, b = (
+            rng.standard_normal((160, depth)).astype(np.float32),
+            rng.standard_normal((depth, 96)).astype(np.float32),
+        )
+        for towering in (a, b):
+            count, length = towering.shape
+            at = np.resize(rng.permutation(length), count)
+            towering[np.arange(count), at] = 10.0 ** rng.uniform(2, 2.3, count)
+        straight = np.arange(depth)
+        honest = [[summed(a, b, order)] for order in (straight, straight[::-1], np.roll(straight, depth // 2))]
+        exact = a.astype(np.float64) @ b.astype(np.float64)
+        moved = [[_disturbed(a, rng) @ _disturbed(b, rng)] for _ in range(2)]
+        known = measure([exact], honest, moved, dtypes=["float32"], precision="float32", rowwise=False, large=False)
+        other = summed(a, b, rng.permutation(depth))
+        assert limits.compare(known.outputs[0], other, 2e-5, own=False)[0].share < 0.9
+
+
+def test_a_row_that_one_element_carries_still_shows_a_bfloat16_operand() -> None:
+    r = np.ones((64, 64))
+    r[5, 7] = 1e4
+    y = r.copy()
+    y[5, 7] *= 1 + 2.0**-18
+    assert "rows along axis 1" in broken(limits.compare(expected(r), y, 2e-5, own=True))
