@@ -1,0 +1,60 @@
+"""What is kept of a problem: audited, exported, cleaned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nki_anvil.server.commands.exits import PASSED, REJECTED
+from nki_anvil.server.commands.line import app
+from nki_anvil.server.commands.options import Json, Problem
+from nki_anvil.server.console import Console
+from nki_anvil.server.terminal import Terminal
+
+
+@app.command()
+def audit(
+    context: typer.Context,
+    problem: Annotated[str | None, typer.Argument(help="Problem, or an evidence file that finish wrote.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Make every stored decision again from its raw samples; exit status 1 where one does not follow from them."""
+    from nki_anvil.lab import auditing
+
+    terminal: Terminal = context.obj
+    terminal.console = Console(as_json=True) if as_json else terminal.console
+    if problem is not None and Path(problem).suffix == ".json":
+        audited = terminal.do(lambda _: auditing.audit_evidence(Path(problem)))
+    else:
+        audited = terminal.do(lambda lab: auditing.audit(lab, terminal.only(lab, problem)))
+    raise typer.Exit(PASSED if audited.clean else REJECTED)
+
+
+@app.command()
+def export(
+    context: typer.Context,
+    problem: Problem = None,
+    to: Annotated[Path | None, typer.Option(help="File for the kernel; default <problem>.best.py.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Write the best kernel to a file and print its difference to the working file."""
+    from nki_anvil.server import exporting
+
+    terminal: Terminal = context.obj
+    terminal.do(lambda lab: exporting.export(lab, terminal.only(lab, problem), to))
+
+
+@app.command()
+def clean(
+    context: typer.Context,
+    days: Annotated[float, typer.Option(help="Remove artefacts older than this.")] = 14.0,
+    megabytes: Annotated[float, typer.Option(help="Then the oldest, until this much is left.")] = 1024.0,
+    as_json: Json = False,
+) -> None:
+    """Remove compiler and profiler artefacts and old logs; never attempts."""
+    from nki_anvil.server import cleaning
+
+    terminal: Terminal = context.obj
+    terminal.do(lambda lab: cleaning.clean(lab, days, megabytes))
