@@ -1,7 +1,7 @@
 """Speed and accuracy, printed as tables. Ratios are taken within one run; absolute times are this machine's own.
 
-``python tests/bench/bench.py [server] [simulator] [model] [decisions] [judge]`` prints the parts named, or all of
-them; ``--default`` takes the seeds' small default shapes instead of NKIBench's.
+``python tests/bench/bench.py [server] [simulator] [model] [decisions] [judge] [memory]`` prints the parts named, or
+all of them; ``--default`` takes the seeds' small default shapes instead of NKIBench's.
 """
 
 import sys
@@ -10,6 +10,7 @@ from functools import partial
 
 import decision_power
 import judge_score
+import memory_speed
 import model_accuracy
 import server_speed
 import simulator_speed
@@ -25,6 +26,7 @@ PARTS: dict[str, Callable[[], Iterable[Table]]] = {
     "model": model_accuracy.tables,
     "decisions": decision_power.tables,
     "judge": judge_score.tables,
+    "memory": memory_speed.tables,
 }
 
 

@@ -1,4 +1,8 @@
 import json
+from typing import Any
+
+import pytest
+from model_pairs import modelled, pair_of
 
 from nki_anvil.memory.adding import LIMITS
 from nki_anvil.memory.experience import Draft, Measurement
@@ -9,13 +13,30 @@ from nki_anvil.memory.store import Store
 LINES = [json.loads(line) for line in starter_text().splitlines()]
 
 
-def test_every_starter_says_where_it_is_documented():
-    assert all(line["source"].startswith("https://") for line in LINES)
-    assert {line["provenance"] for line in LINES} == {"documented"}
+def test_there_are_at_least_forty_starters_each_with_its_origin():
+    assert len(LINES) >= 40
+    assert {line["provenance"] for line in LINES} == {"documented", "modelled"}
+    for line in LINES:
+        documented = line["provenance"] == "documented"
+        assert line["source"].startswith("https://") if documented else pair_of(line), line["title"]
 
 
-def test_no_starter_claims_a_speedup_or_is_too_long():
-    assert {line["kind"] for line in LINES} == {"fact", "pitfall"}
+def test_only_pairs_measured_on_our_model_claim_a_speedup():
+    claims = [line for line in LINES if line["kind"] == "speedup" or line.get("evidence")]
+    assert claims
+    assert all(line["provenance"] == "modelled" for line in claims)
+    assert all(measured["origin"] == "modelled" for line in claims for measured in line["evidence"])
+
+
+@pytest.mark.parametrize("line", [one for one in LINES if pair_of(one)], ids=lambda line: line["title"])
+def test_the_figure_of_a_pair_is_the_models(line: dict[str, Any]):
+    pair = pair_of(line)
+    assert pair
+    (stored,) = line["evidence"]
+    assert stored["speedup"] == pytest.approx(modelled(pair).speedup, rel=0.05), "run python tests/model_pairs.py"
+
+
+def test_no_starter_is_too_long():
     assert all(len(line[field]) <= limit for line in LINES for field, limit in LIMITS.items())
 
 
