@@ -15,7 +15,7 @@ from nki_anvil.memory.retrieval import Situation, query
 from nki_anvil.memory.store import FILE, Store
 
 WRITER = Path(__file__).parents[1] / "memory_writer.py"
-WRITERS = 4
+WRITERS = 8
 
 
 def test_what_is_stored_is_there_after_reopening(tmp_path: Path, lesson: Draft):
