@@ -10,7 +10,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from mcp import Client, StdioServerParameters, stdio_client
+from mcp import Client, StdioServerParameters
 from memory_writer import numbered
 from served import call
 
@@ -25,15 +25,22 @@ LESSONS = 12
 @asynccontextmanager
 async def server(workspace: Path, data: Path) -> AsyncGenerator[Client]:
     """A server process with a workspace of its own, on the memory that all share."""
-    workspace.mkdir()
     environment = {"NKI_ANVIL_WORKSPACE": str(workspace), "NKI_ANVIL_DATA": str(data)}
     command = StdioServerParameters(
         command=sys.executable, args=["-P", "-m", "nki_anvil.server.main", "serve"],
         env={**os.environ, **environment}, cwd=workspace,
     )  # fmt: skip
-    with Path(os.devnull).open("w") as log:
-        async with Client(stdio_client(command, errlog=log)) as client:
-            yield client
+    async with Client(command) as client:
+        yield client
+
+
+@pytest.fixture
+def workspaces(tmp_path: Path) -> list[Path]:
+    """One for each server."""
+    folders = [tmp_path / f"w{name}" for name in range(SERVERS)]
+    for folder in folders:
+        folder.mkdir()
+    return folders
 
 
 async def remember(client: Client, name: int, ids: list[str]) -> None:
@@ -48,13 +55,13 @@ async def remember(client: Client, name: int, ids: list[str]) -> None:
         assert added["experience"] in [one["experience"] for one in answer["experiences"]], "found at once"
 
 
-async def test_eight_servers_write_and_read_one_memory_at_once(tmp_path: Path):
+async def test_eight_servers_write_and_read_one_memory_at_once(tmp_path: Path, workspaces: list[Path]):
     data = tmp_path / "data"
     ids: list[str] = []
     async with AsyncExitStack() as stack:
         clients: list[Client] = []
-        for name in range(SERVERS):
-            clients.append(await stack.enter_async_context(server(tmp_path / f"w{name}", data)))
+        for workspace in workspaces:
+            clients.append(await stack.enter_async_context(server(workspace, data)))
         async with anyio.create_task_group() as group:
             for name, client in enumerate(clients):
                 group.start_soon(remember, client, name, ids)
