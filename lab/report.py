@@ -10,7 +10,7 @@ from pathlib import Path
 
 import jinja2
 
-from nki_anvil.lab import experiments, yields
+from nki_anvil.lab import diary, yields
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.results import AttemptLine
 from nki_anvil.lab.status import attempt_line, best_line
@@ -60,7 +60,7 @@ def render(bench: Workbench, claim: Comparison | None = None) -> str:
         lines=lines,
         picture=picture(lines),
         reflexions=reflexions,
-        events=experiments.history(bench.problem.folder)[-50:],
+        events=diary.history(bench.problem.folder)[-50:],
         written_at=bench.now().isoformat(timespec="seconds"),
         size={"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": WIDTH - RIGHT, "bottom": HEIGHT - BOTTOM},
     )

@@ -13,7 +13,7 @@ from typing import Any
 from nki_anvil.backends.backend import Backend
 from nki_anvil.backends.errors import ReflexionRequired
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import budget, experiments, guard, programs, state, verified, working_file
+from nki_anvil.lab import budget, diary, guard, programs, state, verified, working_file
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best, BestPointer
 from nki_anvil.lab.comparison import Comparison
@@ -59,9 +59,9 @@ class Workbench:
     def now(self) -> datetime:
         return self.lab.clock()
 
-    def write(self, event: experiments.Event, **facts: Any) -> None:
+    def write(self, event: diary.Event, **facts: Any) -> None:
         """Into the diary."""
-        experiments.record(self.problem.folder, self.now(), event, origin=self.origin, **facts)
+        diary.record(self.problem.folder, self.now(), event, origin=self.origin, **facts)
 
     def refuse_when_spent(self) -> None:
         """Raises BudgetSpent where no device time is left; modelled time costs nothing."""
@@ -165,7 +165,7 @@ class Workbench:
     def _moved(self, change: guard.Change) -> bool:
         before, after = self.problem.update_guard(self.origin, change)
         if before.closed != after.closed:
-            event: experiments.Event = "guard_closed" if after.closed else "guard_opened"
+            event: diary.Event = "guard_closed" if after.closed else "guard_opened"
             self.write(event, attempt=after.closed_by if after.closed else before.closed_by)
         return after.closed and not before.closed
 
