@@ -23,8 +23,22 @@ VOID_MARGIN: Final = 0.04
 VOID_SIGMAS: Final = 4.0
 """The same, on a machine whose A/A run was noisier."""
 
+LIGHT_MARGIN: Final = 0.025
+"""Lighter load is told by the other arm: a round this far above the quiet value is void if the ratio to the other arm
+is ``ALONE_MARGIN`` above its own quiet value. What slows both arms of a round alike moves no ratio."""
+
+ALONE_MARGIN: Final = 0.03
+ALONE_SIGMAS: Final = 3.5
+
+FEWEST_ROUNDS: Final = 5
+"""Before more can come. Load in a third of the rounds holds up the same arm in three rounds running once in 27 times,
+in five once in 243: fewer rounds agree by accident."""
+
 REVERT_MARGIN: Final = 0.01
 """A gain surely below this is not worth more rounds."""
+
+LARGEST_EXPONENT: Final = 709.0
+"""Of e, in a double."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +50,8 @@ class Decision:
     speedup_low: float
     speedup_high: float
     rounds: int
-    """Rounds that are not void, on which the interval rests (on all, where every one is)."""
+    """Rounds that are not void, on which the interval rests. 0: every one is, it rests on them all, and is no reason
+    to decide anything."""
     repeat: tuple[int, ...] = ()
     """Indices of rounds to void and measure again."""
 
@@ -54,16 +69,18 @@ def decide(
 
     ``delta`` is the smallest speedup worth a keep, as a fraction; ``aa_sd`` the standard deviation per round of
     ln(new / best) with the same kernel in both arms. Without ``final``, void rounds have to be measured again before
-    anything is decided; with it, no more rounds will come and the others decide. ``undecided`` without ``final`` asks
-    for more rounds.
-    Raises ValueError for latencies that are not positive and finite, or not paired.
+    anything is decided, and fewer than five decide nothing; with it, no more will come and those that there are
+    decide. ``undecided`` without ``final`` asks for more rounds.
+    Raises ValueError for latencies that are not positive and finite, or not paired, and for terms that make no sense.
     """
     _refuse_nonsense(best_us, new_us)
+    _refuse_terms(delta, aa_sd, confidence)
     void = void_rounds(best_us, new_us, aa_sd=aa_sd)
-    logs = [math.log(new / best) for best, new in zip(best_us, new_us, strict=True)]
+    logs = [math.log(new) - math.log(best) for best, new in zip(best_us, new_us, strict=True)]
     quiet = [log for i, log in enumerate(logs) if i not in void]
     speedup, low, high = interval(quiet or logs, confidence)
-    outcome = "undecided" if void and not final else judge(low, high, delta)
+    enough = bool(quiet) if final else not void and len(quiet) >= FEWEST_ROUNDS
+    outcome = judge(low, high, delta) if enough else "undecided"
     return Decision(outcome, speedup, low, high, len(quiet), tuple(sorted(void)))
 
 
@@ -76,18 +93,45 @@ def judge(low: float, high: float, delta: float) -> Outcome:
 
 def void_rounds(best_us: Sequence[float], new_us: Sequence[float], *, aa_sd: float = 0.0) -> frozenset[int]:
     """Rounds in which either arm was held up by something that is not the kernel."""
-    margin = 1 + max(VOID_MARGIN, VOID_SIGMAS * aa_sd)
-    limits = [(arm, quantile(arm, QUIET_QUANTILE) * margin) for arm in (best_us, new_us)]
-    return frozenset(i for arm, limit in limits for i, us in enumerate(arm) if us > limit)
+    return _held_up(best_us, new_us, aa_sd) | _held_up(new_us, best_us, aa_sd)
+
+
+def _held_up(arm: Sequence[float], other: Sequence[float], aa_sd: float) -> frozenset[int]:
+    """Rounds in which ``arm`` took far longer than while quiet, or longer while the other arm did not."""
+    ratios = [math.log(us) - math.log(them) for us, them in zip(arm, other, strict=True)]
+    quiet = quantile(arm, QUIET_QUANTILE)
+    far = quiet * (1 + max(VOID_MARGIN, VOID_SIGMAS * aa_sd))
+    longer = quiet * (1 + LIGHT_MARGIN)
+    not_both = quantile(ratios, QUIET_QUANTILE) + math.log1p(max(ALONE_MARGIN, ALONE_SIGMAS * aa_sd))
+    pairs = enumerate(zip(arm, ratios, strict=True))
+    return frozenset(i for i, (us, ratio) in pairs if us > far or (us > longer and ratio > not_both))
 
 
 def interval(logs: Sequence[float], confidence: float) -> tuple[float, float, float]:
-    """Speedup and its Student-t interval from ln(new / best) per round; unbounded below two rounds."""
+    """Speedup and its interval from ln(new / best) per round; unbounded below two rounds.
+
+    It is Student's t-interval, widened to hold also without the third of the rounds that speaks most for either
+    kernel: load too light to void a round makes a gain of a third of them, a faster kernel is faster in nearly all.
+    """
     mean = fmean(logs)
     if len(logs) < 2:
-        return math.exp(-mean), 0.0, math.inf
-    half = t_quantile((1 + confidence) / 2, len(logs) - 1) * scatter(logs) / math.sqrt(len(logs))
-    return math.exp(-mean), math.exp(-mean - half), math.exp(-mean + half)
+        return bounded_exp(-mean), 0.0, math.inf
+    quantile = t_quantile((1 + confidence) / 2, len(logs) - 1)
+    ordered = sorted(logs)
+    most = len(logs) - len(logs) // 3
+    low = min(-part - half for part, half in (_mean(ordered, quantile), _mean(ordered[-most:], quantile)))
+    high = max(-part + half for part, half in (_mean(ordered, quantile), _mean(ordered[:most], quantile)))
+    return bounded_exp(-mean), bounded_exp(low), bounded_exp(high)
+
+
+def _mean(logs: Sequence[float], quantile: float) -> tuple[float, float]:
+    """Mean and half of its interval."""
+    return fmean(logs), quantile * scatter(logs) / math.sqrt(len(logs))
+
+
+def bounded_exp(x: float) -> float:
+    """Infinite where a float ends."""
+    return math.exp(x) if x < LARGEST_EXPONENT else math.inf
 
 
 def scatter(values: Sequence[float]) -> float:
@@ -142,7 +186,15 @@ def t_quantile(probability: float, freedom: int) -> float:
 
 
 def _refuse_nonsense(best_us: Sequence[float], new_us: Sequence[float]) -> None:
-    if len(best_us) != len(new_us) or not best_us:
+    if len(best_us) != len(new_us) or not len(best_us):
         raise ValueError(f"latencies must be paired in at least one round, got {len(best_us)} and {len(new_us)}")
-    if not all(math.isfinite(us) and us > 0 for us in (*best_us, *new_us)):
-        raise ValueError("latencies must be positive and finite")
+    wrong = [us for us in (*best_us, *new_us) if not (math.isfinite(us) and us > 0)]
+    if wrong:
+        raise ValueError(f"latencies must be positive and finite, got {wrong[0]}")
+
+
+def _refuse_terms(delta: float, aa_sd: float, confidence: float) -> None:
+    if not (0 <= delta < math.inf and 0 <= aa_sd < math.inf):
+        raise ValueError(f"delta and aa_sd must be fractions of at least 0, got {delta} and {aa_sd}")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, got {confidence}")

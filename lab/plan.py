@@ -85,18 +85,11 @@ class Taken:
         logs = [log(self.pairs[i][0] / self.pairs[i][1]) for i in self.valid if self.blocks[i] == block]
         return fmean(logs) if logs else 0.0
 
-    def worst_third(self) -> float:
-        """Mean ln(best / new) of the third of the rounds that speak least for the new kernel."""
-        logs = sorted(log(self.pairs[i][0] / self.pairs[i][1]) for i in self.valid)
-        return fmean(logs[: max(1, round(len(logs) / 3))])
-
 
 def compare(terms: Terms) -> Plan:
     """Looks after 5, 9 and 15 rounds while undecided; a keep is confirmed by nine more with inputs and order new.
 
-    It is confirmed if all rounds together are still a keep, the new ones alone are faster, and so is the third of the
-    rounds that speaks least for it. The last protects from load too light to void a round: an arm of best that is
-    held up by 3 % now and then looks like a gain in some rounds, a faster kernel is faster in nearly all.
+    It is confirmed if all rounds together are still a keep and the new ones alone are faster.
     """
     taken = Taken()
     decision, loaded = yield from _plan(taken, terms)
@@ -106,9 +99,10 @@ def compare(terms: Terms) -> Plan:
         return Ruling("undecided", decision, (*flags, "biased_rig"), frozenset(taken.void))
     if outcome == "keep" and terms.confirm:
         planned = len(taken.valid) + terms.confirming_rounds
-        decision, loaded = yield from look(taken, terms, planned, planned, "confirm")
-        sure = taken.speedup_of("confirm") > 0 and taken.worst_third() > 0
-        outcome = "keep" if sure and decision.outcome == "keep" else "undecided"
+        most = max(planned, terms.rounds[-1] + terms.confirming_rounds)
+        decision, loaded = yield from look(taken, terms, planned, most, "confirm")
+        faster = taken.speedup_of("confirm") > 0
+        outcome = "keep" if faster and decision.outcome == "keep" else "undecided"
         flags = ["loaded"] if loaded else []
     return Ruling(outcome, decision, tuple(flags), frozenset(taken.void))
 

@@ -16,7 +16,7 @@ from nki_anvil.lab.plan import Ruling, Terms, compare
 from nki_anvil.lab.rules import Rules
 
 COMPARISONS = 2000
-LOADED_COMPARISONS = 1000
+LOADED_COMPARISONS = 2000
 SESSIONS = 200
 ATTEMPTS = 40
 CALLS = 1000

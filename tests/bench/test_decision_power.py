@@ -34,7 +34,7 @@ def test_more_noise_costs_power_and_never_makes_false_keeps():
 @pytest.mark.parametrize("load", [0.03, 0.08, 0.2])
 def test_load_on_one_arm_makes_no_false_keeps_and_hides_few_gains(load: float):
     assert power.rates(power.paired, Noise(load=load), 1.0, 300)[0] <= 0.01
-    assert power.rates(power.paired, Noise(load=load, loaded_arm=1), 1.05, 300)[0] >= 0.93
+    assert power.rates(power.paired, Noise(load=load, loaded_arm=1), 1.05, 300)[0] >= 0.95
 
 
 def test_forty_attempts_that_change_nothing_claim_nothing_where_a_stored_best_claims_two_and_a_half_percent():

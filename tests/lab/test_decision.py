@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nki_anvil.lab.decision import decide, decide_modelled, t_cdf, t_quantile
+from nki_anvil.backends.noisy import Noise, factors
+from nki_anvil.lab.decision import Decision, decide, decide_modelled, t_cdf, t_quantile
 
 LATENCIES = st.lists(st.tuples(st.floats(50, 150), st.floats(50, 150)), min_size=1, max_size=20)
 
@@ -61,10 +65,65 @@ def test_a_round_in_which_an_arm_was_held_up_is_void_and_decides_nothing_until_r
     assert decide(best, new, delta=0.005, aa_sd=0.06).repeat == ()
 
 
-def test_latencies_that_are_none_are_refused() -> None:
-    for best, new in (([], []), ([1.0], [1.0, 2.0]), ([0.0], [1.0]), ([math.nan], [1.0])):
-        with pytest.raises(ValueError):
-            decide(best, new, delta=0.005)
+@pytest.mark.parametrize(
+    ("best", "new"),
+    [([], []), ([1.0], [1.0, 2.0]), ([0.0], [1.0]), ([math.nan], [1.0]), ([1.0], [math.inf]), ([1.0], [-2.0])],
+)
+def test_latencies_that_are_none_are_refused(best: list[float], new: list[float]) -> None:
+    with pytest.raises(ValueError, match="latencies must be"):
+        decide(best, new, delta=0.005)
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [{"delta": -0.1}, {"delta": math.nan}, {"delta": 0.01, "aa_sd": -1.0}, {"delta": 0.01, "aa_sd": math.inf},
+     {"delta": 0.01, "confidence": 0.0}, {"delta": 0.01, "confidence": 1.0}, {"delta": 0.01, "confidence": math.nan}],
+)  # fmt: skip
+def test_terms_that_make_no_sense_are_refused(terms: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="got"):
+        decide([100.0] * 5, [90.0] * 5, **terms)  # type: ignore[arg-type]
+
+
+def test_fewer_than_five_rounds_decide_only_when_no_more_will_come() -> None:
+    best, new = [100.0, 100.1, 99.9, 100.0], [80.0, 80.1, 79.9, 80.0]
+    assert decide(best, new, delta=0.005).outcome == "undecided"
+    assert decide(best, new, delta=0.005, final=True).outcome == "keep"
+    assert decide([*best, 100.0], [*new, 80.0], delta=0.005).outcome == "keep"
+
+
+def test_where_every_round_is_void_nothing_is_decided_even_at_the_end() -> None:
+    decision = decide([100.0, 100.0, 300.0, 300.0], [300.0, 300.0, 100.0, 100.0], delta=0.005, final=True)
+    assert (decision.outcome, decision.rounds, decision.repeat) == ("undecided", 0, (0, 1, 2, 3))
+
+
+def test_a_gain_that_a_third_of_the_rounds_carries_is_none() -> None:
+    best = [100.0, 100.2, 99.8, 100.1, 99.9, 100.0, 101.9, 102.0, 102.1]
+    new = [100.0] * 9
+    decision = decide(best, new, delta=0.0)
+    assert decision.repeat == ()
+    assert decision.speedup_low < 1 < decision.speedup_high
+    assert decide([us * 1.02 for us in new], new, delta=0.0).outcome == "keep"
+
+
+def test_light_load_on_one_arm_is_void_and_what_slows_both_arms_is_not() -> None:
+    best, new = [100.0] * 4 + [103.5], [100.0] * 5
+    assert decide(best, new, delta=0.005).repeat == (4,)
+    assert decide(new, best, delta=0.005).repeat == (4,)
+    assert decide(best, best, delta=0.005).repeat == ()
+
+
+def test_latencies_at_the_ends_of_what_a_float_holds_are_judged_without_an_error() -> None:
+    assert decide([1e300] * 5, [1e-300] * 5, delta=0.005).outcome == "keep"
+    assert decide([1e-300] * 5, [1e300] * 5, delta=0.005).outcome == "revert"
+    wild = decide([1.0, 1.0], [1.0, 1e12], delta=0.005, aa_sd=1e12, final=True)
+    assert (wild.outcome, wild.speedup_high) == ("undecided", math.inf)
+    assert decide([2.0] * 5, [1.0] * 5, delta=0.005, confidence=1 - 1e-12).outcome == "keep"
+
+
+def test_whatever_holds_numbers_may_hold_the_latencies() -> None:
+    best, new = np.array([100.0, 101, 99, 100, 100]), np.array([90.0, 91, 89, 90, 90])
+    assert decide(best, new, delta=0.005) == decide(best.tolist(), new.tolist(), delta=0.005)  # type: ignore[arg-type]
+    assert decide([100] * 5, [90] * 5, delta=0.005).outcome == "keep"
 
 
 @given(LATENCIES)
@@ -74,8 +133,52 @@ def test_the_interval_holds_the_speedup_and_exchanging_the_arms_inverts_it(round
     assert forth.speedup_low <= forth.speedup * (1 + 1e-12)
     assert forth.speedup <= forth.speedup_high * (1 + 1e-12)
     assert forth.speedup * back.speedup == pytest.approx(1)
+    assert forth.speedup_low * back.speedup_high == pytest.approx(1) or forth.speedup_low == 0
     assert forth.repeat == back.repeat
     assert not (forth.outcome == "keep" == back.outcome)
+
+
+@given(LATENCIES, st.booleans(), st.floats(0, 0.1))
+def test_what_is_to_be_repeated_is_among_the_rounds_and_the_outcome_is_what_the_interval_says(
+    rounds: list[tuple[float, float]], final: bool, delta: float
+) -> None:
+    best, new = [b for b, _ in rounds], [n for _, n in rounds]
+    found = decide(best, new, delta=delta, final=final)
+    assert set(found.repeat) <= set(range(len(rounds)))
+    assert list(found.repeat) == sorted(set(found.repeat))
+    assert found.rounds == len(rounds) - len(found.repeat)
+    if found.outcome == "keep":
+        assert found.speedup_low > 1 + delta
+    if found.outcome == "revert":
+        assert found.speedup_high < 1 + max(delta, 0.01)
+    if not final and (found.repeat or len(rounds) < 5):
+        assert found.outcome == "undecided"
+
+
+ORDER = {"revert": 0, "undecided": 1, "keep": 2}
+
+
+@given(LATENCIES, st.floats(1.0, 1.5))
+def test_a_kernel_that_is_faster_in_every_round_is_never_judged_worse(
+    rounds: list[tuple[float, float]], faster: float
+) -> None:
+    best, new = [b for b, _ in rounds], [n for _, n in rounds]
+    slow = decide(best, new, delta=0.005, final=True)
+    fast = decide(best, [n / faster for n in new], delta=0.005, final=True)
+    if slow.repeat == fast.repeat:
+        assert fast.speedup >= slow.speedup * (1 - 1e-12)
+        assert ORDER[fast.outcome] >= ORDER[slow.outcome]
+
+
+@given(LATENCIES, st.randoms(use_true_random=False))
+def test_the_order_of_the_rounds_does_not_matter(rounds: list[tuple[float, float]], chance: Random) -> None:
+    order = chance.sample(range(len(rounds)), len(rounds))
+    best, new = [b for b, _ in rounds], [n for _, n in rounds]
+    one = decide(best, new, delta=0.005, final=True)
+    other = decide([best[i] for i in order], [new[i] for i in order], delta=0.005, final=True)
+    assert {order[i] for i in other.repeat} == set(one.repeat)
+    assert other.speedup == pytest.approx(one.speedup)
+    assert other.speedup_low == pytest.approx(one.speedup_low)
 
 
 @given(LATENCIES, st.floats(0.1, 10))
@@ -92,32 +195,38 @@ def test_modelled_latencies_are_decided_by_the_models_resolution() -> None:
     assert decide_modelled(100, 97, 0.02).speedup_low == pytest.approx(100 / 97 / 1.02)
 
 
-def simulated(rng: np.random.Generator, true_speedup: float, rounds: int) -> tuple[list[float], list[float]]:
-    """Paired rounds under the two-level noise of the design: 0.6 % between processes, 0.4 % between iterations."""
-    noise = rng.normal(0, math.hypot(0.006, 0.004 / math.sqrt(10) * 1.25), size=(2, rounds))
-    machine = rng.normal(0, 0.010, size=rounds)
-    return [float(x) for x in 100 * np.exp(noise[0] + machine)], [
-        float(x) for x in 100 / true_speedup * np.exp(noise[1] + machine)
-    ]
+def rounds_until_decided(random: np.random.Generator, noise: Noise, speedup: float, looks: Sequence[int]) -> str:
+    """Rounds until it is decided, void ones again, and no machine, plan or confirmation around it."""
+    arms = np.median(factors(noise, random, 200), axis=2) / [1, speedup]
+    more: Iterator[list[float]] = iter(arms.tolist())
+    pairs: list[list[float]] = []
+    for look in looks:
+        pairs += islice(more, look - len(pairs))
+        while (found := judged(pairs)).repeat:
+            for index in found.repeat:
+                pairs[index] = next(more)
+        if found.outcome != "undecided":
+            return found.outcome
+    return judged(pairs, final=True).outcome
 
 
-def outcome(rng: np.random.Generator, true_speedup: float) -> str:
-    """5, 9, 15 rounds and nine to confirm, without a machine around it."""
-    best, new = simulated(rng, true_speedup, 24)
-    for look in (5, 9, 15):
-        decided = decide(best[:look], new[:look], delta=0.005, final=True).outcome
-        if decided == "keep":
-            pooled = decide(best[: look + 9], new[: look + 9], delta=0.005, final=True)
-            block = [math.log(b / n) for b, n in zip(best[look : look + 9], new[look : look + 9], strict=True)]
-            return "keep" if pooled.outcome == "keep" and sum(block) > 0 else "undecided"
-        if decided == "revert":
-            return "revert"
-    return "undecided"
+def judged(pairs: list[list[float]], *, final: bool = False) -> Decision:
+    return decide([b for b, _ in pairs], [n for _, n in pairs], delta=0.005, final=final)
 
 
-def test_equal_kernels_are_hardly_ever_kept_and_five_percent_is_nearly_always_found() -> None:
-    rng = np.random.default_rng(20260101)
-    equal = [outcome(rng, 1.0) for _ in range(400)]
-    faster = [outcome(rng, 1.05) for _ in range(400)]
+@pytest.mark.parametrize("looks", [(5, 9, 15), range(1, 16)])
+def test_by_itself_it_hardly_ever_keeps_an_equal_kernel_and_finds_five_percent(looks: Sequence[int]) -> None:
+    random = np.random.default_rng(20260101)
+    equal = [rounds_until_decided(random, Noise(), 1.0, looks) for _ in range(400)]
+    faster = [rounds_until_decided(random, Noise(), 1.05, looks) for _ in range(400)]
     assert equal.count("keep") <= 4
     assert faster.count("keep") >= 380
+
+
+@pytest.mark.parametrize("load", [0.03, 0.05, 0.08, 0.2])
+def test_by_itself_it_is_not_taken_in_by_load_on_one_arm(load: float) -> None:
+    random = np.random.default_rng(20260101)
+    equal = [rounds_until_decided(random, Noise(load=load), 1.0, (5, 9, 15)) for _ in range(400)]
+    hidden = [rounds_until_decided(random, Noise(load=load, loaded_arm=1), 1.05, (5, 9, 15)) for _ in range(400)]
+    assert equal.count("keep") <= 4
+    assert hidden.count("keep") >= 380
