@@ -63,6 +63,8 @@ class Trace(Record):
     """Module-level statements that were not executed, each with its line."""
     printed: str = ""
     findings: tuple[Finding, ...] = ()
+    artefact: str = ""
+    """SHA-256 of what a device's compiler made of it, normalised; empty where nothing is compiled."""
 
 
 class CaseResult(Record):
@@ -113,6 +115,10 @@ class Profile(Record):
     metrics: dict[str, float] = Field(default_factory=dict)
     gaps: tuple[Gap, ...] = ()
     extra: dict[str, float] = Field(default_factory=dict)
+    artefact: str = ""
+    """Of what was profiled, as ``Trace.artefact``."""
+    constants: str = ""
+    """Of a modelled profile: the host that the model's constants were fitted to; empty: published constants."""
     timeline: str = Field(default="", repr=False)
     """Trace-event JSON, empty unless the purpose is ``profile``; kept in ``timeline.<shapes>.json``."""
 
@@ -124,6 +130,8 @@ class Samples(Record):
     timer: str
     """How it was measured: ``model``, ``nrtpy``, ``neuron-explorer`` ..."""
     warmups: int = 0
+    artefact: str = ""
+    """Of what was timed, as ``Trace.artefact``."""
 
 
 class Run(Record):

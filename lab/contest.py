@@ -15,6 +15,7 @@ from nki_anvil.lab.best import Best, Holder, Receipt
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.judging import look_again
 from nki_anvil.lab.noise import noise_of
+from nki_anvil.lab.recheck import wrong_when_timed
 from nki_anvil.lab.recomputing import implausible
 from nki_anvil.lab.sampling import Noise, Sampler
 from nki_anvil.lab.timing import Arm, profile_arm
@@ -23,7 +24,9 @@ from nki_anvil.lab.workbench import Workbench
 
 
 async def arm_of(attempt: Attempt) -> Arm:
-    return Arm(attempt.digest, await run_sync(attempt.text))
+    """A verified kernel with what of it was found right."""
+    passed = [verdict for verdict in await run_sync(attempt.verdicts) if verdict.passed]
+    return Arm(attempt.digest, await run_sync(attempt.text), tuple(passed))
 
 
 async def sampler(bench: Workbench, against: Arm | None, report: Report) -> Sampler:
@@ -68,11 +71,13 @@ async def measure(bench: Workbench, attempt: Attempt, best: Best | None, report:
 
 
 async def scrutinise(bench: Workbench, attempt: Attempt, comparison: Comparison, report: Report) -> Comparison:
-    """Doubt a keep that is too good: never below the program's floor, and a surprising gain is verified again."""
+    """Doubt a keep: never below its floor, right while it was timed, and a surprising gain is verified again."""
     if comparison.outcome != "keep":
         return comparison
     if implausible(comparison):
         return doubted(comparison, "undecided", "implausible")
+    if wrong := await wrong_when_timed(bench, await arm_of(attempt), report):
+        return doubted(comparison, "revert", f"failed a second look while it was timed: {wrong}")
     if surprising(bench, comparison):
         await report("a surprising gain: verifying again with twice the cases")
         verdict = await look_again(bench, attempt, 2, report)

@@ -10,8 +10,10 @@ from nki_anvil.backends.backend import Backend, Report, silent
 from nki_anvil.backends.errors import BackendTimeout, BackendUnreachable, GateUnverified
 from nki_anvil.backends.job import Case, Job, Purpose
 from nki_anvil.backends.run import Profile, Run, Trace
+from nki_anvil.lab import artefacts
 from nki_anvil.lab.digest import shorten
 from nki_anvil.lab.specification import Specification
+from nki_anvil.lab.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,8 @@ class Arm:
 
     digest: str
     text: str
+    passed: tuple[Verdict, ...] = ()
+    """What was found right, by backend and toolchain: nothing else is timed under its name."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,19 @@ def refuse_failures(run: Run, arm: Arm) -> None:
         raise GateUnverified(
             f"The kernel {shorten(arm.digest)} does not run: {_why(trace, error).rstrip('.')}.", "Call verify_kernel."
         )
+    refuse_strangers(run, arm)
+
+
+def refuse_strangers(run: Run, arm: Arm) -> None:
+    """Raises GateUnverified where the run's program or artefact is not the one that passed on this machine."""
+    shapes = run.traces[0].shapes if run.traces else ""
+    for verdict in arm.passed:
+        same = (verdict.backend, verdict.toolchain) == (run.backend, run.toolchain)
+        if same and (how := artefacts.departs(run, verdict, shapes)):
+            raise GateUnverified(
+                f"The kernel {shorten(arm.digest)} is not what passed: {how}.",
+                "Remove whatever changes from trace to trace (sets, hash, addresses, caches), then call verify_kernel.",
+            )
 
 
 def _why(trace: Trace | None, error: object) -> str:

@@ -65,6 +65,8 @@ class Verdict(Record):
     kernel_digest: str
     instruction_digest: str = ""
     """At the timed shape; empty where the kernel does not trace."""
+    artefact: str = ""
+    """What the device's compiler made of it at the timed shape, as a digest; empty where nothing is compiled."""
     backend: str
     origin: Origin
     toolchain: str

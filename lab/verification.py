@@ -242,6 +242,7 @@ def _verdict(
         problem_version=specification.version,
         kernel_digest=digest,
         instruction_digest=timed.digests[0] if timed and timed.digests else "",
+        artefact=timed.artefact if timed else "",
         backend=run.backend if run else backend.name,
         origin=run.origin if run else backend.origin,
         toolchain=run.toolchain if run else backend.toolchain,

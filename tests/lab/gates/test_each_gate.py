@@ -1,0 +1,164 @@
+"""Nine gates, each of which alone stands between something wrong and a passed verdict: without it, that passes."""
+
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy_backend import KERNEL, NumpyBackend
+
+from nki_anvil.backends.job import Case, Job
+from nki_anvil.backends.run import Finding, Run, Samples
+from nki_anvil.lab import verification
+from nki_anvil.lab.cases import Pool
+from nki_anvil.lab.evidence import Judgement
+from nki_anvil.lab.gates import language
+from nki_anvil.lab.loading import load
+from nki_anvil.lab.specification import Specification
+from nki_anvil.lab.verdict import GATE_NAMES, Verdict
+
+pytestmark = pytest.mark.anyio
+SEED = Path(__file__).parents[3] / "seeds" / "problems" / "softmax"
+Alter = Callable[[Run, Job], Run]
+
+
+def softmax(x: Any) -> Any:
+    w = np.exp(x - x.max(-1, keepdims=True))
+    return w / w.sum(-1, keepdims=True)
+
+
+def half_maximum(x: Any) -> Any:
+    w = np.exp(x - x[:, : x.shape[1] // 2].max(-1, keepdims=True))
+    return w / w.sum(-1, keepdims=True)
+
+
+def untouched(run: Run, _job: Job) -> Run:
+    return run
+
+
+def traces(run: Run, _job: Job, **update: Any) -> Run:
+    return run.model_copy(update={"traces": tuple(trace.model_copy(update=update) for trace in run.traces)})
+
+
+def profiles(run: Run, _job: Job, **update: Any) -> Run:
+    return run.model_copy(update={"profiles": tuple(p.model_copy(update=update) for p in run.profiles)})
+
+
+def cases(run: Run, job: Job, *, chosen: Callable[[Case], bool], **update: Any) -> Run:
+    keys = {case.key for case in job.cases if chosen(case)}
+    return run.model_copy(
+        update={"cases": tuple(c.model_copy(update=update) if c.key in keys else c for c in run.cases)}
+    )
+
+
+def deaf(run: Run, job: Job) -> Run:
+    """Probed cases are answered as if nothing had been disturbed."""
+    return cases(run, job, chosen=lambda case: bool(case.probes), outputs=run.cases[0].outputs)
+
+
+def drifting(run: Run, job: Job) -> Run:
+    """The repeated case comes back one bit off."""
+    [output] = run.cases[0].outputs
+    return cases(run, job, chosen=lambda c: c.key.endswith(".again"), outputs=(np.nextafter(output, np.float32(1)),))
+
+
+def compiled(run: Run, job: Job, *, verified: str = "a1", profiled: str = "a1", timed: str = "a1") -> Run:
+    """As a device would answer that compiled once for the verification and once more for the profile."""
+    run = profiles(traces(run, job, artefact=verified), job, artefact=profiled)
+    return run.model_copy(update={"origin": "device", "samples": Samples(us=(10.0,), timer="stand-in", artefact=timed)})
+
+
+BROKEN = Finding(code="TRN2-PART-128", severity="error", message="129 partitions.", line=7, remedy="Use 128.")
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """What exactly one gate stops."""
+
+    kernel: Callable[..., Any] = softmax
+    alter: Alter = untouched
+    text: str = KERNEL
+
+
+WRONG = {
+    "language": Wrong(text=KERNEL.replace("return x", "return eval('x')")),
+    "reproducible": Wrong(alter=partial(traces, digests=("one", "two"))),
+    "machine": Wrong(alter=partial(traces, findings=(BROKEN,))),
+    "outputs": Wrong(alter=partial(cases, chosen=lambda case: True, mutated=("x",))),
+    "values": Wrong(kernel=half_maximum),
+    "sensitivity": Wrong(alter=deaf),
+    "determinism": Wrong(alter=drifting),
+    "plausibility": Wrong(alter=partial(profiles, latency_us=0.97)),
+    "artefact": Wrong(alter=partial(compiled, profiled="a2")),
+}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("data")
+
+
+OPENED: list[Specification] = []
+
+
+async def judged(wrong: Wrong, data: Path) -> Verdict:
+    """A full verification of a softmax of 160 x 192 by the real gates."""
+    if not OPENED:
+        folder = shutil.copytree(SEED, data / "softmax")
+        text = (folder / "problem.toml").read_text()
+        text = re.sub(r"^M = 320$", "M = 160", re.sub(r"^N = 768$", "N = 192", text, flags=re.M), flags=re.M)
+        (folder / "problem.toml").write_text(text)
+        OPENED.append(await load(folder))
+    [specification] = OPENED
+    backend = NumpyBackend(wrong.kernel)
+    backend.alter = lambda run: wrong.alter(run, backend.jobs[-1])
+    found = await verification.verify(
+        specification, wrong.text, "0" * 64, backend=backend, pool=Pool(specification, data),
+        random=np.random.default_rng(5),
+    )  # fmt: skip
+    return found.verdict
+
+
+def disconnect(gate: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    passed = Judgement(True, "disconnected")
+    if gate == "language":
+        monkeypatch.setattr(language, "judge", lambda *given, **named: passed)
+    else:
+        monkeypatch.setitem(verification.GATES, gate, lambda evidence: passed)
+
+
+def test_every_gate_is_connected_in_order_and_has_something_that_only_it_stops() -> None:
+    assert ("language", *verification.GATES) == GATE_NAMES
+    assert tuple(WRONG) == GATE_NAMES
+
+
+@pytest.mark.parametrize("gate", GATE_NAMES)
+async def test_a_gate_stops_what_passes_without_it(gate: str, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (await judged(WRONG[gate], data)).failed_gate == gate
+    disconnect(gate, monkeypatch)
+    verdict = await judged(WRONG[gate], data)
+    assert verdict.passed, verdict.gates
+
+
+@pytest.mark.parametrize(
+    ("alter", "passed", "says"),
+    [
+        (untouched, None, "Not applicable"),
+        (compiled, True, "is what was profiled and timed"),
+        (partial(compiled, verified=""), None, "Not available"),
+        (partial(compiled, profiled="", timed=""), True, "is what was profiled and timed"),
+        (partial(compiled, profiled="a2"), False, "profiled is not the artefact"),
+        (partial(compiled, timed="a2"), False, "timed is not the artefact"),
+    ],
+)
+async def test_on_a_device_only_the_verified_artefact_is_profiled_and_timed(
+    alter: Alter, passed: bool | None, says: str, data: Path
+) -> None:
+    gate = (await judged(Wrong(alter=alter), data)).gates[-1]
+    assert (gate.name, gate.passed) == ("artefact", passed)
+    assert says in gate.detail
