@@ -6,6 +6,7 @@ Which parameters those were is data in ``versions``; here is only what has to be
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -49,7 +50,12 @@ def _called(path: str, public: Function, parameters: Sequence[str], carry_out: F
     def call(*args: Any, **kwargs: Any) -> Any:
         return carry_out(**_by_name(path, parameters, args, kwargs, version))
 
+    vars(call)["__signature__"] = _signature(parameters)
     return call
+
+
+def _signature(parameters: Sequence[str]) -> inspect.Signature:
+    return inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in parameters])
 
 
 def _by_name(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from nki_anvil.sim.builder import LIVE
+from nki_anvil.sim.compiler import check_options
 
 
 class Kernel:
@@ -33,7 +34,8 @@ class Kernel:
 
 
 def jit(fn: Callable[..., Any] | None = None, **kwargs: Any) -> Any:
-    """Decorate a kernel, with or without arguments."""
+    """Decorate a kernel, with or without arguments. Raises TraceError for those that the installed version refuses."""
+    check_options(kwargs)
     if fn is None:
         return jit
     return fn if isinstance(fn, Kernel) else Kernel(fn)

@@ -11,7 +11,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final
 
-from nki_anvil.sim import isa, language, typing, versions
+from nki_anvil.sim import compiler, isa, language, typing, versions
 from nki_anvil.sim.absent import missing
 from nki_anvil.sim.dtypes import DType
 from nki_anvil.sim.earlier import adapted
@@ -69,11 +69,13 @@ def emulated(version: str = versions.CURRENT) -> dict[str, ModuleType]:
     sizes = _Restricted("nki.language.tile_size", language.tile_size, version)
     constants = {name: getattr(isa, name) for name in dir(enums) if name in isa.__all__}
     contents = {
-        "nki": {"dtype": DType, "jit": jit, "simulate": simulated},
+        "nki": {"jit": jit, "simulate": simulated},
+        "nki.dtype": {name: one for name, one in vars(language).items() if isinstance(one, DType)},
         "nki.language": {**_public(language), "tile_size": sizes},
         "nki.isa": _public(isa),
         "nki.isa.constants": constants,
         "nki.typing": _public(typing),
+        "nki.compiler": _public(compiler),
         "nki.collectives": {"ReplicaGroup": typing.ReplicaGroup},
     }
     tree = {name: _module(name, public, version) for name, public in contents.items()}

@@ -94,6 +94,9 @@ CAME: Final[Mapping[str, Mapping[str, Change]]] = {
         "scalar_store": Change("0.7", "nisa.register_store"),
     },
     "nki.typing": dict.fromkeys(("tensor", "mutable_tensor"), Change("0.3", "no annotation")),
+    "nki.compiler": dict.fromkeys(
+        ("AddressRotation", "CompileConfig", "SpecializationConfig"), Change("0.7", "nothing: @nki.jit alone")
+    ),
 }
 """By module: names that the versions before do not have."""
 
@@ -125,15 +128,17 @@ FORMS: Final[Mapping[str, Mapping[str, str]]] = {
         "0.2": "dst stationary moving is_stationary_onezero is_moving_onezero is_transpose tile_position tile_size"
         " perf_mode name",
     },
+    "nki.isa.nonzero_with_count": {"0.2": "dst src index_offset padding_val"},
     "nki.isa.register_move": {"0.2": "dst imm"},
-    "nki.isa.sendrecv": {"0.2": "src dst send_to_rank recv_from_rank pipe_id use_gpsimd_dma name"},
-    "nki.isa.tensor_copy": {"0.2": "dst src engine dtype name"},
+    "nki.isa.sendrecv": {"0.2": "src dst send_to_rank recv_from_rank pipe_id name use_gpsimd_dma"},
+    "nki.isa.tensor_copy": {"0.2": "dst src engine name dtype"},
     "nki.isa.memset": {"0.2": "dst value engine name"},
     "nki.isa.tensor_reduce": {"0.2": "dst op data axis negate keepdims name"},
     "nki.isa.range_select": {
         "0.2": "dst on_true_tile comp_op0 comp_op1 bound0 bound1 reduce_cmd reduce_res reduce_op range_start"
         " on_false_value name",
     },
+    "nki.isa.tensor_scalar_cumulative": {"0.2": "dst src op0 op1 imm0 imm1 reduce_cmd"},
     "nki.isa.tensor_scalar_reduce": {
         "0.3": "dst data op0 operand0 reduce_op reduce_res reverse0 name",
         "0.5": "dst data op0 operand0 reduce_op reduce_res reverse0 reduce_cmd reduce_init name",

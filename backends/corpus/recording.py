@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from nki_anvil.backends.corpus.examining import Examined, examine
 from nki_anvil.sim.builder import LIVE
+from nki_anvil.sim.compiler import check_options
 from nki_anvil.sim.kernel import Kernel
 from nki_anvil.sim.modules import install
 
@@ -50,7 +51,8 @@ def recorded(kernel: Kernel, hear: Hear) -> Recorded:
 def listening(hear: Hear, version: str) -> Generator[None]:
     """Install the emulated modules with every jitted function recorded."""
 
-    def jit(fn: Callable[..., Any] | None = None, **_kwargs: Any) -> Any:
+    def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
+        check_options(options)
         if fn is None:
             return jit
         return fn if isinstance(fn, Recorded) else recorded(_kernel(fn), hear)

@@ -237,3 +237,31 @@ def test_list_arguments_were_refused_where_kernels_were_parsed():
             trace(kernel, X, [1, 1], version=version)
     for version in ("0.2", "0.7"):
         trace(kernel, X, [1, 1], version=version)
+
+
+@pytest.mark.parametrize("version", versions.VERSIONS)
+def test_the_platform_is_an_argument_of_jit_in_0_2_alone(version):
+    with install(version):
+        jit = importlib.import_module("nki").jit
+        assert jit(mode="simulation")(lambda x: x)
+        if version == "0.2":
+            assert jit(platform_target="trn2")(lambda x: x)
+        else:
+            with pytest.raises(TraceError, match=r"NKI-REMOVED.*NEURON_PLATFORM_TARGET_OVERRIDE"):
+                jit(platform_target="trn2")
+
+
+@pytest.mark.parametrize("version", versions.VERSIONS)
+def test_a_kernel_is_configured_by_typed_objects_from_0_7_on(version):
+    with install(version):
+        nki = importlib.import_module("nki")
+        if version != "0.7":
+            assert not hasattr(nki.compiler, "CompileConfig")
+            with pytest.raises(TraceError, match=r"NKI-VERSION.*compile_config= since NKI 0\.7"):
+                nki.jit(compile_config=None)
+            return
+        config = nki.compiler.CompileConfig(address_rotation=nki.compiler.AddressRotation.DISABLE)
+        several = nki.compiler.SpecializationConfig(allow_nested_config_override=True)
+        assert nki.jit(compile_config=config, specialization_config=several)(lambda x: x)
+        with pytest.raises(TraceError, match=r"NKI-TYPE.*nki\.compiler\.CompileConfig"):
+            nki.jit(compile_config={"barrier_check": True})
