@@ -17,8 +17,10 @@ from nki_anvil.sim.costs.layout import ITEMSIZE, Layout
 from nki_anvil.sim.program import MEMORIES, NONE, Program
 
 MAX_RANK: Final = 6
-PYTHON_LIMIT: Final = 8
-"""Up to so many boxes per tensor a plain loop is faster than NumPy."""
+FEW: Final = 16
+"""Up to so many boxes of a tensor are all compared with each other."""
+PAIRS: Final = 1 << 20
+"""Boxes that are compared at a time, for the memory it takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,7 @@ def _pinned(program: Program, columns: Layout, low: NDArray[np.int64], high: NDA
     tensor, last = columns.tensor[rows], low.shape[1] - 1
     if last == 0:
         return place
-    place[rows] = len(program.shapes) + table["memory"][tensor]
+    place[rows] = len(program.shapes) + table["memory"][tensor].astype(np.int64)
     bytes_per_row = table["elements"][tensor] * ITEMSIZE[table["dtype"][tensor].astype(np.int64)]
     partition = np.maximum(table["address_partition"][tensor], 0) + columns.first_partition[rows]
     byte = table["address_byte"][tensor]
@@ -156,31 +158,57 @@ def _neighbours(
     owner: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64]
 ) -> list[list[tuple[int, bool]]]:
     result: list[list[tuple[int, bool]]] = [[(number, True)] for number in range(len(owner))]
-    order = np.argsort(owner, kind="stable")
-    edges = np.flatnonzero(np.diff(owner[order])) + 1
-    for group in np.split(order, edges):
-        if len(group) > 1:
-            _overlaps(group, low[group], high[group], result)
+    order, begin, end = _windows(owner, low, high)
+    several = np.flatnonzero(end - begin > 1)
+    total = np.cumsum((end - begin)[several])
+    pieces = np.searchsorted(total, np.arange(PAIRS, total[-1], PAIRS)) if len(total) else []
+    for part in np.split(several, pieces):
+        _meet(order, part, begin, end, low, high, result)
     return result
 
 
-def _overlaps(
-    group: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64], result: list[list[tuple[int, bool]]]
+def _windows(
+    owner: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """An order of the boxes, and for each place in it the places [begin, end) of those that it may meet.
+
+    Of a tensor with few boxes that is all of them; the others are swept in the dimension in which they differ most.
+    """
+    order = np.argsort(owner, kind="stable")
+    edges = np.flatnonzero(np.diff(owner[order])) + 1
+    first, last = np.append(0, edges), np.append(edges, len(order))
+    begin, end = np.repeat(first, last - first), np.repeat(last, last - first)
+    large = last - first > FEW
+    for start, stop in zip(first[large].tolist(), last[large].tolist(), strict=True):
+        group = order[start:stop]
+        sweep = int(np.argmax([len(np.unique(column)) for column in low[group].T]))
+        group = order[start:stop] = group[np.argsort(low[group, sweep], kind="stable")]
+        reach = np.maximum.accumulate(high[group, sweep])
+        begin[start:stop] = start + np.searchsorted(reach, low[group, sweep], "left")
+        end[start:stop] = start + np.searchsorted(low[group, sweep], high[group, sweep], "right")
+    return order, begin, end
+
+
+def _meet(
+    order: NDArray[np.int64],
+    places: NDArray[np.int64],
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+    result: list[list[tuple[int, bool]]],
 ) -> None:
-    """All overlapping pairs within one tensor, by a sweep over the dimension in which its boxes differ most."""
-    sweep = int(np.argmax([len(np.unique(column)) for column in low.T])) if len(group) > PYTHON_LIMIT else 0
-    order = np.argsort(low[:, sweep], kind="stable")
-    group, low, high = group[order], low[order], high[order]
-    reach = np.maximum.accumulate(high[:, sweep])
-    begin = np.searchsorted(reach, low[:, sweep], "left").tolist()
-    end = np.searchsorted(low[:, sweep], high[:, sweep], "right").tolist()
-    for index in range(len(group)):
-        first, last = begin[index], end[index]
-        if last - first <= 1:
-            continue
-        near = slice(first, last)
-        meets = np.all((low[near] <= high[index]) & (high[near] >= low[index]), axis=1)
-        covers = np.all((low[near] >= low[index]) & (high[near] <= high[index]), axis=1)
-        found = np.flatnonzero(meets)
-        names = group[near][found].tolist()
-        result[int(group[index])] = list(zip(names, covers[found].tolist(), strict=True))
+    """Enter for the boxes at some places which of their windows they overlap, and whether they cover it."""
+    size = (end - begin)[places]
+    one = order[np.repeat(places, size)]
+    other = order[np.arange(len(one)) + np.repeat(begin[places] - np.cumsum(size) + size, size)]
+    meets = np.ones(len(one), bool)
+    for down, up in zip(low.T, high.T, strict=True):
+        meets &= (down[other] <= up[one]) & (up[other] >= down[one])
+    one, other = one[meets], other[meets]
+    covers = np.all((low[other] >= low[one]) & (high[other] <= high[one]), axis=1)
+    stop = np.append(np.flatnonzero(np.diff(one)) + 1, len(one)).tolist()
+    found, start = list(zip(other.tolist(), covers.tolist(), strict=True)), 0
+    for box, last in zip(one[np.array(stop, np.int64) - 1].tolist() if len(one) else (), stop, strict=False):
+        result[box] = found[start:last]
+        start = last

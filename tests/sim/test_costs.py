@@ -1,5 +1,6 @@
 """What single instructions cost, against the published formulas."""
 
+import itertools
 import math
 
 import pytest
@@ -166,3 +167,11 @@ def test_the_cores_of_a_pair_work_side_by_side():
     single, double = pair(1), pair(2)
     assert double.latency_us < 0.65 * single.latency_us
     assert double.floor_us == pytest.approx(single.floor_us / 2)
+
+
+def test_more_than_256_tensors_with_addresses_of_their_own_can_be_priced():
+    made = ProgramBuilder()
+    views = [made.tensor((128, 8), "float32", "sbuf", address=(0, 32 * number)) for number in range(300)]
+    for target, source in itertools.pairwise(views):
+        made.emit("tensor_copy", target, source)
+    assert estimate(made.program(), "trn2").latency_us > 0
