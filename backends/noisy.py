@@ -75,7 +75,7 @@ def factors(noise: Noise, random: np.random.Generator, rounds: int, first: int =
 class NoisyBackend:
     """Sends every job to ``inner`` and passes its latencies on as those of a device with noise.
 
-    A benchmark of a known kernel is not sent again, since ``inner`` would say the same.
+    A benchmark of a known kernel at a known shape is not sent again, since ``inner`` would say the same.
     """
 
     inner: Backend
@@ -86,7 +86,7 @@ class NoisyBackend:
     boot: str = "1"
     other_load: str = ""
     cores: int = 1
-    _known: dict[str, Run] = field(default_factory=dict[str, Run])
+    _known: dict[tuple[object, ...], Run] = field(default_factory=dict[tuple[object, ...], Run])
     _round: int = -1
     _rounds: int = 0
     _drawn: dict[int, NDArray[np.float64]] = field(default_factory=dict[int, NDArray[np.float64]])
@@ -116,9 +116,10 @@ class NoisyBackend:
     async def _inner(self, job: Job, report: Report) -> Run:
         if job.purpose != "benchmark":
             return await self.inner.run(job, report)
-        if job.kernel_digest not in self._known:
-            self._known[job.kernel_digest] = await self.inner.run(job, report)
-        return self._known[job.kernel_digest]
+        key = (job.kernel_digest, job.shape_sets)
+        if key not in self._known:
+            self._known[key] = await self.inner.run(job, report)
+        return self._known[key]
 
     def _factors(self, job: Job) -> NDArray[np.float64]:
         """Both arms of a round are drawn at once; an arm that comes again is another round."""

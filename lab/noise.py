@@ -45,8 +45,14 @@ class StoredNoise(Record):
     """ln(second / first) per round of the last A/A run."""
 
 
-async def noise_of(sampler: Sampler, arm: Arm, data: Path, *, anew: bool = False) -> Sampler:
-    """The same sampler, with what is known of this core's noise; measured now where that is missing, old or wanted."""
+async def noise_of(sampler: Sampler, arm: Arm, data: Path) -> Sampler:
+    """The same sampler, with what is known of this core's noise."""
+    known = await stored_noise(sampler, arm, data)
+    return replace(sampler, noise=Noise(known.delta, known.aa_sd, known.biased))
+
+
+async def stored_noise(sampler: Sampler, arm: Arm, data: Path, *, anew: bool = False) -> StoredNoise:
+    """The noise of the core that is got, at this kernel's latency; measured now where it is missing, old or wanted."""
     first = await sampler.once(arm)
     level = sum(first.us >= edge for edge in CLASSES_US)
     path = data / "noise" / f"{_name(sampler, first, level)}.json"
@@ -55,7 +61,7 @@ async def noise_of(sampler: Sampler, arm: Arm, data: Path, *, anew: bool = False
         await sampler.report("measuring the machine's noise: the same kernel in both arms")
         known = await calibrate(sampler, arm, first, level)
         await run_sync(state.write_model, path, known)
-    return replace(sampler, noise=Noise(known.delta, known.aa_sd, known.biased))
+    return known
 
 
 async def calibrate(sampler: Sampler, arm: Arm, first: Timed, level: int) -> StoredNoise:

@@ -33,3 +33,8 @@ def copy(name: str, workspace: Path) -> Path:
         if file.is_file() and not (folder / file.name).exists():
             state.write_bytes(folder / file.name, file.read_bytes())
     return folder
+
+
+def kernel_text(name: str) -> str:
+    """The plain kernel of a seed."""
+    return files("nki_anvil.seeds").joinpath("problems", name, "kernel.py").read_text(encoding="utf-8")
