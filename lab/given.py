@@ -50,6 +50,11 @@ def read(bench: Workbench, kernel_path: str | None, source: str | None) -> Text:
     return Text(working_file.read(path, bench.lab.shown(path)), path, path == own.resolve())
 
 
+def path(bench: Workbench, kernel_path: str | None) -> Path:
+    """Where the kernel is read from. Raises PathOutside."""
+    return working_file.confine(bench.lab.workspace, kernel_path or bench.problem.working_file)
+
+
 def _sane(source: str) -> str:
     if len(source) > working_file.LARGEST_BYTES:
         raise ArgumentsInvalid(

@@ -21,7 +21,7 @@ from nki_anvil.lab import standard, state
 from nki_anvil.lab.attempts import Attempts
 from nki_anvil.lab.problem import Problem, ProblemRecord
 from nki_anvil.lab.rules import Rules
-from nki_anvil.lab.seams import Load, Verify
+from nki_anvil.lab.seams import Load, Look, Verify
 
 What = Literal["best", "attempt", "problem"]
 
@@ -46,6 +46,7 @@ class Laboratory:
     """Called with problem, what changed and the attempt; possibly from another thread."""
     load: Load = standard.load
     verify: Verify = standard.verify
+    look: Look = standard.look
     _attempts: dict[str, Attempts] = field(default_factory=dict[str, Attempts], repr=False)
 
     @cached_property

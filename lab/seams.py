@@ -44,3 +44,19 @@ class Verify(Protocol):
         times: int,
         report: Report,
     ) -> Verdict: ...
+
+
+class Look(Protocol):
+    """Two own draws through the same gates: the verdict, which is not full, and the estimated latency in µs."""
+
+    async def __call__(
+        self,
+        specification: Specification,
+        text: str,
+        digest: str,
+        *,
+        backend: Backend,
+        data: Path,
+        random: Generator,
+        report: Report,
+    ) -> tuple[Verdict, float | None]: ...

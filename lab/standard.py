@@ -1,4 +1,4 @@
-"""The laboratory's own parts behind its seams: the loader with its pool of cases, and the full verification."""
+"""The laboratory's own parts behind its seams: the loader with its pool of cases, the full verification, and a quick look."""
 
 from __future__ import annotations
 
@@ -51,3 +51,21 @@ async def verify(
         times -= 1
         if times <= 0 or not judged.verdict.passed:
             return judged.verdict
+
+
+async def look(
+    specification: Specification,
+    text: str,
+    digest: str,
+    *,
+    backend: Backend,
+    data: Path,
+    random: Generator,
+    report: Report,
+) -> tuple[Verdict, float | None]:
+    """As many cases as a person will wait for between two saves."""
+    pool = Pool(specification, data)
+    judged = await verify_once(
+        specification, text, digest, backend=backend, pool=pool, random=random, report=report, full=False
+    )
+    return judged.verdict, judged.profile.latency_us if judged.profile else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
@@ -10,12 +11,14 @@ from typing import Any
 import rich.console
 from pydantic import BaseModel
 from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from nki_anvil.backends.backend import Report
 from nki_anvil.tools.benchmark_kernel import BenchmarkKernel
 from nki_anvil.tools.problem_status import ProblemStatus
 from nki_anvil.tools.profile_kernel import ProfileKernel
+from nki_anvil.tools.query_memory import QueryMemory
 from nki_anvil.tools.result import Result
 from nki_anvil.tools.verify_kernel import VerifyKernel
 from nki_anvil.tools.wording import microseconds, times
@@ -37,13 +40,20 @@ class Console:
 
     @contextmanager
     def progress(self) -> Generator[Report]:
-        """Shows the newest word of a long call, where stderr is a terminal."""
-        with self._err.status("starting") as status:
+        """Shows the newest word of a long call, and how far it is where it says so, if stderr is a terminal."""
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), TimeElapsedColumn())
+        with Progress(*columns, console=self._err, transient=True, disable=not self._err.is_terminal) as shown:
+            task = shown.add_task("starting", total=None)
 
             async def report(message: str) -> None:
-                status.update(message)
+                done, total = counted(message)
+                shown.update(task, description=escape(message), completed=done, total=total)
 
             yield report
+
+    def note(self, text: str) -> None:
+        """Something about the command itself: on stderr, so that it is never part of a result."""
+        self._err.print(text, markup=False, style="dim", soft_wrap=True)
 
     def show(self, result: Result) -> None:
         if self._as_json:
@@ -54,14 +64,20 @@ class Console:
             if isinstance(result, kind):
                 rows(self._out, result)
 
-    def tell(self, value: Any) -> None:
-        """Something that is no tool's result: a text, or a model."""
+    def tell(self, value: Any, *, good: bool | None = None) -> None:
+        """Something that is no tool's result: a text, or a model; coloured where it is good or bad."""
         if not self._as_json:
-            self._out.print(str(value), markup=False)
+            self._out.print(str(value), markup=False, style="" if good is None else COLOURS[good])
         elif isinstance(value, BaseModel):
             self._out.print_json(value.model_dump_json())
         else:
             self._out.print_json(json.dumps(value))
+
+
+def counted(message: str) -> tuple[int, int | None]:
+    """``seed 3 of 5`` is 2 done of 5; a message that does not count has no total."""
+    found = re.search(r"\b(\d+) of (\d+)\b", message)
+    return (max(0, int(found[1]) - 1), int(found[2])) if found else (0, None)
 
 
 def _colour(result: Result) -> str:
@@ -109,8 +125,17 @@ def _attempts(out: rich.console.Console, status: ProblemStatus) -> None:
         out.print(f"lesson of attempt {one.attempt}: {one.lesson}", markup=False)
 
 
+def _experiences(out: rich.console.Console, answer: QueryMemory) -> None:
+    for one in answer.experiences:
+        out.print(f"\n{one.title}  [{one.kind}, {one.evidence.said}]", style="bold", markup=False)
+        out.print(f"  when: {one.when_to_use}\n  {one.advice}\n  id {one.experience}", markup=False)
+    for one in answer.reflexions:
+        out.print(f"lesson of attempt {one.attempt}: {one.lesson}", markup=False)
+
+
 TABLES: dict[type[Result], Callable[[rich.console.Console, Any], None]] = {
     VerifyKernel: _gates,
     ProfileKernel: _profile,
     ProblemStatus: _attempts,
+    QueryMemory: _experiences,
 }

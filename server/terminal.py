@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from typing import Any, TypeVar
 
 import anyio
 
 from nki_anvil.backends.errors import ArgumentsInvalid
 from nki_anvil.lab.laboratory import Laboratory
+from nki_anvil.memory.store import Store
 from nki_anvil.server import logs, shelf
 from nki_anvil.server.building import Builder
 from nki_anvil.server.console import Console
 from nki_anvil.tools.call import Call
-from nki_anvil.tools.desk import opened
+from nki_anvil.tools.desk import Desk, opened
 from nki_anvil.tools.result import Result
 
 R = TypeVar("R", bound=Result)
@@ -39,6 +41,17 @@ class Terminal:
         self.console.tell(done)
         return done
 
+    def remember(self, work: Callable[[Store], T]) -> T:
+        """Does something with the memory and shows what came of it. Raises AnvilError."""
+        with closing(self._builder().memory()) as store:
+            done = work(store)
+        self.console.tell(done)
+        return done
+
+    def use(self, problem: str | None, work: Callable[[Desk, str], Awaitable[T]]) -> T:
+        """Does something that shows itself, with a desk and the name of a problem. Raises AnvilError."""
+        return anyio.run(self._used, problem, work)
+
     def only(self, lab: Laboratory, problem: str | None) -> str:
         """The problem named, or the only one there is. Raises ArgumentsInvalid."""
         names = shelf.names(lab)
@@ -54,6 +67,11 @@ class Terminal:
                 arguments["problem"] = self.only(await desk.laboratory(), arguments["problem"])
             with self.console.progress() as report:
                 return await tool(Call(desk, report), **arguments)
+
+    async def _used(self, problem: str | None, work: Callable[[Desk, str], Awaitable[T]]) -> T:
+        builder = self._builder()
+        async with opened(builder.laboratory, builder.memory) as desk:
+            return await work(desk, self.only(await desk.laboratory(), problem))
 
     def _builder(self) -> Builder:
         logs.to_stderr("WARNING")

@@ -9,7 +9,7 @@ import typer
 
 from nki_anvil.server.commands.exits import OUTCOMES, PASSED, REJECTED
 from nki_anvil.server.commands.line import app
-from nki_anvil.server.commands.options import Json, Kernel, Plan, Problem, text
+from nki_anvil.server.commands.options import Json, Kernel, Plan, Problem, references, text
 from nki_anvil.tools.benchmark_kernel import benchmark_kernel
 from nki_anvil.tools.finish_problem import finish_problem
 from nki_anvil.tools.open_problem import open_problem
@@ -23,7 +23,9 @@ from nki_anvil.tools.verify_kernel import verify_kernel
 @app.command("open")
 def open_(
     context: typer.Context,
-    reference: Annotated[str, typer.Argument(help="Reference module, problem folder, or seed:<name>.")],
+    reference: Annotated[
+        str, typer.Argument(help="Reference module, problem folder, or seed:<name>.", autocompletion=references)
+    ],
     kernel: Annotated[Path | None, typer.Option("--kernel", "-k", help="Starting kernel.")] = None,
     name: Annotated[str | None, typer.Option(help="Name to give it.")] = None,
     tolerance: Annotated[float | None, typer.Option(help="Relative L2 error; only tighter.")] = None,

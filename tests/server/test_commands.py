@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lab_world import World, kernel
@@ -171,3 +172,48 @@ def test_an_audit_is_clean_until_somebody_changes_a_record(world: World, nki: Nk
 
 def test_the_version_is_told(nki: Nki):
     assert nki("--version")[1].count(".") == 2
+
+
+def test_memory_goes_out_to_a_file_and_comes_back(world: World, nki: Nki, tmp_path: Path):
+    assert nki("memory", "query", "anything")[0] == 0
+    exported, other = world.workspace / "lessons.jsonl", tmp_path / "others.jsonl"
+    line = {"kind": "fact", "title": "Wide loads", "when_to_use": "small transfers", "advice": "Load whole rows."}
+    other.write_text(json.dumps(line) + "\nnonsense\n")
+    status, out, _ = nki("memory", "import", str(other), "--json")
+    assert status == 1, "a line was refused"
+    assert (json.loads(out)["added"], len(json.loads(out)["refused"])) == (1, 1)
+    assert "Wide loads" in nki("memory", "query", "loads")[1]
+    assert nki("memory", "export", str(exported))[0] == 0
+    assert json.loads(exported.read_text())["title"] == "Wide loads"
+    assert nki("memory", "import", str(exported))[0] == 0
+    assert nki("memory", "import", "none.jsonl")[0] == 2
+    assert nki("memory", "export", "none/lessons.jsonl")[0] == 2
+    assert nki("memory", "query", "--kind", "rumour")[0] == 2
+
+
+def test_a_look_from_a_script_answers_with_its_status(world: World, nki: Nki, monkeypatch: pytest.MonkeyPatch):
+    async def quick(*given: Any, **named: Any) -> tuple[Any, None]:
+        return await world.lab.verify(*given, **named, times=1), None
+
+    monkeypatch.setattr(world.lab, "look", quick)
+    nki("open", "reference.py")
+    assert nki("watch", "--once")[0] == 0
+    world.edit(kernel(5, fails="values"))
+    status, out, _ = nki("watch", "--once", "--json")
+    assert (status, json.loads(out)["gate"]) == (1, "values")
+
+
+def test_a_shell_is_told_the_open_problems_and_the_seeds_and_gets_no_server(
+    world: World, nki: Nki, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    from nki_anvil.server.main import COMPLETING, main
+
+    nki("open", "reference.py")
+    monkeypatch.setattr(sys, "argv", ["nki-anvil"])
+    for words, answer in (("verify ", "p"), ("open seed:rms", "seed:rmsnorm"), ("memory exp", "export")):
+        monkeypatch.setenv(COMPLETING, "complete_bash")
+        monkeypatch.setenv("COMP_WORDS", f"nki-anvil {words}")
+        monkeypatch.setenv("COMP_CWORD", "1" if " " not in words else str(len(words.split(" "))))
+        with pytest.raises(SystemExit):
+            main()
+        assert answer in capsys.readouterr().out.split()
