@@ -21,6 +21,7 @@ from nki_anvil.sim.program import NONE, Program
 from nki_anvil.sim.rules.reading import Reading
 from nki_anvil.sim.rules.rule import Rule, Violation
 
+_COPY = NAMES.index("dma_copy")
 _MEETINGS = tuple(NAMES.index(name) for name in ("core_barrier", "sendrecv"))
 
 
@@ -29,6 +30,8 @@ class Touch(NamedTuple):
 
     access: int
     line: int
+    idle: bool = False
+    """Of a copy of a place onto itself, with which kernels wait for a transfer: it changes nothing."""
 
 
 class Race(NamedTuple):
@@ -74,11 +77,19 @@ def _stretches(program: Program) -> dict[tuple[int, int], _Stretch]:
             met[core] += 1
             continue
         written = len(TABLE[NAMES[opcode]].writes)
+        idle = opcode == _COPY and _onto_itself(program, index)
         for position, access in enumerate(program.operands(index)):
             if access != NONE and follow[access]:
                 stretch = found.setdefault((met[core], owner[access]), _Stretch())
-                (stretch.writes if position < written else stretch.reads)[core].append(Touch(access, line))
+                (stretch.writes if position < written else stretch.reads)[core].append(Touch(access, line, idle))
     return found
+
+
+def _onto_itself(program: Program, index: int) -> bool:
+    target, source = (int(access) for access in program.operands(index)[:2])
+    rows = program.tables["accesses"]
+    same = all(rows[column][target] == rows[column][source] for column in ("tensor", "offset", "dtype"))
+    return same and program.pattern(target) == program.pattern(source)
 
 
 def _dynamic(program: Program) -> NDArray[np.bool_]:
@@ -89,19 +100,24 @@ def _dynamic(program: Program) -> NDArray[np.bool_]:
 
 def _of(program: Program, tensor: int, stretch: _Stretch) -> Iterator[Race]:
     for core in (0, 1):
-        mine, other = stretch.writes[core], 1 - core
-        if not mine:
-            continue
-        yield from _meeting(program, tensor, core, mine, stretch.reads[other], writes=False)
-        if core == 0:
-            yield from _meeting(program, tensor, core, mine, stretch.writes[other], writes=True)
+        other = 1 - core
+        for idle in (False, True):
+            mine = [touch for touch in stretch.writes[core] if touch.idle is idle]
+            yield from _meeting(program, tensor, core, mine, _beside(stretch.reads[other], idle), writes=False)
+            if core == 0:
+                yield from _meeting(program, tensor, core, mine, _beside(stretch.writes[other], idle), writes=True)
+
+
+def _beside(touches: list[Touch], idle: bool) -> list[Touch]:
+    """Those that an idle copy can disturb, which another idle copy is not; or all, where the other side is at work."""
+    return [touch for touch in touches if not (idle and touch.idle)]
 
 
 def _meeting(
     program: Program, tensor: int, core: int, mine: list[Touch], theirs: list[Touch], *, writes: bool
 ) -> Iterator[Race]:
     """The other core's accesses that see what this core has written, one per line."""
-    if not theirs:
+    if not mine or not theirs:
         return
     marks = _Marks(program, tensor, [touch.access for touch in (*mine, *theirs)])
     for touch in mine:

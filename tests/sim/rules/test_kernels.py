@@ -319,6 +319,13 @@ def test_tiles_at_one_address_may_take_turns() -> None:
     assert findings(turns, PAIRS["TRN2-ADDRESS"]) == []
 
 
+def test_waiting_for_a_transfer_by_copying_a_tensor_onto_itself_is_no_race() -> None:
+    pair = PAIRS["TRN2-RACE"]
+    assert findings(HALVES + "nisa.core_barrier(middle, cores=(0, 1))\nnisa.dma_copy(middle, middle)", pair) == []
+    found = findings(HALVES + "nisa.dma_copy(middle, middle)", pair)
+    assert {one.code for one in found} == {"TRN2-RACE", "TRN2-RACE-WRITE"}, "it may put back what it took too early"
+
+
 def test_reading_what_the_other_core_reads_is_no_race() -> None:
     assert findings("nisa.dma_copy(tile(4, 4), x[0:4, 0:4])", PAIRS["TRN2-RACE"]) == []
 
