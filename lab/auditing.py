@@ -11,18 +11,17 @@ from pathlib import Path
 from nki_anvil.backends.errors import AttemptUnknown, StateError
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
+from nki_anvil.lab import bookkeeping, state
 from nki_anvil.lab import receipt as receipts
-from nki_anvil.lab import state
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best, Holder
+from nki_anvil.lab.bookkeeping import ORIGINS
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.digest import digest
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.problem import Problem
 from nki_anvil.lab.receipt import Receipt
 from nki_anvil.lab.recomputing import faults
-
-ORIGINS: tuple[Origin, ...] = ("device", "modelled")
 
 
 class Audited(Record):
@@ -106,6 +105,10 @@ def _faults(problem: Problem, attempts: list[Attempt]) -> Iterator[str]:
             yield from (f"attempt {attempt.number}: {fault}" for fault in _attempt_faults(problem, attempt))
         except StateError as error:
             yield f"attempt {attempt.number}: {error.message}"
+    try:
+        yield from bookkeeping.faults(problem, attempts)
+    except StateError as error:
+        yield error.message
     for origin in ORIGINS:
         try:
             yield from _origin_faults(problem, origin, attempts)

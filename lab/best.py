@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import state
+from nki_anvil.lab import seals, state
 from nki_anvil.lab.comparison import Comparison
 
 
@@ -70,5 +70,6 @@ class BestPointer:
                 receipt=receipt,
                 baseline=now.baseline if now else holder,
             )
+            seals.note(self.folder, self.path.name, new)
             state.write_model(self.path, new)
         return True

@@ -12,7 +12,7 @@ from anyio.to_thread import run_sync
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import ArgumentsInvalid, KernelMissing, PathUnreadable, ProblemChanged, StateDamaged
 from nki_anvil.lab import problem as problems
-from nki_anvil.lab import seeds, state, working_file, yields
+from nki_anvil.lab import seals, seeds, state, working_file, yields
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.contest import contest
 from nki_anvil.lab.judging import judge
@@ -187,6 +187,7 @@ def missing(lab: Laboratory, kernel: Path) -> KernelMissing:
 
 def save(lab: Laboratory, record: ProblemRecord) -> Problem:
     """Write the record and tell whoever wants to know."""
+    seals.note(lab.folder(record.name), "specification", record.specification)
     state.write_model(lab.folder(record.name) / "problem.json", record)
     lab.changed(record.name, "problem", None)
     return lab.problem(record.name)

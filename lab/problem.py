@@ -13,7 +13,7 @@ from typing import Final
 from nki_anvil.backends.errors import ArgumentsInvalid, ProblemChanged, ProblemUnknown
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import state
+from nki_anvil.lab import seals, state
 from nki_anvil.lab.attempts import Attempts, Evidence
 from nki_anvil.lab.best import BestPointer
 from nki_anvil.lab.guard import Guard
@@ -67,6 +67,7 @@ class Problem:
             before = self.guard(origin)
             after = change(before)
             if after != before:
+                seals.note(self.folder, f"guard {origin}", after)
                 state.write_model(self.folder / f"guard.{origin}.json", after)
         return before, after
 

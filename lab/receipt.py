@@ -15,7 +15,7 @@ import numpy as np
 
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import state
+from nki_anvil.lab import seals, state
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.digest import digest
@@ -60,7 +60,9 @@ def path(folder: Path, origin: Origin) -> Path:
 def write(folder: Path, receipt: Receipt) -> Receipt:
     """Seal and store it."""
     sealed = receipt.model_copy(update={"seal": seal(receipt)})
-    state.write_model(path(folder, receipt.origin), sealed)
+    place = path(folder, receipt.origin)
+    seals.note(folder, place.name, sealed)
+    state.write_model(place, sealed)
     return sealed
 
 

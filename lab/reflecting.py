@@ -8,6 +8,7 @@ from anyio.to_thread import run_sync
 
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import ArgumentsInvalid
+from nki_anvil.lab import seals
 from nki_anvil.lab.attempts import Attempt, Reflexion
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.results import Reflected
@@ -63,18 +64,18 @@ def _record(
     bench = workbench(lab, problem)
     attempt = bench.problem.attempts.get(number)
     outcome, gate, speedup = what_happened(bench, attempt)
-    attempt.add_reflexion(
-        Reflexion(
-            at=bench.now().isoformat(),
-            **words,
-            expected_speedup=expected_speedup,
-            avoid=avoid,
-            try_next=try_next,
-            outcome=outcome,
-            speedup=speedup,
-            origin=bench.origin,
-        )
+    written = Reflexion(
+        at=bench.now().isoformat(),
+        **words,
+        expected_speedup=expected_speedup,
+        avoid=avoid,
+        try_next=try_next,
+        outcome=outcome,
+        speedup=speedup,
+        origin=bench.origin,
     )
+    seals.note(bench.problem.folder, f"attempt {number}", written)
+    attempt.add_reflexion(written)
     bench.write("reflexion", attempt=number, outcome=outcome)
     bench.count_reflexion(attempt)
     lab.changed(problem, "attempt", number)

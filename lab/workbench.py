@@ -13,7 +13,7 @@ from typing import Any
 from nki_anvil.backends.backend import Backend
 from nki_anvil.backends.errors import ReflexionRequired
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import budget, diary, guard, programs, state, verified, working_file
+from nki_anvil.lab import budget, diary, guard, programs, seals, state, verified, working_file
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best, BestPointer
 from nki_anvil.lab.comparison import Comparison
@@ -106,6 +106,7 @@ class Workbench:
 
     def keep_verdict(self, attempt: Attempt, verdict: Verdict) -> None:
         """Store a judgement and everything that is derived from it."""
+        seals.note(self.problem.folder, f"attempt {attempt.number}", verdict)
         attempt.add_verdict(verdict)
         self.spend(verdict.seconds)
         if verdict.passed:

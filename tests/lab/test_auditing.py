@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,71 @@ async def test_whatever_is_changed_in_a_record_is_found_and_named(noisy: World) 
         found = audit(noisy.again(), "p")
         path.write_text(before)
         assert not found.clean, name
+    assert audit(noisy.again(), "p").clean
+
+
+FORGED: dict[str, tuple[str, Callable[[dict[str, Any]], object]]] = {
+    "flags": ("attempts/0001/benchmark.json", lambda s: s["comparisons"][0].update(flags=["drift"])),
+    "which arm was first": ("attempts/0001/benchmark.json", lambda s: swap_first(s["comparisons"][0]["rounds"][1])),
+    "a seed": ("attempts/0001/benchmark.json", lambda s: s["comparisons"][0]["rounds"][1].update(seed=1)),
+    "when": ("attempts/0002/benchmark.json", lambda s: s["comparisons"][0].update(at="2020-01-01T00:00:00+00:00")),
+    "the floor": ("attempts/0001/benchmark.json", lambda s: s["comparisons"][0].update(floor_us=0.5)),
+    "where it ran": ("attempts/0001/benchmark.json", lambda s: s["comparisons"][0]["rounds"][0].update(new_core="x")),
+    "delta and its terms": (
+        "attempts/0001/benchmark.json",
+        lambda s: (s["comparisons"][0].update(delta=0.0), s["comparisons"][0]["terms"].update(delta=0.0)),
+    ),
+    "a benchmark taken out": ("attempts/0003/benchmark.json", lambda s: s["comparisons"].clear()),
+    "a verdict taken out": ("attempts/0003/verdict.json", lambda s: s["verdicts"].clear()),
+    "a failed verdict": ("attempts/0010/verdict.json", lambda s: all_passed(s["verdicts"][0])),
+    "the guard": ("guard.device.json", lambda s: s.update(thirds=7)),
+    "how often best changed": ("best.device.json", lambda s: s.update(revision=1)),
+    "the latency of the baseline": ("best.device.json", lambda s: s["baseline"].update(latency_us=99.0)),
+    "the tolerance": ("problem.json", lambda s: s["specification"].update(tolerance=0.5)),
+    "a reflexion": ("attempts/0010/reflexion.json", lambda s: s["reflexions"][0].update(lesson="none")),
+}
+"""What an honest run might have said as well: only the seals, and what the diary tells of, give it away."""
+
+
+def swap_first(taken: dict[str, Any]) -> None:
+    taken["first"] = "best" if taken["first"] == "new" else "new"
+
+
+def all_passed(verdict: dict[str, Any]) -> None:
+    verdict["passed"] = True
+    for gate in verdict["gates"]:
+        gate["passed"] = True
+
+
+async def played_and_failed(world: World) -> None:
+    await played(world)
+    assert (await world.verify(kernel(3, fails="values"))).attempt == 10
+    await world.reflect(10)
+    assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
+
+
+async def test_what_would_do_as_an_honest_record_is_found_by_its_seal(noisy: World) -> None:
+    await played_and_failed(noisy)
+    for name, (where, change) in FORGED.items():
+        path = noisy.state / where
+        before = path.read_text()
+        changed(path, change)  # type: ignore[arg-type]
+        found = audit(noisy.again(), "p")
+        path.write_text(before)
+        assert not found.clean, name
+
+
+async def test_records_that_are_gone_are_missed(noisy: World) -> None:
+    await played_and_failed(noisy)
+    kept = {path: path.read_bytes() for path in noisy.state.rglob("*") if path.is_file()}
+    for name in ("best.device.json", "seals.jsonl", "attempts/0010", "attempts/0001/benchmark.json"):
+        gone = noisy.state / name
+        shutil.rmtree(gone) if gone.is_dir() else gone.unlink()
+        assert not audit(noisy.again(), "p").clean, name
+        gone.parent.mkdir(exist_ok=True)
+        for path, content in kept.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
     assert audit(noisy.again(), "p").clean
 
 

@@ -1,0 +1,33 @@
+"""A seal for every judgement, written down before the judgement itself is stored: what is changed later no longer fits.
+
+Like a receipt's seal it is no signature. It catches a record that was edited, not somebody who writes the seals anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from nki_anvil.lab import state
+
+FILE = "seals.jsonl"
+
+Seals = frozenset[tuple[str, str]]
+"""What each is of, and the seal."""
+
+
+def seal(record: BaseModel) -> str:
+    """SHA-256 of what was set; a field that a later version adds with a default changes nothing."""
+    return hashlib.sha256(record.model_dump_json(exclude_defaults=True).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def note(folder: Path, of: str, record: BaseModel) -> None:
+    """To be called before ``record`` is stored, so that a crash leaves a seal too many and never one too few."""
+    state.append_line(folder / FILE, {"of": of, "seal": seal(record)})
+
+
+def known(folder: Path) -> Seals:
+    """Raises StateDamaged."""
+    return frozenset((str(line.get("of")), str(line.get("seal"))) for line in state.read_lines(folder / FILE))
