@@ -2,74 +2,31 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
-import anyio
 from anyio.to_thread import run_sync
 
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import AnvilError, ArgumentsInvalid, BudgetSpent
-from nki_anvil.lab import beam, given, guard, links, state
+from nki_anvil.lab import diary, given, state
 from nki_anvil.lab.attempts import Attempt
-from nki_anvil.lab.beam import Entry
 from nki_anvil.lab.benchmarking import known_comparison
-from nki_anvil.lab.best import Holder
-from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.contest import arm_of, contest, sampler, store
-from nki_anvil.lab.digest import shorten
+from nki_anvil.lab.entrants import Entrant, at_once
 from nki_anvil.lab.judging import judge
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.opening import why_not
-from nki_anvil.lab.pairs import Child, worth_a_lesson
-from nki_anvil.lab.results import Beamed, Candidate, Evaluated, ExperienceCandidate, Outcome, Ranked
+from nki_anvil.lab.ranking import conclude
+from nki_anvil.lab.results import Candidate, Evaluated
 from nki_anvil.lab.sampling import Sampler
 from nki_anvil.lab.timing import Arm
 from nki_anvil.lab.verdict import Verdict
 from nki_anvil.lab.workbench import Workbench, workbench
 
 MOST = 256
-
-
-@dataclass(frozen=True)
-class Entrant:
-    """One candidate on its way through the call."""
-
-    attempt: Attempt | None = None
-    is_working_file: bool = False
-    repeated: bool = False
-    error: str = ""
-    verdict: Verdict | None = None
-    screened: float | None = None
-    """Speedup over best by one paired round."""
-    comparison: Comparison | None = None
-
-    @property
-    def number(self) -> int:
-        """Of its attempt; only asked of one that has one."""
-        return self.attempt.number if self.attempt else -1
-
-    @property
-    def passed(self) -> bool:
-        return self.verdict is not None and self.verdict.passed
-
-    @property
-    def speedup(self) -> float | None:
-        known = self.comparison.speedup if self.comparison else None
-        return known if known is not None else self.screened
-
-    @property
-    def is_progress(self) -> bool:
-        """Kept, and not just an earlier keep in other words."""
-        return self.outcome == "keep" and self.comparison is not None and self.comparison.same_as is None
-
-    @property
-    def outcome(self) -> Outcome | None:
-        if not self.passed:
-            return None
-        return self.comparison.outcome if self.comparison else "undecided"
 
 
 async def evaluate_candidates(
@@ -83,25 +40,46 @@ async def evaluate_candidates(
 ) -> Evaluated:
     """Judge 1 to 256 kernels as one step. The fastest that is surely faster than best becomes best.
 
-    Every text is stored first; one that cannot be read is an entry with its error, not the end of the call. Raises
+    Every text is stored first; one that cannot be read is an entry with its error, not the end of the call. A call that
+    was killed or cancelled is taken up by the same call: what it judged stands, and counts as this one's. Raises
     ReflexionRequired, BudgetSpent, ArgumentsInvalid, and the errors of problems and backends.
     """
     if not 1 <= len(kernels) <= MOST:
         raise ArgumentsInvalid(f"{len(kernels)} kernels were given.", f"Give 1 to {MOST}.")
     wanted = [Candidate(kernel=kernel) if isinstance(kernel, str) else kernel for kernel in kernels]
-    bench, entrants = await run_sync(partial(_admit, lab, problem, wanted, shown_id))
-    entrants = await _verify(bench, entrants, report)
-    entrants = await _compare(bench, entrants, report)
-    return await run_sync(partial(_conclude, bench, entrants, limit))
+    bench, entrants, judged = await run_sync(partial(_admit, lab, problem, wanted, shown_id))
+    entrants = await _verify(bench, entrants, judged, report)
+    entrants = await _compare(bench, entrants, judged, report)
+    return await run_sync(partial(conclude, bench, entrants, limit))
 
 
 def _admit(
     lab: Laboratory, problem: str, wanted: list[Candidate], shown_id: str | None
-) -> tuple[Workbench, list[Entrant]]:
+) -> tuple[Workbench, list[Entrant], frozenset[int]]:
     bench = workbench(lab, problem)
     bench.refuse_when_closed()
     bench.refuse_when_spent()
-    return bench, [_enter(bench, candidate, shown_id) for candidate in wanted]
+    entrants = [_enter(bench, candidate, shown_id) for candidate in wanted]
+    numbers = sorted({entrant.number for entrant in entrants if entrant.attempt})
+    judged = broken_off(diary.history(bench.problem.folder), bench.origin, numbers)
+    bench.write("evaluating", attempts=numbers)
+    return bench, entrants, judged
+
+
+def broken_off(history: list[dict[str, Any]], origin: str, attempts: list[int]) -> frozenset[int]:
+    """What the last call on these very attempts judged, if it did not end: it has not counted yet."""
+    open_call = False
+    judged: set[int] = set()
+    for event in history:
+        if event.get("origin") != origin:
+            continue
+        if event.get("attempts") == attempts:
+            open_call = event["event"] == "evaluating"
+            if not open_call:
+                judged.clear()
+        elif open_call and event["event"] in ("verified", "benchmarked", "best"):
+            judged.add(event["attempt"])
+    return frozenset(judged)
 
 
 def _enter(bench: Workbench, candidate: Candidate, shown_id: str | None) -> Entrant:
@@ -117,20 +95,19 @@ def _enter(bench: Workbench, candidate: Candidate, shown_id: str | None) -> Entr
     return Entrant(attempt=taken.attempt, is_working_file=taken.is_working_file)
 
 
-async def _verify(bench: Workbench, entrants: list[Entrant], report: Report) -> list[Entrant]:
+async def _verify(bench: Workbench, entrants: list[Entrant], judged: frozenset[int], report: Report) -> list[Entrant]:
     """Every distinct attempt once, as many at a time as the backend has cores."""
     attempts = {entrant.attempt.number: entrant.attempt for entrant in entrants if entrant.attempt}
     verdicts: dict[int, tuple[Verdict, bool]] = {}
-    limiter = anyio.CapacityLimiter(max(1, bench.backend.cores))
 
     async def one(attempt: Attempt) -> None:
-        async with limiter:
-            verdicts[attempt.number] = await judge(bench, attempt)
-            await report(f"verified {len(verdicts)} of {len(attempts)}")
+        verdict, known = await judge(bench, attempt)
+        verdicts[attempt.number] = (verdict, known and attempt.number not in judged)
+        said = "passed" if verdict.passed else f"failed at {verdict.failed_gate}"
+        before = " before" if known else ""
+        await report(f"verified {len(verdicts)} of {len(attempts)}: attempt {attempt.number} {said}{before}")
 
-    async with anyio.create_task_group() as group:
-        for attempt in attempts.values():
-            group.start_soon(one, attempt)
+    await at_once(attempts.values(), bench.backend.cores, one)
     return [_with_verdict(entrant, verdicts) for entrant in entrants]
 
 
@@ -142,9 +119,9 @@ def _with_verdict(entrant: Entrant, verdicts: dict[int, tuple[Verdict, bool]]) -
     return replace(entrant, verdict=verdict, repeated=known and not verdict.passed, error=error)
 
 
-async def _compare(bench: Workbench, entrants: list[Entrant], report: Report) -> list[Entrant]:
+async def _compare(bench: Workbench, entrants: list[Entrant], judged: frozenset[int], report: Report) -> list[Entrant]:
     """Stored benchmarks first; of the rest one per program is screened, the fastest are compared, one is confirmed."""
-    entrants = await run_sync(partial(_recall, bench, entrants))
+    entrants = await run_sync(partial(_recall, bench, entrants, judged))
     contenders = _one_per_program(entrant for entrant in entrants if entrant.passed and not entrant.comparison)
     measured: dict[int, Entrant] = {}
     if contenders and await run_sync(bench.best) is None:
@@ -156,7 +133,9 @@ async def _compare(bench: Workbench, entrants: list[Entrant], report: Report) ->
     return [_share(entrant, measured) for entrant in entrants]
 
 
-def _recall(bench: Workbench, entrants: list[Entrant]) -> list[Entrant]:
+def _recall(bench: Workbench, entrants: list[Entrant], judged: frozenset[int]) -> list[Entrant]:
+    """Stored comparisons; one that a broken-off call made is no repeat."""
+
     def known(entrant: Entrant) -> Entrant:
         if not (entrant.attempt and entrant.verdict and entrant.passed):
             return entrant
@@ -165,7 +144,8 @@ def _recall(bench: Workbench, entrants: list[Entrant]) -> list[Entrant]:
             return entrant
         if found.same_as is not None:
             store(bench, entrant.attempt, found)
-        return replace(entrant, comparison=found, repeated=found.same_as is None)
+        fresh = found.same_as is not None or entrant.number in judged
+        return replace(entrant, comparison=found, repeated=not fresh)
 
     return [known(entrant) for entrant in entrants]
 
@@ -174,13 +154,8 @@ def _one_per_program(entrants: Iterable[Entrant]) -> list[Entrant]:
     """Kernels with the same instructions run once, for the first of them."""
     chosen: dict[str, Entrant] = {}
     for entrant in entrants:
-        chosen.setdefault(_program(entrant), entrant)
+        chosen.setdefault(entrant.program, entrant)
     return list(chosen.values())
-
-
-def _program(entrant: Entrant) -> str:
-    program = entrant.verdict.instruction_digest if entrant.verdict else ""
-    return program or (entrant.attempt.digest if entrant.attempt else "")
 
 
 async def _found(bench: Workbench, entrant: Entrant, report: Report) -> Entrant:
@@ -224,17 +199,15 @@ async def _judges(bench: Workbench, report: Report) -> Judges:
 async def _screen(bench: Workbench, judges: Judges, contenders: list[Entrant], report: Report) -> list[Entrant]:
     """One paired round each. The model's is its whole comparison, and as many run at once as there are cores."""
     modelled = bench.origin == "modelled"
-    limiter = anyio.CapacityLimiter(max(1, bench.backend.cores) if modelled else 1)
     done: dict[int, Entrant] = {}
 
     async def one(entrant: Entrant) -> None:
-        async with limiter:
-            done[entrant.number] = await (_full(judges, entrant) if modelled else _rough(judges, entrant))
-            await report(f"measured {len(done)} of {len(contenders)}")
+        measured = await (_full(judges, entrant) if modelled else _rough(judges, entrant))
+        done[entrant.number] = measured
+        speed = f" at {measured.speedup:.3f} of best" if measured.speedup else ""
+        await report(f"measured {len(done)} of {len(contenders)}: attempt {entrant.number}{speed}")
 
-    async with anyio.create_task_group() as group:
-        for entrant in contenders:
-            group.start_soon(one, entrant)
+    await at_once(contenders, bench.backend.cores if modelled else 1, one)
     return [done[entrant.number] for entrant in contenders]
 
 
@@ -270,117 +243,9 @@ def _share(entrant: Entrant, measured: dict[int, Entrant]) -> Entrant:
         return entrant
     if entrant.number in measured:
         return measured[entrant.number]
-    twin = next((found for found in measured.values() if _program(found) == _program(entrant)), None)
+    twin = next((found for found in measured.values() if found.program == entrant.program), None)
     if twin is None or twin.comparison is None or entrant.attempt is None:
         return replace(entrant, screened=twin.screened if twin else None)
     outcome = "undecided" if twin.comparison.outcome == "keep" else twin.comparison.outcome
     update = {"new_digest": entrant.attempt.digest, "same_as": twin.number, "seconds": 0.0, "outcome": outcome}
     return replace(entrant, comparison=twin.comparison.model_copy(update=update))
-
-
-def _conclude(bench: Workbench, entrants: list[Entrant], limit: int) -> Evaluated:
-    order = sorted(entrants, key=_rank)
-    restored = _count(bench, order)
-    counts = _counts(entrants)
-    bench.write("evaluated", counts=counts, attempts=sorted({e.number for e in entrants if e.attempt}))
-    best = bench.best()
-    return Evaluated(
-        candidates=tuple(_shown(entrant) for entrant in order[:limit]),
-        counts=counts,
-        all=links.attempts(bench.problem.name),
-        beam=_beam(bench, entrants),
-        experience_candidates=_pairs(bench, entrants),
-        origin=bench.origin,
-        best_digest=best.digest if best else None,
-        guard=bench.guard_view(),
-        restored=restored,
-    )
-
-
-def _rank(entrant: Entrant) -> tuple[bool, bool, float]:
-    return (entrant.outcome != "keep", not entrant.passed, -(entrant.speedup or 0.0))
-
-
-def _count(bench: Workbench, order: list[Entrant]) -> str | None:
-    """One step for the guard. Returns the working file's path if best was put back into it."""
-    fresh = [entrant for entrant in order if entrant.attempt and not entrant.repeated]
-    if any(entrant.is_progress for entrant in fresh):
-        bench.count_keep()
-        return None
-    first = next((entrant for entrant in fresh if entrant.outcome != "keep"), None)
-    if first is None or first.attempt is None or not bench.count_failure(first.attempt, guard.FAILURE):
-        return None
-    return bench.restore(first.attempt, is_working_file=first.is_working_file)
-
-
-def _counts(entrants: list[Entrant]) -> dict[str, int]:
-    """How many there were of everything; each candidate as often as it was given."""
-    found = Counter[str](candidates=len(entrants))
-    for entrant in entrants:
-        found["unreadable" if entrant.attempt is None else "passed" if entrant.passed else "failed"] += 1
-        found["repeated"] += entrant.repeated
-        found[entrant.outcome or ""] += 1
-    names = ("candidates", "passed", "failed", "unreadable", "keep", "revert", "undecided", "repeated")
-    return {name: found[name] for name in names}
-
-
-def _shown(entrant: Entrant) -> Ranked:
-    return Ranked(
-        digest=shorten(entrant.attempt.digest) if entrant.attempt else "",
-        attempt=entrant.attempt.number if entrant.attempt else None,
-        passed=entrant.passed,
-        outcome=entrant.outcome,
-        speedup=entrant.speedup,
-        error=entrant.error,
-        repeated=entrant.repeated,
-        same_as=entrant.comparison.same_as if entrant.comparison else None,
-    )
-
-
-def _beam(bench: Workbench, entrants: list[Entrant]) -> tuple[Beamed, ...]:
-    """The kernels to expand next, out of the stored beam and these."""
-    best = bench.best()
-    if best is None:
-        return ()
-    new = [entry for entrant in entrants if (entry := _entry(entrant, best.latency_us))]
-    held = [_held(bench, best.baseline), *new]
-    renewed = beam.renew(bench.problem.folder, bench.origin, held, _held(bench, best), bench.rules.beam)
-    return tuple(
-        Beamed(digest=entry.digest, attempt=entry.attempt, speedup=best.latency_us / entry.latency_us)
-        for entry in renewed.entries
-    )
-
-
-def _held(bench: Workbench, holder: Holder) -> Entry:
-    verdict = bench.verdict(bench.problem.attempts.get(holder.attempt))
-    program = verdict.instruction_digest if verdict else ""
-    return Entry(digest=holder.digest, attempt=holder.attempt, program=program, latency_us=holder.latency_us)
-
-
-def _entry(entrant: Entrant, best_us: float) -> Entry | None:
-    """Of a kernel that passed and was measured at all."""
-    if entrant.attempt is None or entrant.verdict is None or not (entrant.comparison or entrant.screened):
-        return None
-    latency = entrant.comparison.latency_us if entrant.comparison else best_us / (entrant.screened or 1.0)
-    program = entrant.verdict.instruction_digest
-    return Entry(digest=entrant.attempt.digest, attempt=entrant.number, program=program, latency_us=latency)
-
-
-def _pairs(bench: Workbench, entrants: list[Entrant]) -> tuple[ExperienceCandidate, ...]:
-    fresh = (entrant for entrant in entrants if entrant.comparison and not entrant.repeated)
-    return worth_a_lesson((child for entrant in fresh if (child := _child(bench, entrant))), bench.rules)
-
-
-def _child(bench: Workbench, entrant: Entrant) -> Child | None:
-    """A candidate beside its parent; None where the parent was never measured."""
-    if entrant.attempt is None or entrant.comparison is None or entrant.attempt.lineage.parent is None:
-        return None
-    lineage, comparison = entrant.attempt.lineage, entrant.comparison
-    speedup = comparison.speedup
-    if lineage.parent != comparison.best_digest:
-        parent = bench.problem.attempts.of(lineage.parent or "")
-        measured = bench.comparison(parent) if parent else None
-        speedup = measured.latency_us / comparison.latency_us if measured else None
-    if speedup is None or lineage.parent is None:
-        return None
-    return Child(lineage.digest, lineage.attempt, lineage.parent, lineage.plan, speedup)

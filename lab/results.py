@@ -131,6 +131,8 @@ class Profiled:
     timeline: str
     """URI."""
     extra: dict[str, float]
+    constants: str = ""
+    """Of a modelled profile: the host that the model's constants were fitted to; empty: published constants."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +154,8 @@ class Verified:
     """The working file, where this failure closed the guard and best was put back."""
     has_best: bool = True
     """Whether there is a kernel to go back to."""
+    heat_map: str | None = None
+    """An SVG picture of where a wrong output is wrong, for a person."""
     warnings: tuple[str, ...] = ()
 
 
@@ -246,6 +250,8 @@ class Evaluated:
     guard: GuardView
     restored: str | None = None
     """The working file, where this step closed the guard and best was put back."""
+    tried: tuple[int, ...] = ()
+    """Every attempt of the call, also those that are not listed."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,15 +55,14 @@ async def evaluate_candidates(
 
     Use it with several versions at hand; for one kernel use verify_kernel and benchmark_kernel. It verifies all in
     parallel, measures what passed, keeps at most one as best, and counts as one step for the guard. The working file is
-    not touched. Returns a ranking, the beam to expand next, and the slow-to-fast pairs worth an add_experience. Seconds
-    to minutes.
+    not touched. Broken off, it goes on where it was when it is called again. Returns a ranking, the beam to expand
+    next, and the slow-to-fast pairs worth an add_experience. Seconds to minutes.
     """
     lab = await call.laboratory()
     evaluated = await evaluating.evaluate_candidates(
         lab, problem, [_candidate(kernel) for kernel in kernels], shown_id=shown_id, limit=limit, report=call.report
     )
-    tried = [ranked.attempt for ranked in evaluated.candidates if ranked.attempt is not None and not ranked.repeated]
-    credit = await credited(call, problem, tried)
+    credit = await credited(call, problem, evaluated.tried)
     return EvaluateCandidates.of(
         evaluated,
         summary=_summary(evaluated, credit),

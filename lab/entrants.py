@@ -1,0 +1,83 @@
+"""One candidate on its way through ``evaluate_candidates``, and how many of them go at once."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar, cast
+
+import anyio
+
+from nki_anvil.backends.errors import AnvilError
+from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.comparison import Comparison
+from nki_anvil.lab.results import Outcome
+from nki_anvil.lab.verdict import Verdict
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """One candidate on its way through the call."""
+
+    attempt: Attempt | None = None
+    is_working_file: bool = False
+    repeated: bool = False
+    error: str = ""
+    verdict: Verdict | None = None
+    screened: float | None = None
+    """Speedup over best by one paired round."""
+    comparison: Comparison | None = None
+
+    @property
+    def number(self) -> int:
+        """Of its attempt; only asked of one that has one."""
+        return self.attempt.number if self.attempt else -1
+
+    @property
+    def passed(self) -> bool:
+        return self.verdict is not None and self.verdict.passed
+
+    @property
+    def speedup(self) -> float | None:
+        known = self.comparison.speedup if self.comparison else None
+        return known if known is not None else self.screened
+
+    @property
+    def program(self) -> str:
+        """Instruction digest, or the text's where there is none."""
+        program = self.verdict.instruction_digest if self.verdict else ""
+        return program or (self.attempt.digest if self.attempt else "")
+
+    @property
+    def is_progress(self) -> bool:
+        """Kept, and not just an earlier keep in other words."""
+        return self.outcome == "keep" and self.comparison is not None and self.comparison.same_as is None
+
+    @property
+    def outcome(self) -> Outcome | None:
+        if not self.passed:
+            return None
+        return self.comparison.outcome if self.comparison else "undecided"
+
+
+async def at_once(items: Iterable[Item], most: int, work: Callable[[Item], Awaitable[None]]) -> None:
+    """Do the work for each item, at most ``most`` at a time. A machine's failure ends all, and is raised as itself."""
+    limiter = anyio.CapacityLimiter(max(1, most))
+
+    async def one(item: Item) -> None:
+        async with limiter:
+            await work(item)
+
+    try:
+        async with anyio.create_task_group() as group:
+            for item in items:
+                group.start_soon(one, item)
+    except BaseExceptionGroup as failures:
+        known = failures.subgroup(AnvilError)
+        if known is None:
+            raise
+        while isinstance(known, BaseExceptionGroup):
+            known = cast("BaseException", known.exceptions[0])
+        raise known from None

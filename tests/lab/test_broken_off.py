@@ -1,0 +1,104 @@
+"""A call on many candidates that was killed, cancelled or failed half-way goes on where it was."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+from lab_world import World, kernel
+
+from nki_anvil.backends.errors import BackendUnreachable
+from nki_anvil.lab.evaluating import broken_off
+from nki_anvil.lab.results import Candidate
+
+pytestmark = pytest.mark.anyio
+
+KERNELS = [kernel(us) for us in (9, 8, 7, 12, 30, 9.5)] + [kernel(3, fails="values")]
+
+
+def candidates() -> list[Candidate]:
+    return [Candidate(kernel=text, plan=f"plan {number % 3}") for number, text in enumerate(KERNELS)]
+
+
+async def until(world: World, word: str, count: int) -> None:
+    """Evaluate, and cancel the call when it has reported so often."""
+    said: list[str] = []
+    with anyio.CancelScope() as scope:
+
+        async def report(message: str) -> None:
+            said.append(message)
+            if sum(word in one for one in said) == count:
+                scope.cancel()
+                await anyio.lowlevel.checkpoint()
+
+        await world.evaluate(candidates(), report=report)
+    assert scope.cancelled_caught
+
+
+@pytest.mark.parametrize(("word", "count"), [("verified", 1), ("verified", 5), ("measured", 2), ("measured", 6)])
+async def test_a_cancelled_call_ends_as_if_it_had_never_been_cancelled(world: World, word: str, count: int) -> None:
+    other = World(world.root / "other")
+    await other.open()
+    whole = await other.evaluate(candidates())
+
+    await world.open()
+    await until(world, word, count)
+    world.lab = world.again()
+    verified = len(world.verifications)
+    resumed = await world.evaluate(candidates())
+    assert len(world.verifications) - verified < len(KERNELS) or (word, count) == ("verified", 1)
+    assert len(set(world.verifications)) == len(KERNELS) + 1
+    for field in ("candidates", "beam", "experience_candidates", "best_digest", "guard", "tried"):
+        assert getattr(resumed, field) == getattr(whole, field), field
+    assert (await world.status()).best == (await other.status()).best
+
+
+async def test_what_a_call_kept_before_it_was_killed_is_progress_of_the_call_that_takes_it_up(world: World) -> None:
+    await world.open()
+    await world.evaluate([kernel(11)])
+    assert (await world.status()).guard.failures == 1
+    await until(world, "profiling the new best", 1)
+    assert (await world.status()).best.latency_us == 7, "killed after the keep, before the end"
+    world.lab = world.again()
+    resumed = await world.evaluate(candidates())
+    assert resumed.guard.failures == 0
+    assert [pair.plan for pair in resumed.experience_candidates], "its pairs are not lost"
+    again = await world.evaluate(candidates())
+    assert again.counts["repeated"] == len(KERNELS)
+    assert again.experience_candidates == (), "after the end it is a repeat"
+
+
+async def test_a_machines_failure_is_raised_as_itself_and_the_same_call_goes_on(world: World) -> None:
+    await world.open()
+    world.backend.down = True
+    with pytest.raises(BackendUnreachable):
+        await world.evaluate(candidates())
+    world.backend.down = False
+    assert (await world.evaluate(candidates())).counts["passed"] == 6
+
+
+async def test_progress_is_told_of_every_candidate(world: World) -> None:
+    await world.open()
+    said: list[str] = []
+
+    async def report(message: str) -> None:
+        said.append(message)
+
+    await world.evaluate(candidates(), report=report)
+    for number in range(1, len(KERNELS) + 1):
+        assert any(one.startswith(f"verified {number} of {len(KERNELS)}: attempt ") for one in said), said
+    assert any("failed at values" in one for one in said)
+    assert sum(one.startswith("measured ") for one in said) == 6
+
+
+def test_only_the_same_kernels_on_the_same_origin_take_up_a_call() -> None:
+    def event(name: str, **facts: object) -> dict[str, object]:
+        return {"event": name, "origin": "modelled", **facts}
+
+    began, ended = event("evaluating", attempts=[1, 2]), event("evaluated", attempts=[1, 2])
+    verified = event("verified", attempt=1)
+    assert broken_off([began, verified], "modelled", [1, 2]) == {1}
+    assert broken_off([began, verified, began], "modelled", [1, 2]) == {1}, "killed twice"
+    assert broken_off([verified, began], "modelled", [1, 2]) == set(), "judged before the call"
+    assert broken_off([began, verified], "modelled", [1, 2, 3]) == set()
+    assert broken_off([began, verified], "device", [1, 2]) == set()
+    assert broken_off([began, verified, ended], "modelled", [1, 2]) == set()
