@@ -1,7 +1,7 @@
 """Speed and accuracy, printed as tables. Ratios are taken within one run; absolute times are this machine's own.
 
-``python tests/bench/bench.py [server] [simulator] [model] [decisions] [judge] [memory]`` prints the parts named, or
-all of them; ``--default`` takes the seeds' small default shapes instead of NKIBench's.
+``python tests/bench/bench.py [server] [simulator] [model] [decisions] [judge] [memory] [search]`` prints the parts
+named, or all of them; ``--default`` takes the seeds' small default shapes instead of NKIBench's.
 """
 
 import sys
@@ -12,6 +12,7 @@ import decision_power
 import judge_score
 import memory_speed
 import model_accuracy
+import search_cost
 import server_speed
 import simulator_speed
 from rich.console import Console
@@ -27,6 +28,7 @@ PARTS: dict[str, Callable[[], Iterable[Table]]] = {
     "decisions": decision_power.tables,
     "judge": judge_score.tables,
     "memory": memory_speed.tables,
+    "search": search_cost.tables,
 }
 
 
