@@ -17,8 +17,19 @@ OUTCOMES: Final[dict[Outcome, Literal["kept", "reverted", "undecided"]]] = {
 
 
 def measurement(problem: str, attempt: Attempt) -> Measurement | None:
-    """What came of an attempt by its newest judgement; None while there is none."""
+    """What came of an attempt by its newest judgement; None while there is none.
+
+    A keep that is another attempt's, because the instructions are the same, is no success of whatever led to this one.
+    """
     comparison = next(iter(reversed(attempt.comparisons())), None)
+    if comparison is not None and comparison.same_as is not None and comparison.outcome == "keep":
+        return Measurement(
+            problem=problem,
+            attempt=attempt.number,
+            digest=attempt.digest,
+            outcome="undecided",
+            origin=comparison.origin,
+        )
     if comparison is not None:
         return Measurement(
             problem=problem,

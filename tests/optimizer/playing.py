@@ -48,7 +48,7 @@ class Turn:
     seed: str
     step: str
     outcome: str
-    """``keep``, ``revert``, ``undecided``, or the gate at which it failed."""
+    """``keep``, ``revert``, ``undecided``, ``unchanged`` (the same instructions), or the gate at which it failed."""
     speedup: float | None
     best_us: float
     """After the attempt, as the server says."""
@@ -124,6 +124,8 @@ class Optimizer:
         result = await self.call("benchmark_kernel", problem=seed, **told)
         if result["outcome"] == "revert":
             await self._reflect(seed, result["attempt"], told["plan"], "it came out slower")
+        if result["same_as"] is not None:
+            return "unchanged", None, result["attempt"], None
         kept = result["outcome"] == "keep"
         return result["outcome"], result["speedup"], result["attempt"], result["latency_us"] if kept else None
 
@@ -135,7 +137,7 @@ class Optimizer:
 
     async def _learn(self, seed: str, step: str, outcome: str, attempt: int) -> None:
         """A keep is a speedup, a failure or a slower kernel a pitfall; what made no difference teaches nothing."""
-        if outcome == "undecided":
+        if outcome in ("undecided", "unchanged"):
             return
         kept = outcome == "keep"
         await self.call(

@@ -1,0 +1,27 @@
+"""A kernel that is another one in other words earns its advice nothing."""
+
+from __future__ import annotations
+
+import pytest
+from lab_world import World, kernel
+from served import call, refusal, served
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_twin_of_a_kept_kernel_is_neither_a_success_nor_a_speedup(world: World):
+    async with served(world) as client:
+        await call(client, "open_problem", reference="reference.py")
+        lesson = {"title": "Fuse it", "when_to_use": "always", "advice": "fuse the steps"}
+        added = await call(client, "add_experience", kind="fact", **lesson)
+        shown = await call(client, "query_memory", text="fuse")
+        for text in (kernel(5, program="a"), kernel(5, program="a", note="renamed")):
+            asked = {"problem": "p", "source": text, "shown_id": shown["shown_id"]}
+            await call(client, "verify_kernel", **asked)
+            twin = await call(client, "benchmark_kernel", **asked)
+        assert twin["same_as"] == 1
+        text = await refusal(client, "add_experience", kind="speedup", problem="p", attempt=twin["attempt"], **lesson)
+        assert "[memory.invalid]" in text
+        (known,) = (await call(client, "query_memory", text="fuse"))["experiences"]
+        assert known["experience"] == added["experience"]
+        assert known["evidence"]["kept"] == 1
