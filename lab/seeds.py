@@ -22,17 +22,23 @@ def copy(name: str, workspace: Path) -> Path:
 
     Raises ProblemUnknown with the nearest names.
     """
+    source = place(name)
+    folder = workspace / "kernels" / name
+    for file in source.iterdir():
+        if file.is_file() and not (folder / file.name).exists():
+            state.write_bytes(folder / file.name, file.read_bytes())
+    return folder
+
+
+def place(name: str) -> Path:
+    """The folder in which a seed ships; nothing is to be written there. Raises ProblemUnknown."""
     known = names()
     if name not in known:
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known
         raise ProblemUnknown(
             f"There is no seed {name[:80]!r}. There are {', '.join(near)}.", "Call open_problem with one of these."
         )
-    folder = workspace / "kernels" / name
-    for file in files("nki_anvil.seeds").joinpath("problems", name).iterdir():
-        if file.is_file() and not (folder / file.name).exists():
-            state.write_bytes(folder / file.name, file.read_bytes())
-    return folder
+    return Path(str(files("nki_anvil.seeds").joinpath("problems", name)))
 
 
 def kernel_text(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -15,6 +16,8 @@ from nki_anvil.sim.dtypes import numpy_dtype
 def arguments(source: Source, request: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """Positional and named arguments. Raises LookupError or ValueError for what cannot be built."""
     if request.get("inputs"):
+        np.random.seed(request["seed"])
+        random.seed(request["seed"])
         return _given(_called(source, request["inputs"]))
     generator = np.random.default_rng(request["seed"])
     positional = [_one(source, spec, generator) for spec in request["arguments"]]

@@ -11,7 +11,7 @@ from nki_anvil.backends.corpus import difference
 from nki_anvil.backends.corpus.child import Answer, Bounds, ask
 from nki_anvil.backends.corpus.vendor import MISSING
 from nki_anvil.backends.errors import ArgumentsInvalid, PathUnreadable, SdkMissing
-from nki_anvil.lab.corpus import sidecar
+from nki_anvil.lab.corpus import problems, sidecar
 from nki_anvil.lab.corpus.fate import fate
 from nki_anvil.lab.corpus.sidecar import Sidecar, Stated
 
@@ -63,16 +63,16 @@ def compare(
     vendor_python: str = "",
     bounds: Bounds | None = None,
 ) -> Twins:
-    """Run a file's stated kernels in both simulators.
+    """Run a file's stated kernels in both simulators; a seed's or a problem folder's states itself.
 
     Raises SdkMissing where the vendor's package is not to be had, PathUnreadable for a file that is not there, and
     ArgumentsInvalid where nothing states the kernel's arguments.
     """
-    file = file.expanduser().resolve()
+    file = problems.kernel_file(file)
     if not file.is_file():
         raise PathUnreadable(f"{file} is no file.", "Name the file that holds the kernel.")
     place = statements.expanduser().resolve() if statements else file.parent / sidecar.FILE
-    stated = sidecar.read(place, file.parent)
+    stated = _statements(file, place)
     wanted = [one for one in stated.kernel if _is_about(one, file, place) and entry in ("", one.entry, one.name)]
     if not wanted:
         message = f"{place} says nothing of {entry or 'a kernel'} in {file.name}, so its arguments are not known."
@@ -81,6 +81,13 @@ def compare(
     pair = _Pair(file, roots, stated, vendor_python, bounds or Bounds())
     kernels = [pair.twin(one) for one in wanted]
     return Twins(file=str(file), vendor_version=pair.version, kernels=kernels)
+
+
+def _statements(file: Path, place: Path) -> Sidecar:
+    """The corpus.toml, or what the problem folder says in its stead."""
+    if not place.exists() and (file.parent / problems.FILE).is_file():
+        return problems.stated(file)
+    return sidecar.read(place, file.parent)
 
 
 def _is_about(one: Stated, file: Path, place: Path) -> bool:

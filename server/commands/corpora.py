@@ -36,7 +36,7 @@ def corpus(
 @app.command()
 def simcheck(
     context: typer.Context,
-    kernel: Annotated[Path, typer.Argument(help="Kernel file, with a corpus.toml beside it.")],
+    kernel: Annotated[Path, typer.Argument(help="Kernel file beside a corpus.toml, problem folder, or seed:NAME.")],
     entry: Annotated[str, typer.Option(help="Only this kernel of the file.")] = "",
     statements: Annotated[Path | None, typer.Option(help="corpus.toml; default: the one beside the file.")] = None,
     vendor_python: Annotated[
