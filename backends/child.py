@@ -15,6 +15,7 @@ import signal
 import tempfile
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -30,6 +31,7 @@ from nki_anvil.backends.errors import BackendDiskFull, BackendError, BackendFail
 from nki_anvil.backends.job import Job
 from nki_anvil.backends.run import CaseResult, Origin, Profile, Run, Trace
 from nki_anvil.backends.worker import arrays, bootstrap, executor, runner, simulator
+from nki_anvil.sim.constants import Constants
 from nki_anvil.sim.dtypes import numpy_dtype
 
 _RUN_BYTES: Final = 256 << 20
@@ -48,23 +50,25 @@ class ChildBackend:
     name = "simulator"
     origin: Origin = "modelled"
 
-    def __init__(self, folder: Path, cores: int | None = None) -> None:
+    def __init__(self, folder: Path, cores: int | None = None, constants: Constants | None = None) -> None:
         self.folder = folder
+        self.constants = constants
         self.cores = cores or os.cpu_count() or 1
         self._turn = anyio.Semaphore(self.cores)
 
     @property
     def toolchain(self) -> str:
-        """Changes with the simulator's own source."""
-        return simulator.version()
+        """Changes with the simulator's own source, and with the constants of its performance model."""
+        return f"{simulator.version()}, {self.constants.source}" if self.constants else simulator.version()
 
     async def run(self, job: Job, report: Report = silent) -> Run:
         """Carry out a job; raises a BackendError where the machine, not the kernel, is at fault."""
         async with self._turn:
             with _machine_errors(), _job_folder(self.folder, job) as folder:
-                await run_sync(_write, folder, job)
+                await run_sync(_write, folder, job, self.constants)
                 await self._carry_out(folder, job, report)
-                return await run_sync(_read, folder, job)
+                run = await run_sync(_read, folder, job)
+                return run.model_copy(update={"toolchain": self.toolchain})
 
     async def close(self) -> None:
         """Nothing outlives a job."""
@@ -122,8 +126,10 @@ def _sweep(parent: Path) -> None:
                 os.close(handle)
 
 
-def _write(folder: Path, job: Job) -> None:
+def _write(folder: Path, job: Job, constants: Constants | None) -> None:
     (folder / "job.json").write_bytes(job.model_dump_json().encode())
+    if constants is not None:
+        (folder / executor.CONSTANTS).write_text(json.dumps(asdict(constants)))
     (folder / "kernel.py").write_bytes(job.kernel.encode())
     if job.uploads:
         with arrays.open_to_write(folder / executor.UPLOADS) as archive:

@@ -121,6 +121,7 @@ def conclude(
         difference=difference(profile, reference, other.digest) if compared and other and reference else None,
         timeline=links.timeline(bench.problem.name, subject.digest),
         extra=profile.extra,
+        constants=profile.constants,
     )
 
 

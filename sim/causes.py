@@ -141,17 +141,12 @@ def fusable(program: Program, order: Sequence[int], found: Dependencies) -> set[
     opcode: list[int] = program.tables["instructions"]["opcode"].tolist()
     number: list[int] = program.tables["instructions"]["attributes"].tolist()
     single = [record.get("op1") is None and record.get("reduce_op") is None for record in program.attributes]
-    consumers: dict[int, list[int]] = {}
-    for position, edges in enumerate(found.edges):
-        for earlier, kind in edges:
-            if kind == RAW:
-                consumers.setdefault(earlier, []).append(position)
+    candidates = [opcode[row] in FIRST_OF_PAIR and number[row] != NONE and single[number[row]] for row in order]
     result: set[int] = set()
-    for position, users in consumers.items():
-        first, second = order[position], order[users[0]]
-        alone = len(users) == 1 and number[first] != NONE and single[number[first]]
-        if alone and opcode[first] in FIRST_OF_PAIR and _joins(opcode, number, single, first, second):
-            result.add(first)
+    for position in np.flatnonzero(candidates).tolist():
+        users = [later for later, kind in found.successors[position] if kind == RAW]
+        if len(users) == 1 and _joins(opcode, number, single, order[position], order[users[0]]):
+            result.add(order[position])
     return result
 
 

@@ -53,6 +53,13 @@ class Model:
         self.weight: NDArray[np.float64] = weights(program, self.trips)
         self._busy: dict[str, float] | None = None
         self._run: Run | None = None
+        self._waits: tuple[Expansion, Dependencies] | None = None
+
+    def at(self, rates: Rates) -> Model:
+        """The same program at other rates; what waits for what is not found again, for no rate decides it."""
+        other = Model(self.program, self.chip, rates, self._given)
+        self._waits = other._waits = self._dependencies()
+        return other
 
     def _work(self) -> Work:
         work = Work.nothing(len(self.program))
@@ -66,18 +73,20 @@ class Model:
     def run(self, window: int | None = None) -> Run:
         """Lay the loops out, find what waits for what, and schedule."""
         lanes: list[int] = self.queue.tolist()
-        laid_out, found = self._dependencies(lanes)
+        laid_out, found = self._dependencies()
         carriage = Carriage(self.moved, self.chip, self.rates)
         schedule = Machine(laid_out.order, lanes, found, self.work, carriage, self.rates).run(window)
         latency = schedule.latency + beyond_ns(self.program, self.trips, schedule, laid_out)
-        self._run = Run(schedule, found, laid_out, max(latency, *self.busy_ns().values()))
+        latency = max(latency, *self.busy_ns().values()) + (self.rates.launch_ns if len(self.program) else 0.0)
+        self._run = Run(schedule, found, laid_out, latency)
         return self._run
 
-    def _dependencies(self, lanes: list[int]) -> tuple[Expansion, Dependencies]:
-        if self._run is not None:
-            return self._run.laid_out, self._run.found
-        laid_out = expand(self.program, self.trips)
-        return laid_out, Tracker(self.program, self.columns, self.chip, lanes).walk(laid_out.order, laid_out.fresh)
+    def _dependencies(self) -> tuple[Expansion, Dependencies]:
+        if self._waits is None:
+            laid_out = expand(self.program, self.trips)
+            tracker = Tracker(self.program, self.columns, self.chip, self.queue.tolist())
+            self._waits = laid_out, tracker.walk(laid_out.order, laid_out.fresh)
+        return self._waits
 
     def in_order_ns(self) -> float:
         """The time if nothing reordered the instructions of a queue: what the range's upper end accounts for."""

@@ -6,13 +6,17 @@ the floor does not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import gc
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 import numpy as np
 
 from nki_anvil.sim.causes import Causes
 from nki_anvil.sim.chips import chip as find_chip
+from nki_anvil.sim.constants import Constants, adjusted
 from nki_anvil.sim.costs.loops import Trips
 from nki_anvil.sim.costs.rates import RATES
 from nki_anvil.sim.counters import counters, extras
@@ -63,17 +67,43 @@ class Estimate:
     extra: dict[str, float] = field(default_factory=dict[str, float])
     timeline: str = field(default="", repr=False)
     """Trace-event JSON, where asked for."""
+    constants: str = ""
+    """Where the model's constants come from; empty: publications alone."""
 
 
-def estimate(program: Program, chip: str = "trn2", trips: Trips = None, timeline: bool = False) -> Estimate:
-    """Model a program on a chip; raises KeyError for an unknown chip.
+def estimate(
+    program: Program,
+    chip: str = "trn2",
+    trips: Trips = None,
+    timeline: bool = False,
+    constants: Constants | None = None,
+) -> Estimate:
+    """Model a program on a chip; raises KeyError for an unknown chip, ValueError for a constant out of bounds.
 
     ``trips`` are the totals by region that an executed case reports; without them a loop whose trip count is data runs
-    a few times, and the range says so. ``timeline`` asks for trace-event JSON besides.
+    a few times, and the range says so. ``timeline`` asks for trace-event JSON besides. ``constants`` are those of one
+    host.
     """
-    return profile(Model(program, find_chip(chip), RATES[chip], trips), timeline)
+    facts = find_chip(chip)
+    if constants is None:
+        return profile(Model(program, facts, RATES[chip], trips), timeline)
+    found = profile(Model(program, facts, adjusted(RATES[chip], constants.values), trips), timeline)
+    return replace(found, constants=constants.source)
 
 
+@contextmanager
+def _no_collection() -> Generator[None]:
+    """A schedule makes a hundred thousand small containers and no cycle: looking for garbage meanwhile finds none."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+@_no_collection()
 def profile(model: Model, timeline: bool = False) -> Estimate:
     """Schedule a model and say what came of it."""
     run = model.run()

@@ -73,11 +73,8 @@ class Machine:
         self._queue = [queue[instruction] for instruction in order]
         self._semaphore, self._window = rates.semaphore_ns, rates.reorder_window
         self._carriage, self._clock = carriage, Clock(rates)
-        self._successors: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+        self._successors = found.successors
         self._missing = [len(edges) for edges in found.edges]
-        for position, edges in enumerate(found.edges):
-            for earlier, kind in edges:
-                self._successors[earlier].append((position, kind))
         self._at, self._needed = [0.0] * count, [0.0] * count
         self._why, self._how = [NONE] * count, [NONE] * count
         self._lanes(max(self._queue, default=-1) + 1)
@@ -137,9 +134,11 @@ class Machine:
             heapq.heappush(self._agenda, (at, lane))
 
     def _issue(self, lane: int, now: float) -> None:
-        window = self._open[lane]
-        position = next(p for p in window if not self._missing[p] and self._at[p] <= now)
-        window.remove(position)
+        window, missing, at = self._open[lane], self._missing, self._at
+        place = 0
+        while missing[window[place]] or at[window[place]] > now:
+            place += 1
+        position = window.pop(place)
         instruction = self._order[position]
         start = self._begin(position, lane, now)
         if instruction in self._carriage:

@@ -14,8 +14,9 @@ ERROR_TENSOR: Final = 0.10
 ERROR_DMA: Final = 0.20
 ERROR_OTHER: Final = 1.0
 """Relative error by what binds: the goals to which the recorded cases are held (``calibration``)."""
-SCHEDULED_TWICE: Final = 30_000
-"""Instructions up to which the schedule in program order is computed as well."""
+SCHEDULED_TWICE: Final = 2_000
+"""Instructions up to which the schedule in program order is computed as well; of a longer program the error alone is
+the range, for in a long one the order within a window of eight decides little."""
 
 
 def range_ns(model: Model, latency: float, bound_by: str) -> tuple[float, float]:

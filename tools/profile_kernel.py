@@ -36,6 +36,9 @@ class ProfileKernel(LongResult):
     difference: Difference | None = None
     timeline: Annotated[str | None, Field(description="Resource: trace-event JSON that Perfetto opens.")] = None
     extra: dict[str, float] | None = None
+    constants: Annotated[str | None, Field(description="Host that the model's constants were fitted to, if any.")] = (
+        None
+    )
 
 
 async def profile_kernel(
@@ -64,6 +67,7 @@ async def profile_kernel(
         next_steps=_next_steps(profiled),
         engines=[*profiled.engines],
         gaps=[*profiled.gaps[:GAPS]],
+        constants=profiled.constants or None,
     )
 
 
@@ -74,6 +78,7 @@ def _summary(profiled: Profiled) -> str:
     return sentence(
         f"{microseconds(profiled.latency_us)} ({profiled.origin}){share}; {profiled.bound_by}{busiest}",
         f"{times(against.speedup)} of {against.compared_to[:12]}" if against else "",
+        f"The model's constants were {profiled.constants}" if profiled.constants else "",
         "" if profiled.verified else "This kernel is not verified",
     )
 

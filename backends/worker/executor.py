@@ -24,6 +24,8 @@ from nki_anvil.backends.worker import arrays, inputs, isolation, records, seccom
 
 OUTPUTS = "outputs.npz"
 UPLOADS = "inputs.npz"
+CONSTANTS = "constants.json"
+"""Constants of the performance model that were fitted to a host: ``source`` and ``values``. May be missing."""
 _MEMORY_SHARE = 0.75
 """Of the machine's memory, for this process."""
 
@@ -151,7 +153,8 @@ class Execution:
     def _estimate(self, program: Any, shapes: str, trips: Optional[tuple[int, ...]]) -> None:
         from nki_anvil.sim.profile import estimate
 
-        found = estimate(program, self.job["chip"], trips, timeline=self.job["purpose"] == "profile")
+        drawn = self.job["purpose"] == "profile"
+        found = estimate(program, self.job["chip"], trips, timeline=drawn, constants=_constants(self.folder))
         _say(profile=records.profile(found, shapes))
         if found.timeline:
             (self.folder / f"timeline.{quote(shapes, safe='')}.json").write_text(found.timeline)
@@ -198,6 +201,13 @@ def _refuse_other_cores(program: Any, cores: int) -> None:
 
     if program.cores != cores:
         raise ProgramError(f"the program runs on {program.cores} cores, the problem on {cores}")
+
+
+def _constants(folder: Path) -> Any:
+    from nki_anvil.sim.constants import Constants
+
+    path = folder / CONSTANTS
+    return Constants(**json.loads(path.read_bytes())) if path.exists() else None
 
 
 def _import_simulator() -> None:

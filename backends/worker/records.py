@@ -71,6 +71,7 @@ def profile(estimate: Any, shapes: str) -> dict[str, Any]:
             for g in estimate.gaps
         ],
         "extra": _numbers(estimate.extra),
+        "constants": estimate.constants,
     }
 
 

@@ -47,11 +47,20 @@ def boxes(program: Program, columns: Layout) -> Boxes:
     )
 
 
-def _dimensions(program: Program, tensor: int) -> tuple[int, ...]:
-    """A tensor's shape as an odometer: partitions first on chip; leading dimensions merged beyond MAX_RANK."""
+_Kind = tuple[tuple[int, ...], int, int, int]
+
+
+def _kinds(program: Program) -> tuple[list[_Kind], list[int]]:
+    """The distinct (shape, partitions, elements, memory), for tensors of a kernel are much alike; and each tensor's."""
     row = program.tables["tensors"]
-    partitions, elements = int(row["partitions"][tensor]), int(row["elements"][tensor])
-    shape = tuple(program.shapes[tensor])
+    columns = (row[name].tolist() for name in ("partitions", "elements", "memory"))
+    number: dict[_Kind, int] = {}
+    kind = [number.setdefault(one, len(number)) for one in zip(map(tuple, program.shapes), *columns, strict=True)]
+    return list(number), kind
+
+
+def _dimensions(shape: tuple[int, ...], partitions: int, elements: int, memory: int) -> tuple[int, ...]:
+    """A tensor's shape as an odometer: partitions first on chip; leading dimensions merged beyond MAX_RANK."""
     total = 1
     for n in shape:
         total *= n
@@ -62,21 +71,18 @@ def _dimensions(program: Program, tensor: int) -> tuple[int, ...]:
         for n in shape[: len(shape) - MAX_RANK + 1]:
             head *= n
         shape = (head, *shape[len(shape) - MAX_RANK + 1 :])
-    return (
-        shape
-        if MEMORIES[int(row["memory"][tensor])].endswith("hbm") or shape[0] == partitions
-        else (partitions, elements)
-    )
+    return shape if MEMORIES[memory].endswith("hbm") or shape[0] == partitions else (partitions, elements)
 
 
 def _bounds(program: Program, columns: Layout) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Inclusive bounds per access, the last dimension in bytes; unused dimensions are zero."""
-    dimensions = [_dimensions(program, tensor) for tensor in range(len(program.shapes))]
-    ranks = np.array([len(d) for d in dimensions], np.int64)
-    width = max(int(ranks.max(initial=1)), 1)
-    table = np.ones((len(dimensions), width), np.int64)
-    for tensor, shape in enumerate(dimensions):
-        table[tensor, width - len(shape) :] = shape
+    kinds, kind = _kinds(program)
+    dimensions = [_dimensions(*one) for one in kinds]
+    width = max(map(len, dimensions), default=1)
+    distinct = np.ones((len(dimensions), width), np.int64)
+    for number, shape in enumerate(dimensions):
+        distinct[number, width - len(shape) :] = shape
+    table = distinct[kind]
     size = table[columns.tensor]
     own = ITEMSIZE[program.tables["tensors"]["dtype"].astype(np.int64)][columns.tensor]
     size[:, -1] = size[:, -1] * own // columns.itemsize
@@ -160,8 +166,8 @@ def _neighbours(
     result: list[list[tuple[int, bool]]] = [[(number, True)] for number in range(len(owner))]
     order, begin, end = _windows(owner, low, high)
     several = np.flatnonzero(end - begin > 1)
-    total = np.cumsum((end - begin)[several])
-    pieces = np.searchsorted(total, np.arange(PAIRS, total[-1], PAIRS)) if len(total) else []
+    total: NDArray[np.int64] = np.cumsum((end - begin)[several])
+    pieces = np.searchsorted(total, np.arange(PAIRS, int(total.max(initial=0)), PAIRS))
     for part in np.split(several, pieces):
         _meet(order, part, begin, end, low, high, result)
     return result

@@ -32,6 +32,17 @@ class Dependencies:
 
     edges: list[list[Edge]] = field(default_factory=list[list[Edge]])
     spilled: dict[int, int] = field(default_factory=dict[int, int])
+    _successors: list[list[Edge]] = field(default_factory=list[list[Edge]])
+
+    @property
+    def successors(self) -> list[list[Edge]]:
+        """The same the other way round: per position (later position, kind). Found once."""
+        if not self._successors:
+            self._successors = [[] for _ in self.edges]
+            for position, edges in enumerate(self.edges):
+                for earlier, kind in edges:
+                    self._successors[earlier].append((position, kind))
+        return self._successors
 
 
 @dataclass(slots=True)
@@ -52,9 +63,7 @@ class Tracker:
         self._state: dict[int, _Touched] = {}
         owner = self._boxes.tensor
         self._written = {owner[box] for _, writes in self._operands for box in writes}
-        self._members: dict[int, list[int]] = {}
-        for box, tensor in enumerate(owner):
-            self._members.setdefault(tensor, []).append(box)
+        self._members: dict[int, list[int]] | None = None
         touched = [[owner[box] for box in (*reads, *writes)] for reads, writes in self._operands]
         self._storage = Storage(program, chip, touched)
         self._result = Dependencies()
@@ -62,10 +71,12 @@ class Tracker:
     def walk(self, order: Sequence[int], fresh: dict[int, list[int]]) -> Dependencies:
         """``order`` is the sequence of instructions; ``fresh`` names tensors that begin anew before a position."""
         self._storage.plan(order)
+        edges, step = self._result.edges, self._step
         for position, instruction in enumerate(order):
-            for tensor in fresh.get(position, ()):
-                self._forget(tensor)
-            self._result.edges.append(self._step(position, instruction))
+            if position in fresh:
+                for tensor in fresh[position]:
+                    self._forget(tensor)
+            edges.append(step(position, instruction))
         return self._result
 
     def _step(self, position: int, instruction: int) -> list[Edge]:
@@ -114,6 +125,10 @@ class Tracker:
 
     def _forget(self, tensor: int) -> None:
         """The tensor of an earlier iteration is another one; what still uses it holds only its storage."""
+        if self._members is None:
+            self._members = {}
+            for box, owner in enumerate(self._boxes.tensor):
+                self._members.setdefault(owner, []).append(box)
         for box in self._members.get(tensor, ()):
             self._state.pop(box, None)
         self._storage.renew(tensor)

@@ -80,6 +80,9 @@ class Rates:
     """Last byte to dependent instruction (exp profile: 0.30 to 0.32 us)."""
     dma_software_ns: float = 500.0
     """GpSimd time for the descriptors of one software-generated transfer (assumed)."""
+    launch_ns: float = 0.0
+    """From the call to the kernel's first instruction. None here: recorded profiles begin with the first instruction;
+    a host's timer does not, so a calibration fits it."""
     dma_transpose: Mapping[str, float] = None  # type: ignore[assignment]
     """Rate of a transposing transfer relative to a plain one, by where it reads (derived)."""
 

@@ -47,7 +47,7 @@ class Storage:
 
     def __init__(self, program: Program, chip: Chip, tensors: Sequence[Sequence[int]]) -> None:
         table = program.tables["tensors"]
-        self._tensors = tensors
+        self._tensors = [tuple(dict.fromkeys(some)) for some in tensors]
         self._size: list[int] = (table["elements"] * ITEMSIZE[table["dtype"].astype(np.int64)]).tolist()
         memory = table["memory"]
         self._memory: list[int] = np.where(table["address_byte"] == NONE, memory, NONE).tolist()
@@ -70,9 +70,13 @@ class Storage:
                 last[tensor] = position
         self._round_to_banks(first, last)
         self._tight = self._short_of_space(first)
+        if not self._tight:
+            return
+        crowded = {tensor for tensor in first if self._place(tensor) in self._tight}
         for tensor, position in last.items():
-            if self._place(tensor) in self._tight:
+            if tensor in crowded:
                 self._leaving.setdefault(position, []).append(tensor)
+        self._tensors = [tuple(tensor for tensor in some if tensor in crowded) for some in self._tensors]
 
     def _place(self, tensor: int) -> int:
         """The memory in which a tensor is allocated; NONE for one that has an address."""
@@ -104,17 +108,18 @@ class Storage:
         """What the instruction has to wait for so that its tensors have space, and the bytes it spills."""
         if not self._tight:
             return [], 0
-        waits, spilled = list[int](), 0
+        waits, spilled, held = list[int](), 0, self._held
         for tensor in self._tensors[instruction]:
-            if self._place(tensor) in self._tight:
-                if tensor not in self._held:
-                    found, missing = self._enter(tensor)
-                    waits += found
-                    spilled += missing
-                self._held[tensor][queue] = position
+            users = held.get(tensor)
+            if users is None:
+                found, missing = self._enter(tensor)
+                waits += found
+                spilled += missing
+                users = held[tensor]
+            users[queue] = position
         for tensor in self._leaving.get(position, ()):
             self._leave(tensor)
-        return [wait for wait in waits if wait != position], spilled
+        return ([wait for wait in waits if wait != position] if waits else waits), spilled
 
     def renew(self, tensor: int) -> None:
         """A tensor that is local to a loop begins its next life."""
