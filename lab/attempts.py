@@ -140,6 +140,10 @@ class Attempt(Evidence):
             others = tuple(other for other in self.verdicts() if _key(other) != _key(verdict))
             state.write_model(self.folder / "verdict.json", Verdicts(verdicts=(*others, verdict)))
 
+    def heat(self, origin: str) -> Path:
+        """The picture of where its last failed verdict of this origin was wrong, if it has one."""
+        return self.folder / f"heat.{origin}.svg"
+
     def comparisons(self) -> tuple[Comparison, ...]:
         found = state.read_model(self.folder / "benchmark.json", Benchmarks)
         return found.comparisons if found else ()

@@ -9,6 +9,7 @@ import numpy as np
 from nki_anvil.lab import limits
 from nki_anvil.lab.diagnosis import diagnose
 from nki_anvil.lab.evidence import Observed
+from nki_anvil.lab.heat import Heat, heat
 from nki_anvil.lab.limits import Use
 from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.verdict import Where
@@ -35,6 +36,7 @@ class Explanation:
     sentence: str
     hint: str
     where: Where
+    heat: Heat
 
 
 def worst(observed: Observed, specification: Specification) -> Deviation:
@@ -76,7 +78,7 @@ def explain(observed: Observed, deviation: Deviation) -> Explanation:
         f"Worst: output {position} at {list(use.index)}, input family {family}, shape set {observed.case.shapes}: "
         f"got {where.got:.7g}, expected {where.expected:.7g} ({limit}). {found.sentence}"
     )
-    return Explanation(sentence.strip(), found.hint, where)
+    return Explanation(sentence.strip(), found.hint, where, heat(expected, y, use.index, position))
 
 
 def _family(observed: Observed) -> str:

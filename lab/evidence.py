@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from nki_anvil.backends.job import Case
 from nki_anvil.backends.run import CaseResult, Run, Trace
+from nki_anvil.lab.heat import Heat
 from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.verdict import Where
 from nki_anvil.lab.yardstick import Yardstick
@@ -22,6 +23,7 @@ class Judgement:
     line: int | None = None
     hint: str = ""
     where: Where | None = None
+    heat: Heat | None = None
     worst_error: float | None = None
     limit_use: float | None = None
     warnings: tuple[str, ...] = ()

@@ -203,7 +203,7 @@ def _row_limits(expected: Expected, r: F64, direction: str) -> F64:
     factor = (LARGE_ROW_FACTOR if expected.large else ROW_FACTOR) * np.clip(
         np.sqrt(SHORTEST_ROW / np.maximum(carried, 1.0)), 1.0, WIDEST
     )
-    honest = _pooled(expected.rows[direction], size, carried < SHORTEST_ROW)
+    honest = _pooled(expected.rows[direction], size)
     return factor * np.maximum(honest, u * size) + 2 * u * size + floor
 
 
@@ -220,25 +220,24 @@ def _participation(weight: F64, direction: str) -> F64:
     return np.divide(np.square(squares), fourths, out=np.full_like(squares, np.inf), where=fourths > 0)
 
 
-def _pooled(honest: F64, size: F64, few: NDArray[np.bool_]) -> F64:
-    """Rows whose error a few elements carry lend each other their median relative error.
+def _pooled(honest: F64, size: F64) -> F64:
+    """Rows lend each other their median relative error.
 
-    A single element comes out well in every honest run by chance alone, now and then; most do not.
+    Where one number carries a row's error, a single large element or a factor that the whole row shares (its norm, its
+    sum), it comes out well in every honest run by chance alone, now and then; most do not.
     """
-    known = few & (size > 0)
+    known = size > 0
     if not known.any():
         return honest
     typical = float(np.median(honest[known] / size[known]))
-    return np.where(few, np.maximum(honest, typical * size), honest)
+    return np.maximum(honest, typical * size)
 
 
 def _elements(expected: Expected, r: F64, error: F64) -> Iterator[Use]:
     """z = |y - r| / h: its 99.9 % quantile and its maximum."""
     if not r.size:
         return
-    largest = np.abs(r).max(axis=-1, keepdims=True) if r.ndim else np.abs(r)
-    h = np.maximum(expected.spread.astype(np.float64), expected.unit * np.abs(r))
-    z = np.abs(error) / np.maximum(np.maximum(h, 2.0**-96 * largest), 2.0**-126)
+    z = np.abs(error) / needed(expected)
     place, worst = _place(z), float(z.max())
     beyond = int(r.size * QUANTILE)
     quantile = float(np.partition(z.ravel(), r.size - 1 - beyond)[r.size - 1 - beyond])
@@ -246,6 +245,14 @@ def _elements(expected: Expected, r: F64, error: F64) -> Iterator[Use]:
     limit = (ROWWISE_MAXIMUM if expected.rowwise else MAXIMUM) * widened
     yield Use("99.9 % of elements", quantile / (QUANTILE_LIMIT * widened), place, quantile, QUANTILE_LIMIT * widened)
     yield Use("largest element", worst / limit, place, worst, limit)
+
+
+def needed(expected: Expected) -> F64:
+    """h: what honest runs err, per element; at least a rounding, and never less than the smallest normal number."""
+    size = np.abs(np.where(np.isfinite(expected.r), expected.r, 0.0))
+    largest = size.max(axis=-1, keepdims=True) if size.ndim else size
+    h = np.maximum(expected.spread.astype(np.float64), expected.unit * size)
+    return np.maximum(np.maximum(h, 2.0**-96 * largest), 2.0**-126)
 
 
 def _place(weight: F64) -> tuple[int, ...]:

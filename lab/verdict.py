@@ -8,6 +8,7 @@ from pydantic import Field
 
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
+from nki_anvil.lab.heat import Heat
 
 GATE_NAMES: Final = (
     "language", "reproducible", "machine", "outputs", "values", "sensitivity", "determinism", "plausibility",
@@ -15,7 +16,7 @@ GATE_NAMES: Final = (
 )  # fmt: skip
 """In the order in which they are passed; the first that fails ends the verification."""
 
-GATE_SET: Final = 1
+GATE_SET: Final = 2
 """Version of the gates, families and limits together; part of the verdict key."""
 
 Pattern = Literal[
@@ -80,6 +81,8 @@ class Verdict(Record):
     """Largest measured / allowed over every limit and case; above 1 fails."""
     tolerance: float
     where: Where | None = None
+    heat: Heat | None = Field(default=None, exclude=True, repr=False)
+    """For the picture beside the stored verdict; not stored with it."""
     hint: str = ""
     warnings: tuple[str, ...] = ()
     cases: int = 0

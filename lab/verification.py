@@ -253,6 +253,7 @@ def _verdict(
         limit_use=max(shares, default=None),
         tolerance=specification.tolerance,
         where=last.where if last.passed is False else None,
+        heat=last.heat if last.passed is False else None,
         hint=last.hint if last.passed is False else "",
         warnings=tuple(dict.fromkeys(warning for j in judgements for warning in j.warnings)),
         cases=len(observed),

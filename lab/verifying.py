@@ -47,6 +47,7 @@ def conclude(bench: Workbench, taken: Given, verdict: Verdict, repeated: bool) -
     """Count the verdict, restore best where that closed the guard, and say it all."""
     attempt = taken.attempt
     closed = not repeated and bench.count_failure(attempt, guard.weight(verdict))
+    heat_map = bench.heat_map(attempt, verdict)
     restored = bench.restore(attempt, is_working_file=taken.is_working_file) if closed else None
     return Verified(
         passed=verdict.passed,
@@ -63,5 +64,6 @@ def conclude(bench: Workbench, taken: Given, verdict: Verdict, repeated: bool) -
         same_as=bench.same_as(attempt, verdict) if verdict.passed else None,
         restored=restored,
         has_best=bench.best() is not None,
+        heat_map=bench.lab.shown(heat_map) if heat_map else None,
         warnings=verdict.warnings,
     )

@@ -8,12 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from nki_anvil.backends.backend import Backend
 from nki_anvil.backends.errors import ReflexionRequired
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import budget, diary, guard, programs, seals, state, verified, working_file
+from nki_anvil.lab import budget, diary, guard, heat, programs, seals, state, verified, working_file
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best, BestPointer
 from nki_anvil.lab.comparison import Comparison
@@ -91,6 +92,11 @@ class Workbench:
             return best.receipt.comparison
         return found
 
+    def heat_map(self, attempt: Attempt, verdict: Verdict) -> Path | None:
+        """The picture of where a failed verdict is wrong; None where it passed or has none."""
+        path = attempt.heat(self.origin)
+        return path if verdict.where is not None and path.is_file() else None
+
     def same_as(self, attempt: Attempt, verdict: Verdict) -> int | None:
         """An earlier attempt with the same instructions."""
         same = programs.same(self.problem.folder, verdict.instruction_digest)
@@ -108,6 +114,9 @@ class Workbench:
         """Store a judgement and everything that is derived from it."""
         seals.note(self.problem.folder, f"attempt {attempt.number}", verdict)
         attempt.add_verdict(verdict)
+        if verdict.heat is not None:
+            title = f"Attempt {attempt.number}, output {verdict.heat.output} {list(verdict.heat.shape)}"
+            state.write_text(attempt.heat(self.origin), heat.draw(verdict.heat, title))
         self.spend(verdict.seconds)
         if verdict.passed:
             programs.note(self.problem.folder, verdict.instruction_digest, attempt.number)

@@ -62,6 +62,7 @@ class VerifyKernel(LongResult):
     tolerance: float | None = None
     where: WorstPlace | None = None
     hint: str | None = None
+    heat_map: str | None = None
     origin: str | None = None
     same_as: int | None = None
     restored: str | None = None

@@ -20,4 +20,5 @@ def judge(evidence: Evidence) -> Judgement:
     element, shown = case.case.probes[0].input, explain(case, most)
     unlike = f"One element of {element} was disturbed, and the kernel does not answer as the reference does."
     hint = f"Does every element of {element} reach the output? {shown.hint}"
-    return Judgement(False, f"{unlike} {shown.sentence}", hint=hint, where=shown.where, limit_use=most.share)
+    detail = f"{unlike} {shown.sentence}"
+    return Judgement(False, detail, hint=hint, where=shown.where, heat=shown.heat, limit_use=most.share)

@@ -24,6 +24,7 @@ def judge(evidence: Evidence) -> Judgement:
         code=shown.where.pattern,
         hint=shown.hint,
         where=shown.where,
+        heat=shown.heat,
         worst_error=error,
         limit_use=most.share,
     )
