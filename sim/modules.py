@@ -6,13 +6,12 @@ import re
 import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final
 
 from nki_anvil.sim import compiler, isa, language, typing, versions
 from nki_anvil.sim.absent import missing
+from nki_anvil.sim.beta1.modules import emulated_beta1
 from nki_anvil.sim.dtypes import DType
 from nki_anvil.sim.earlier import adapted
 from nki_anvil.sim.errors import TraceError
@@ -20,19 +19,7 @@ from nki_anvil.sim.isa import enums
 from nki_anvil.sim.kernel import jit, simulated
 
 _FOREIGN: Final = ("nki", "neuronxcc")
-_UNIMPORTABLE: Final = re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<module>nki[\w.]*)'")
-
-
-class _Beta1(MetaPathFinder):
-    """Says why ``neuronxcc`` cannot be imported, instead of "no module"."""
-
-    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        if fullname.partition(".")[0] == "neuronxcc":
-            raise ModuleNotFoundError(
-                f"{fullname} is the Beta 1 dialect, which is not simulated yet: import nki, nki.language, nki.isa",
-                name=fullname,
-            )
-        return None
+_UNIMPORTABLE: Final = re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<module>(?:nki|neuronxcc)[\w.]*)'")
 
 
 class _Restricted:
@@ -103,16 +90,13 @@ def install(version: str = versions.CURRENT) -> Generator[None]:
     """
     token = versions.INSTALLED.set(versions.chosen(version))
     hidden = {name: module for name, module in sys.modules.items() if name.partition(".")[0] in _FOREIGN}
-    finder = _Beta1()
     for name in hidden:
         del sys.modules[name]
-    sys.modules.update(emulated(version))
-    sys.meta_path.insert(0, finder)
+    sys.modules.update({**emulated(version), **emulated_beta1()})
     try:
         yield
     finally:
         versions.INSTALLED.reset(token)
-        sys.meta_path.remove(finder)
         for name in [name for name in sys.modules if name.partition(".")[0] in _FOREIGN]:
             del sys.modules[name]
         sys.modules.update(hidden)

@@ -15,6 +15,7 @@ from typing import Any, Final, cast
 import numpy as np
 
 from nki_anvil.sim import habits, versions
+from nki_anvil.sim.beta1.kernel import is_beta1
 from nki_anvil.sim.builder import LIVE, Builder
 from nki_anvil.sim.dtypes import as_dtype
 from nki_anvil.sim.errors import NotSimulated, TraceError
@@ -48,12 +49,12 @@ def trace(fn: Callable[..., Any], *args: Any, chip: str = "trn2", version: str |
     kernel = fn if isinstance(fn, Kernel) else Kernel(fn)
     if kernel.cores not in _CORES:
         raise TraceError("NKI-LNC", f"A launch on {kernel.cores} cores.", remedy="A logical core is 1 or 2: kernel[2].")
-    builder = Builder(chip, versions.chosen(version), source_file(kernel), kernel.cores)
+    builder = _builder(kernel, chip, versions.chosen(version))
     token = LIVE.set(builder)
     printed = io.StringIO()
     try:
         with contextlib.redirect_stdout(printed):
-            _run(builder, kernel, args, kwargs)
+            builder = _run(builder, kernel, args, kwargs)
     except TraceError as error:
         _place(error, builder.source, error.__traceback__)
         raise
@@ -66,6 +67,15 @@ def trace(fn: Callable[..., Any], *args: Any, chip: str = "trn2", version: str |
     return builder.finish(printed.getvalue()[:_PRINTED_LIMIT])
 
 
+def _builder(kernel: Kernel, chip: str, version: str) -> Builder:
+    """What collects the program: of the current dialect, or of Beta 1."""
+    if not is_beta1(kernel):
+        return Builder(chip, version, source_file(kernel), kernel.cores)
+    from nki_anvil.sim.beta1.recorder import Recorder
+
+    return Recorder(chip, version, source_file(kernel))
+
+
 def source_file(kernel: Any) -> str:
     """The file whose lines a program is marked with: that of the innermost function."""
     function = inspect.unwrap(kernel)
@@ -75,13 +85,16 @@ def source_file(kernel: Any) -> str:
     return str(code.co_filename) if code is not None else ""
 
 
-def _run(builder: Builder, kernel: Kernel, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+def _run(builder: Builder, kernel: Kernel, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Builder:
+    """Run the kernel; returns the builder that holds its program."""
+    if is_beta1(kernel):
+        from nki_anvil.sim.beta1 import trace as beta1
+
+        recorder: Any = builder
+        return beta1.traced(recorder, kernel, lambda one: beta1.wrapped_all(*_arguments(one, kernel, args, kwargs)))
     if versions.parsed(builder.version):
         _check_arguments((*args, *kwargs.values()))
-    count = iter(range(sys.maxsize))
-    bound = [_bind(builder, value, count) for value in args]
-    named = {name: _bind(builder, value, count, name) for name, value in kwargs.items()}
-    _name_arguments(kernel.function, bound)
+    bound, named = _arguments(builder, kernel, args, kwargs)
     builder.share_from_here()
     for core in range(kernel.cores):
         builder.begin_core(core)
@@ -89,6 +102,18 @@ def _run(builder: Builder, kernel: Kernel, args: Sequence[Any], kwargs: Mapping[
         if core == 0:
             for tensor in _outputs(returned):
                 builder.output(tensor)
+    return builder
+
+
+def _arguments(
+    builder: Builder, kernel: Kernel, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments as the kernel gets them."""
+    count = iter(range(sys.maxsize))
+    bound = [_bind(builder, value, count) for value in args]
+    named = {name: _bind(builder, value, count, name) for name, value in kwargs.items()}
+    _name_arguments(kernel.function, bound)
+    return bound, named
 
 
 def _check_arguments(values: Sequence[Any]) -> None:

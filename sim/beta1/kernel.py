@@ -1,0 +1,74 @@
+"""``nki.jit`` and its relatives of Beta 1: a kernel function with its launch grid."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any, cast
+
+from nki_anvil.sim.builder import LIVE
+from nki_anvil.sim.errors import NotSimulated
+from nki_anvil.sim.kernel import Kernel
+
+
+class Beta1Kernel(Kernel):
+    """A jitted function. ``kernel[4, 2]`` runs eight programs; a call outside of a trace simulates it."""
+
+    def __init__(self, function: Callable[..., Any], grid: tuple[int, ...] = ()) -> None:
+        super().__init__(function)
+        self.grid = grid
+
+    def __getitem__(self, grid: Any) -> Beta1Kernel:
+        sizes = cast("tuple[Any, ...]", grid) if isinstance(grid, tuple) else (grid,)
+        return Beta1Kernel(self.function, tuple(operator.index(size) for size in sizes))
+
+    @property
+    def benchmark_result(self) -> Any:
+        """Not there: nothing was measured."""
+        raise NotSimulated(
+            "Nothing is measured here: there is no benchmark_result.",
+            remedy="nki_anvil.sim.estimate(program) gives a modelled latency.",
+        )
+
+
+def jit(func: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Decorate a kernel; modes and targets change nothing here, where every kernel is simulated."""
+    if func is None:
+        return jit
+    return func if isinstance(func, Beta1Kernel) else Beta1Kernel(func)
+
+
+def wrapper(*arguments: Any, **options: Any) -> Any:
+    """``baremetal``, ``benchmark``, ``profile``: with a function or with options only."""
+    if arguments and callable(arguments[0]):
+        return jit(arguments[0])
+    return jit
+
+
+def simulate_kernel(kernel: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The kernel's outputs on arrays; arguments that it writes change in place."""
+    from nki_anvil.sim.simulation import simulate
+
+    return simulate(jit(kernel), *args, **kwargs)
+
+
+def is_beta1(kernel: Kernel) -> bool:
+    """Whether a function speaks Beta 1: it was jitted so, or its text imports ``neuronxcc.nki``."""
+    if isinstance(kernel, Beta1Kernel):
+        return True
+    function = kernel.function
+    while isinstance(function, functools.partial):
+        function = function.func
+    code = getattr(function, "__code__", None)
+    names = tuple(getattr(code, "co_names", ()))
+    if any(name.partition(".")[0] == "neuronxcc" for name in names):
+        return True
+    around = getattr(function, "__globals__", {})
+    return any(getattr(around.get(name), "__name__", "").startswith("neuronxcc") for name in names)
+
+
+def nested(kernel: Beta1Kernel, *args: Any, **kwargs: Any) -> Any:
+    """A kernel that is called by another."""
+    assert LIVE.get(None) is not None
+    return kernel.function(*args, **kwargs)

@@ -1,0 +1,213 @@
+"""The module tree of Beta 1: what ``neuronxcc.nki`` and its submodules hold."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any, Final
+
+import numpy as np
+
+from nki_anvil.sim.absent import missing
+from nki_anvil.sim.beta1 import (
+    compiler,
+    creation,
+    elementwise,
+    index,
+    instructions,
+    loops,
+    movement,
+    reductions,
+    selection,
+)
+from nki_anvil.sim.beta1.kernel import jit, simulate_kernel, wrapper
+from nki_anvil.sim.beta1.tile import Tile
+from nki_anvil.sim.isa import enums
+from nki_anvil.sim.language import regions
+from nki_anvil.sim.typing import mutable_tensor, tensor
+
+_DTYPES: Final = [
+    "bool_",
+    "int8",
+    "int16",
+    "int32",
+    "uint8",
+    "uint16",
+    "uint32",
+    "float16",
+    "bfloat16",
+    "float32",
+    "tfloat32",
+    "float8_e4m3",
+    "float8_e5m2",
+]
+
+
+class _Limits:
+    """``nl.fp32``: the ends of a format."""
+
+    def __init__(self, smallest: float, largest: float) -> None:
+        self.min, self.max = smallest, largest
+
+
+class _TensorMethods:
+    """``nki.tensor``: methods of tensors as functions."""
+
+    assert_shape = staticmethod(Tile.assert_shape)
+    astype = staticmethod(Tile.astype)
+    broadcast_to = staticmethod(Tile.broadcast_to)
+    expand_dims = staticmethod(Tile.expand_dims)
+    reshape = staticmethod(Tile.reshape)
+    view = staticmethod(Tile.view)
+
+
+def _language() -> dict[str, Any]:
+    named = {**elementwise.OPERATIONS}
+    named.update(
+        sum=reductions.sum_, max=reductions.max_, min=reductions.min_, prod=reductions.prod, all=reductions.all_
+    )
+    for module, names in _LANGUAGE.items():
+        named.update({name: getattr(module, name) for name in names.split()})
+    named.update({name: getattr(regions, name) for name in _DTYPES})
+    named.update(
+        mgrid=index.MGrid(),
+        arange=index.arange,
+        sbuf=regions.sbuf,
+        psum=regions.psum,
+        hbm=regions.hbm,
+        private_hbm=regions.private_hbm,
+        shared_hbm=regions.shared_hbm,
+        tile_size=regions.tile_size,
+        static_cast=elementwise.copy_as,
+        fp32=_Limits(float(np.finfo(np.float32).min), float(np.finfo(np.float32).max)),
+        bfp16=_Limits(-3.3895313892515355e38, 3.3895313892515355e38),
+        rsqrt=elementwise.OPERATIONS["rsqrt"],
+        finfo=finfo,
+        tensor=Tile,
+    )
+    return named
+
+
+_LANGUAGE: Final[Mapping[Any, str]] = {
+    creation: "ndarray zeros ones full zeros_like empty_like shared_constant shared_identity_matrix par_dim",
+    elementwise: "copy where",
+    loops: "affine_range sequential_range static_range program_id num_programs program_ndim nc spmd_dim",
+    movement: "ds dslice load store load_transpose2d transpose matmul broadcast_to expand_dims gather_flattened"
+    " atomic_rmw device_print dropout rand random_seed all_reduce",
+    reductions: "mean var softmax rms_norm loop_reduce",
+}
+
+
+def finfo(dtype: Any) -> Any:
+    """The ends of a float format."""
+    import ml_dtypes
+
+    from nki_anvil.sim.dtypes import as_dtype, numpy_dtype
+
+    return ml_dtypes.finfo(numpy_dtype(as_dtype(dtype)))
+
+
+_INSTRUCTIONS: Final = [
+    "nc_matmul",
+    "nc_transpose",
+    "activation",
+    "activation_reduce",
+    "tensor_scalar",
+    "tensor_tensor",
+    "scalar_tensor_tensor",
+    "tensor_scalar_reduce",
+    "tensor_scalar_cumulative",
+    "tensor_tensor_scan",
+    "tensor_partition_reduce",
+    "reciprocal",
+    "tensor_copy",
+    "tensor_copy_dynamic_src",
+    "tensor_copy_predicated",
+    "memset",
+    "dropout",
+    "range_select",
+    "select_reduce",
+    "bn_stats",
+    "bn_aggr",
+    "max8",
+    "nc_find_index8",
+    "nc_match_replace8",
+    "nc_stream_shuffle",
+    "local_gather",
+    "sequence_bounds",
+    "dma_copy",
+    "dma_transpose",
+    "builtin_custom_op",
+    "get_nc_version",
+    "iota",
+    "affine_select",
+    "tensor_reduce",
+]
+_ENUMS: Final = [
+    "reduce_cmd",
+    "dge_mode",
+    "oob_mode",
+    "nc_version",
+    "engine",
+    "tensor_engine",
+    "vector_engine",
+    "scalar_engine",
+    "gpsimd_engine",
+    "unknown_engine",
+]
+
+
+def _isa() -> dict[str, Any]:
+    named = {name: getattr(instructions, name) for name in _INSTRUCTIONS}
+    named.update({name: getattr(enums, name) for name in _ENUMS})
+    named["dma_engine"] = enums.engine.dma
+    named["matmul_perf_mode"] = types.SimpleNamespace(
+        none="none", double_row="double_row", double_row_gen3="double_row_gen3", double_row_gen4="double_row_gen4"
+    )
+    return named
+
+
+def _contents() -> dict[str, dict[str, Any]]:
+    constants = {name: getattr(enums, name) for name in _ENUMS}
+    kernels = {"jit": jit, "trace": wrapper, "baremetal": wrapper, "benchmark": wrapper, "profile": wrapper}
+    return {
+        "neuronxcc": {},
+        "neuronxcc.nki": {**kernels, "simulate_kernel": simulate_kernel, "tensor": _TensorMethods},
+        "neuronxcc.nki.language": _language(),
+        "neuronxcc.nki.isa": _isa(),
+        "neuronxcc.nki.isa.constants": constants,
+        "neuronxcc.nki.typing": {"tensor": tensor, "mutable_tensor": mutable_tensor},
+        "neuronxcc.nki.compiler": {name: getattr(compiler, name) for name in compiler.__all__},
+        "neuronxcc.nki.compiler.backends": {},
+    }
+
+
+def emulated_beta1() -> dict[str, ModuleType]:
+    """A fresh module tree by full name; each is an attribute of its parent."""
+    tree = {name: _module(name, public) for name, public in _contents().items()}
+    for name, module in tree.items():
+        parent, _, child = name.rpartition(".")
+        if parent:
+            setattr(tree[parent], child, module)
+    nki = tree["neuronxcc.nki"]
+    nki.__dict__["isa"], nki.__dict__["lang"] = tree["neuronxcc.nki.isa"], tree["neuronxcc.nki.language"]
+    return tree
+
+
+def _module(name: str, public: Mapping[str, Any]) -> ModuleType:
+    module = ModuleType(name, f"{name}, emulated as of NKI Beta 1.")
+    module.__dict__.update(public)
+    module.__dict__["__getattr__"] = _absent(name, sorted(public))
+    module.__path__ = []
+    return module
+
+
+def _absent(name: str, known: list[str]) -> Callable[[str], Any]:
+    def absent(attribute: str) -> Any:
+        raise missing(name, attribute, known)
+
+    return absent
+
+
+__all__ = ["emulated_beta1", "selection"]

@@ -1,0 +1,87 @@
+"""Conditions and grids as data: iota, affine_select, and predicates made of index comparisons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nki_anvil.sim import isa
+from nki_anvil.sim.beta1.calls import fresh, masked, operand, recorder, require
+from nki_anvil.sim.beta1.index import Condition, Index, Scattered, plain
+from nki_anvil.sim.beta1.tile import Tile
+from nki_anvil.sim.errors import TraceError
+from nki_anvil.sim.layout import Shape
+from nki_anvil.sim.memory import MemoryRegion
+from nki_anvil.sim.tensor import NkiTensor
+
+
+def iota(expr: Any, dtype: Any, *, mask: Any = None, **options: Any) -> Tile:
+    """A tile of the values of an index expression."""
+    if isinstance(expr, Scattered):
+        return Tile(_constant(np.asarray(plain(expr)), dtype))
+    if not isinstance(expr, Index):
+        raise TraceError("NKI-TYPE", "nisa.iota of no index expression.", remedy="Pass nl.arange(n)[None, :] ...")
+    value = _now(expr)
+    shape = expr.shape if len(expr.shape) > 1 else (*expr.shape, 1)
+    steps = (*expr.steps, *(0,) * (len(shape) - len(expr.steps)))
+    result = fresh(shape, dtype)
+    isa.iota(result, list(zip(steps[1:], shape[1:], strict=True)), value, steps[0])
+    return Tile(result, fresh=True)
+
+
+def _now(expr: Index) -> int:
+    """The value at the grid's origin, for which the loops around are held to this iteration."""
+    return int(Index(expr.value, expr.moves))
+
+
+def _constant(values: Any, dtype: Any) -> NkiTensor:
+    from nki_anvil.sim.beta1.creation import shared_constant
+
+    held = shared_constant(values, dtype).whole()
+    result = fresh(held.shape, held.dtype)
+    isa.dma_copy(result, held)
+    return result
+
+
+def as_predicate(condition: Any, shape: Shape) -> Tile:
+    """A tile of zeros and ones: the condition itself where it is a tile, else made of an index comparison."""
+    if isinstance(condition, Tile):
+        return condition
+    if not isinstance(condition, Condition):
+        raise TraceError("NKI-TYPE", "A condition is neither a tile nor a comparison.", remedy="Compare with nl.less.")
+    values = np.broadcast_to(condition.array(), shape).astype(np.uint8)
+    return Tile(_constant(values, "uint8"))
+
+
+def affine_select(
+    pred: Any, on_true_tile: Any, on_false_value: Any, *, mask: Any = None, dtype: Any = None, **options: Any
+) -> Tile:
+    """The tile where an index comparison holds, else a number."""
+    tile = require(on_true_tile, "nisa.affine_select")
+    wanted = dtype or tile.dtype
+    number = operand(on_false_value)
+    if isinstance(pred, Condition) and pred.holds is None and len(pred.terms) == 1 and mask is None:
+        return _by_comparison(pred.terms[0], tile, float(number), wanted)
+    from nki_anvil.sim.beta1.elementwise import where
+
+    return where(pred, tile, float(number), dtype=wanted, mask=mask)
+
+
+def _by_comparison(term: Index, tile: Tile, number: float, dtype: Any) -> Tile:
+    shape = tile.shape
+    filled = (*term.steps, *(0,) * (len(shape) - len(term.steps)))
+    result = fresh(shape, dtype)
+    pattern = list(zip(filled[1:], shape[1:], strict=True))
+    operations = _comparison("greater_equal")
+    isa.affine_select(result, pattern, filled[0], tile.whole(), number, operations, _now(term))
+    return Tile(result, fresh=True)
+
+
+def _comparison(name: str) -> Any:
+    from nki_anvil.sim.beta1.elementwise import OPERATIONS
+
+    return OPERATIONS[name]
+
+
+__all__ = ["MemoryRegion", "affine_select", "as_predicate", "iota", "masked", "recorder"]

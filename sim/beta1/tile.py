@@ -1,0 +1,310 @@
+"""The tensor of Beta 1: a tile on chip with its block dimensions, or a tensor in HBM; and what stands for a result.
+
+A function returns a tile of its own. Where that is assigned at once to a place, as in ``t[i, p, f] = nisa.f(...)``, the
+instruction writes to the place itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nki_anvil.sim.beta1 import access
+from nki_anvil.sim.beta1.recorder import Recorder, declared, same_place
+from nki_anvil.sim.dtypes import DType, as_dtype
+from nki_anvil.sim.errors import NotSimulated, TraceError
+from nki_anvil.sim.layout import Shape
+from nki_anvil.sim.memory import MemoryRegion
+from nki_anvil.sim.tensor import NkiTensor
+
+if TYPE_CHECKING:
+    from nki_anvil.sim.beta1.masks import Box
+
+
+class Blocks(NamedTuple):
+    """The block dimensions that are not indexed yet: their sizes, and how many tensors lie between two of each."""
+
+    shape: Shape
+    steps: Shape
+
+
+class Part(NamedTuple):
+    """A result of which a mask left only a box: the shape that it stands in, and where the box lies in it."""
+
+    shape: Shape
+    box: Box
+
+
+NO_BLOCKS = Blocks((), ())
+
+
+class Tile:
+    """A tensor as Beta 1 kernels handle it."""
+
+    __slots__ = ("blocks", "fresh", "outside", "part", "tensor", "written")
+    __array_ufunc__ = None
+
+    def __init__(
+        self,
+        tensor: NkiTensor,
+        blocks: Blocks = NO_BLOCKS,
+        *,
+        fresh: bool = False,
+        part: Part | None = None,
+        outside: Sequence[access.Reach] = (),
+    ) -> None:
+        self.tensor = tensor
+        self.blocks = blocks
+        self.fresh = fresh
+        """Whether it is a result that only its own instruction has touched."""
+        self.part = part
+        self.outside = outside
+        """Dimensions that the index leaves, which is an error unless a mask cuts it off."""
+        self.written: int | None = None
+        """For a result that was assigned: how often its place had been written by then."""
+
+    # what it is
+
+    @property
+    def shape(self) -> Shape:
+        return (*self.blocks.shape, *(self.part.shape if self.part else self.tensor.shape))
+
+    @property
+    def dtype(self) -> DType:
+        return self.tensor.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def buffer(self) -> MemoryRegion:
+        return self.tensor.storage.buffer
+
+    @property
+    def name(self) -> str:
+        return self.tensor.storage.name
+
+    @property
+    def recorder(self) -> Recorder:
+        """The trace that it belongs to."""
+        return self.tensor.storage.trace
+
+    def __repr__(self) -> str:
+        name = f" {self.name!r}" if self.name else ""
+        return f"Tile({self.shape}, {self.dtype}, {self.buffer.value}{name})"
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __bool__(self) -> bool:
+        """True: a tensor is there; kernels ask ``if bias:`` for it."""
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[place] for place in range(self.shape[0]))
+
+    # its parts
+
+    def __getitem__(self, key: Any) -> Tile:
+        return access.indexed(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        from nki_anvil.sim.beta1.assignment import assign
+
+        assign(access.indexed(self, key), value)
+
+    # its views
+
+    def reshape(self, *shape: Any) -> Tile:
+        """The same elements in another shape."""
+        wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        return Tile(self.whole().reshape(tuple(int(size) for size in wanted)))
+
+    def broadcast_to(self, *shape: Any) -> Tile:
+        """Dimensions of size one repeated, the partitions included."""
+        from nki_anvil.sim.beta1.broadcasting import broadcast_to
+
+        wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        return broadcast_to(self, wanted)
+
+    def expand_dims(self, axis: int) -> Tile:
+        """A dimension of size one more."""
+        return Tile(self.whole().expanded(axis))
+
+    def view(self, dtype: Any) -> Tile:
+        """The same bytes in another dtype."""
+        return Tile(self.whole().view(as_dtype(dtype)))
+
+    def astype(self, dtype: Any) -> Tile:
+        """A converted copy."""
+        from nki_anvil.sim.beta1.elementwise import copy
+
+        return copy(self, dtype=dtype)
+
+    def assert_shape(self, shape: Sequence[int]) -> Tile:
+        """The tile itself, which must have the shape."""
+        if tuple(shape) != self.shape:
+            raise TraceError("NKI-SHAPE", f"{self!r} does not have the shape {tuple(shape)}.", remedy="Reshape it.")
+        return self
+
+    # as an operand
+
+    def whole(self) -> NkiTensor:
+        """The one tensor that it is: no block dimensions left, inside of its bounds, and still holding its value."""
+        if self.blocks.shape:
+            if math.prod(self.blocks.shape) > 1:
+                raise TraceError(
+                    "NKI-BLOCK",
+                    f"{self!r} is used with its block dimensions {self.blocks.shape}.",
+                    remedy="Index the dimensions before par_dim: an operation works on one tile.",
+                )
+            self.blocks = NO_BLOCKS
+        if self.outside:
+            raise access.out_of_bounds(self.outside[0])
+        if self.part is not None:
+            self._fill_part()
+        if self.written is not None and self.recorder.uses[declared(self.tensor)].written != self.written:
+            raise NotSimulated(
+                f"A result was assigned to {self.name or 'a tensor'}, whose content has changed since, and is used"
+                " again.",
+                remedy="Keep the value: assign nl.copy(result) instead.",
+            )
+        self.fresh = False
+        return self.tensor
+
+    def _fill_part(self) -> None:
+        """Give a masked result the full tile that it is part of; the rest of it stays as it is."""
+        from nki_anvil.sim.beta1.masks import sliced
+
+        assert self.part is not None
+        part, self.part = self.part, None
+        full = self.recorder.allocate(part.shape, self.dtype, self.buffer)
+        if part.box.empty:
+            self.tensor = full
+            return
+        box = sliced(full, part.box, part.shape)
+        if not self.recorder.redirect(self.tensor, box):
+            from nki_anvil.sim.beta1.assignment import move
+
+            move(box, self.tensor)
+        self.tensor = full
+
+    # arithmetic
+
+    def __add__(self, other: Any) -> Any:
+        return _math("add", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _math("add", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _math("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _math("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _math("multiply", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _math("multiply", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _math("divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _math("divide", other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return _math("power", self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return _math("power", other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return _math("mod", self, other)
+
+    def __neg__(self) -> Any:
+        return _math("multiply", self, -1.0)
+
+    def __abs__(self) -> Any:
+        return _math("abs", self)
+
+    def __invert__(self) -> Any:
+        return _math("invert", self)
+
+    def __and__(self, other: Any) -> Any:
+        return _math("bitwise_and", self, other)
+
+    def __or__(self, other: Any) -> Any:
+        return _math("bitwise_or", self, other)
+
+    def __xor__(self, other: Any) -> Any:
+        return _math("bitwise_xor", self, other)
+
+    def __lshift__(self, other: Any) -> Any:
+        return _math("left_shift", self, other)
+
+    def __rshift__(self, other: Any) -> Any:
+        return _math("right_shift", self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return _math("less", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _math("less_equal", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return _math("greater", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _math("greater_equal", self, other)
+
+    def __eq__(self, other: object) -> Any:
+        return False if other is None else _math("equal", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return True if other is None else _math("not_equal", self, other)
+
+    __hash__ = object.__hash__
+
+    # in place
+
+    def __iadd__(self, other: Any) -> Tile:
+        return _onto("add", self, other)
+
+    def __isub__(self, other: Any) -> Tile:
+        return _onto("subtract", self, other)
+
+    def __imul__(self, other: Any) -> Tile:
+        return _onto("multiply", self, other)
+
+    def __itruediv__(self, other: Any) -> Tile:
+        return _onto("divide", self, other)
+
+
+def _math(name: str, *operands: Any) -> Any:
+    from nki_anvil.sim.beta1.elementwise import OPERATIONS
+
+    return OPERATIONS[name](*operands)
+
+
+def _onto(name: str, target: Tile, value: Any) -> Tile:
+    from nki_anvil.sim.beta1.assignment import accumulate
+
+    return accumulate(name, target, value)
+
+
+def same(one: Tile, other: Tile) -> bool:
+    """Whether two tiles are one place, as ``t[i] += x`` assigns it to itself."""
+    return one.part is None and other.part is None and same_place(one.tensor, other.tensor)
