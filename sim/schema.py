@@ -20,6 +20,7 @@ from nki_anvil.sim.attributes import kind_of
 from nki_anvil.sim.chips import CHIPS
 from nki_anvil.sim.instructions import ENGINES, NAMES, TABLE
 from nki_anvil.sim.kinds import WIDTHS
+from nki_anvil.sim.operands import operands
 from nki_anvil.sim.program import MEMORIES, NONE, REGION_KINDS, ROLES, SCHEMA, Program, ProgramError
 
 Column = NDArray[Any]
@@ -59,6 +60,7 @@ def validate(program: Program, limits: Limits = DEFAULT) -> None:
     _indirections(program, limits)
     _regions(program)
     _instructions(program, limits)
+    _writes(program)
     _attributes(program)
     _inside(program.tables["outputs"]["access"], 0, _rows(program, "accesses"), "outputs.access")
 
@@ -293,6 +295,15 @@ def _slots(program: Program, code: int, sites: NDArray[np.intp]) -> None:
         if not slot.endswith("?"):
             filled = operands[rows["first_operand"][sites] + position] != NONE
             _require(filled, f"{row.name} without its {slot}")
+
+
+def _writes(program: Program) -> None:
+    """Constants stay as they are: what is written there would still be there when the kernel is called again."""
+    every, tensors = operands(program), program.tables["tensors"]
+    written = program.tables["accesses"]["tensor"][every.access[every.writes]]
+    spoilt = np.flatnonzero(tensors["role"][written] == ROLES.index("constant"))
+    if len(spoilt):
+        raise ProgramError(f"an instruction writes to the constant of line {int(tensors['line'][written[spoilt[0]]])}")
 
 
 def _attributes(program: Program) -> None:

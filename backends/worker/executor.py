@@ -46,6 +46,18 @@ class TooMuchOutput(Exception):
     remedy = ""
 
 
+class TooMuchMemory(Exception):
+    """The program's tensors do not fit into what the executor may take."""
+
+    code = "OutOfMemory"
+    line = None
+    remedy = "Give the kernel fewer or smaller tensors, in HBM as well, or smaller shapes to work on."
+
+
+_HOPELESS = ("SIM-STEPS", OutOfTime.code, TooMuchMemory.code)
+"""Errors after which no further case of the shape set is tried."""
+
+
 def main() -> None:
     """Serve shape sets until standard input ends."""
     isolation.detach()
@@ -78,7 +90,7 @@ class Execution:
         shapes = _named(self.job["shape_sets"], request["shapes"])
         try:
             with _measured(seconds, "check"):
-                program, trace = _checked(request["programs"], self.job["chip"], self.job["lnc"])
+                program, trace = _checked(request["programs"], self.job)
             _say(trace=trace)
             if program is not None:
                 with _measured(seconds, "execute"):
@@ -102,17 +114,19 @@ class Execution:
             return None
         try:
             executable = Executable(program)
-        except ExecutionError as error:
-            for case in cases:
-                _say(case={"key": case["key"], "inputs_digest": "", "error": records.error(error)})
+        except (ExecutionError, MemoryError) as error:
+            _give_up(cases, records.error(_named_error(error)))
             return None
         trips: Optional[tuple[int, ...]] = None
-        for case in cases:
+        for position, case in enumerate(cases):
             self.done += 1
             _say(progress=f"case {self.done} of {len(self.job['cases'])}")
             result, counted = self._case(executable, shapes, case)
             trips = trips if trips is not None else counted
             _say(case=result)
+            if result.get("error", {}).get("code") in _HOPELESS:
+                _give_up(cases[position + 1 :], result["error"])
+                break
         return trips
 
     def _case(
@@ -126,8 +140,8 @@ class Execution:
             with self._allowance():
                 outcome = executable.run(list(drawn.values()), poison=case["poison"])
             self._keep(case["key"], outcome.outputs)
-        except (ExecutionError, OutOfTime, TooMuchOutput) as error:
-            return {**result, "error": records.error(error)}, None
+        except (ExecutionError, OutOfTime, TooMuchOutput, MemoryError) as error:
+            return {**result, "error": records.error(_named_error(error))}, None
         names = list(drawn)
         result["findings"] = [records.finding(found) for found in outcome.findings]
         result["mutated"] = [names[position] for position in outcome.changed]
@@ -176,8 +190,20 @@ class Execution:
         raise OutOfTime(f"Executing the cases was stopped after {limit:g} s in all.")
 
 
-def _checked(files: list[str], chip: str, cores: int) -> tuple[Any, dict[str, Any]]:
-    """The first program and what is to be said of both; no program where either is malformed or takes more cores."""
+def _named_error(error: BaseException) -> BaseException:
+    if isinstance(error, MemoryError):
+        return TooMuchMemory(f"Executing it needs more than the {_memory() >> 20} MiB that a program may take here.")
+    return error
+
+
+def _give_up(cases: list[dict[str, Any]], error: dict[str, Any]) -> None:
+    """What stopped one case stops the rest of them unseen."""
+    for case in cases:
+        _say(case={"key": case["key"], "inputs_digest": "", "error": error})
+
+
+def _checked(files: list[str], job: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The first program and what is to be said of both; no program where either is malformed or not for this job."""
     from nki_anvil.sim import rules, schema
     from nki_anvil.sim.program import ProgramError, decode
 
@@ -186,21 +212,27 @@ def _checked(files: list[str], chip: str, cores: int) -> tuple[Any, dict[str, An
         programs = {one: decode(one) for one in data}  # equal bytes are read once
         for program in programs.values():
             schema.validate(program)
-            _refuse_other_cores(program, cores)
+            _refuse_others(program, job)
+        digests = {one: program.digest() for one, program in programs.items()}
+        program = programs[data[0]]
+        trace = records.trace(program, [digests[one] for one in data])
+        return program, {**trace, "findings": [records.finding(found) for found in rules.check(program, job["chip"])]}
     except ProgramError as error:
         return None, {"outcome": "malformed", "error": records.error(error, code="ProgramError")}
-    digests = {one: program.digest() for one, program in programs.items()}
-    program = programs[data[0]]
-    trace = records.trace(program, [digests[one] for one in data])
-    return program, {**trace, "findings": [records.finding(found) for found in rules.check(program, chip)]}
+    except Exception as error:  # bytes from hostile text: what stumbles over them is no failure of the machine
+        message = f"The program cannot be checked: {type(error).__name__}: {str(error)[:200]}."
+        return None, {"outcome": "malformed", "error": records.error(ProgramError(message), code="ProgramError")}
 
 
-def _refuse_other_cores(program: Any, cores: int) -> None:
-    """A program launches itself on as many cores as it likes; the problem says how many there are."""
+def _refuse_others(program: Any, job: dict[str, Any]) -> None:
+    """A program says for itself how many cores, which chip and whose rules it wants; the job decides."""
     from nki_anvil.sim.program import ProgramError
 
-    if program.cores != cores:
-        raise ProgramError(f"the program runs on {program.cores} cores, the problem on {cores}")
+    if program.cores != job["lnc"]:
+        raise ProgramError(f"the program runs on {program.cores} cores, the problem on {job['lnc']}")
+    if (program.chip, program.version) != (job["chip"], job["version"]):
+        found, wanted = f"{program.chip} and NKI {program.version}", f"{job['chip']} and NKI {job['version']}"
+        raise ProgramError(f"the program is for {found}, the job for {wanted}")
 
 
 def _constants(folder: Path) -> Any:

@@ -12,6 +12,8 @@ import hashlib
 import json
 import os
 import platform
+import resource
+import signal
 import sys
 import threading
 import time
@@ -66,6 +68,8 @@ class Runner:
         self.seconds: dict[str, float] = {}
         self.failure: Optional[str] = None
         self.executing = False
+        self.beyond_bounds: Optional[dict[str, Any]] = None
+        """How a program ended the executor, as a trace: no further shape set is tried."""
 
     def run(self) -> None:
         """Do the work unless ``run.json`` says that it is done."""
@@ -108,7 +112,7 @@ class Runner:
             yield process
             with suppress(BrokenPipeError):
                 process.stdin.close()
-            if self.executing and process.wait():
+            if self.executing and process.wait() and not self.beyond_bounds:
                 self.failure = self.failure or f"the executor ended too early (status {process.returncode})"
         finally:
             self.children.end(process)
@@ -134,9 +138,13 @@ class Runner:
         """Let the executor do one shape set; returns its part of the trace."""
         assert process.stdin is not None
         assert process.stdout is not None
+        if self.beyond_bounds:
+            return self.beyond_bounds
         self.executing = True
         trace: dict[str, Any] = {"outcome": "malformed"}
-        killer = threading.Timer(self.job["limits"]["execute_s"] + _CHECK_S, isolation.end_group, [process.pid])
+        late = threading.Event()
+        seconds = self.job["limits"]["execute_s"] + _CHECK_S
+        killer = threading.Timer(seconds, lambda: (late.set(), isolation.end_group(process.pid)))
         killer.start()
         try:
             process.stdin.write(json.dumps(request).encode() + b"\n")
@@ -151,7 +159,9 @@ class Runner:
             pass  # its exit status tells
         finally:
             killer.cancel()
-        return trace
+        process.wait()
+        self.beyond_bounds = kernels_fault(process.returncode, seconds if late.is_set() else None, _largest_child())
+        return self.beyond_bounds or trace
 
     def _take(self, message: dict[str, Any]) -> bool:
         """One line of the executor's; True at the end of the shape set."""
@@ -194,6 +204,31 @@ class Runner:
         temporary = self.folder / (RUN + ".new")
         temporary.write_text(json.dumps(run))
         temporary.replace(self.folder / RUN)
+
+
+def kernels_fault(status: int, late_after_s: Optional[float], resident: int) -> Optional[dict[str, Any]]:
+    """The trace of a program that the executor did not survive; None where the machine is to blame.
+
+    ``resident`` is the most memory that a child has held: killed while it held more than half of the machine's, it was
+    the program's doing.
+    """
+    if late_after_s is not None:
+        message = f"Checking and executing the program took more than {late_after_s:g} s."
+        return {"outcome": "timeout", "error": _error("Timeout", message)}
+    if status == -signal.SIGKILL and resident > isolation.physical_bytes() // 2:
+        message = f"Executing the program took {resident >> 20} MiB of memory, and the system ended it."
+        return {"outcome": "failed", "error": _error("OutOfMemory", message)}
+    return None
+
+
+def _error(code: str, message: str) -> dict[str, Any]:
+    return {"code": code, "message": message, "line": None, "text": "", "remedy": "Use fewer or smaller tensors."}
+
+
+def _largest_child() -> int:
+    """Bytes that the largest child that has ended held in memory; Linux counts in KiB, macOS in bytes."""
+    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return most if sys.platform == "darwin" else most << 10
 
 
 def _with_text(record: dict[str, Any], kernel: bytes) -> dict[str, Any]:

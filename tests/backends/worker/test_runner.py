@@ -4,11 +4,13 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from nki_anvil.backends.job import Job, Limits
-from nki_anvil.backends.worker import bootstrap, runner
+from nki_anvil.backends.worker import arrays, bootstrap, executor, isolation, runner
+from nki_anvil.sim.program import ProgramError
 
 FAILS = "def kernel(x, scale):\n    raise ValueError('no')\n"
 MANY = """
@@ -21,6 +23,25 @@ def kernel(x, scale):
     nisa.dma_copy(dst=tile, src=x)
     for _ in range(3000):
         nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=1.0)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+
+
+ENDLESS = """
+import nki.isa as nisa
+import nki.language as nl
+
+def kernel(x, scale):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+
+    def turn(one):
+        nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=1.0)
+        return one
+
+    nl.while_loop(nisa.register_alloc(1), turn)
     nisa.dma_copy(dst=out, src=tile)
     return out
 """
@@ -94,3 +115,57 @@ def test_a_program_that_launches_itself_on_two_cores_is_refused_where_the_proble
     run = start(job("import nki" + doubled, cases=({"key": "a", "seed": 1},)))
     assert "2 cores" in run["traces"][0]["error"]["message"]  # type: ignore[index,operator]
     assert run["cases"] == []
+
+
+@pytest.mark.parametrize("field", ["cores", "chip", "version"])
+def test_a_program_for_something_else_than_the_job_is_refused(field: str) -> None:
+    """A weaker version's rules would let more pass."""
+    mine = {"cores": 1, "chip": "trn2", "version": "0.7"}
+    job = {"lnc": 1, "chip": "trn2", "version": "0.7"}
+    executor._refuse_others(SimpleNamespace(**mine), job)
+    with pytest.raises(ProgramError, match=r"the job|the problem"):
+        executor._refuse_others(SimpleNamespace(**{**mine, field: "2"}), job)
+
+
+def test_after_a_loop_that_does_not_end_no_further_case_is_tried(
+    start: Callable[[Job], dict[str, object]], job: Callable[..., Job]
+) -> None:
+    cases = tuple({"key": key, "seed": 1} for key in "abc")
+    run = start(job(ENDLESS, cases=cases, limits=Limits(execute_s=5.0)))
+    errors = [case["error"] for case in run["cases"]]  # type: ignore[index,attr-defined]
+    assert run["failure"] is None
+    assert {error["code"] for error in errors} <= {"Timeout", "SIM-STEPS"}
+    assert len(errors) == 3
+    assert [case["inputs_digest"] == "" for case in run["cases"]] == [False, True, True]  # type: ignore[index,attr-defined]
+
+
+def test_a_program_that_does_not_fit_into_memory_is_the_kernels_fault(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def hoard(program: object) -> object:
+        raise MemoryError
+
+    monkeypatch.setattr("nki_anvil.sim.execution.Executable", hoard)
+    cases = [{"key": key, "shapes": "default"} for key in "ab"]
+    job = {"cases": cases, "limits": {"execute_s": 1, "output_bytes": 1}}
+    with arrays.open_to_write(tmp_path / "outputs.npz") as archive:
+        assert executor.Execution(job, tmp_path, archive)._cases(None, {"name": "default"}) is None
+    said = [json.loads(line)["case"] for line in capsys.readouterr().out.splitlines()]
+    assert [case["error"]["code"] for case in said] == ["OutOfMemory"] * 2
+    assert "MiB" in said[0]["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("status", "late", "resident", "code"),
+    [
+        (-9, 420.0, 0, "Timeout"),
+        (-9, None, isolation.physical_bytes() * 2 // 3, "OutOfMemory"),
+        (-9, None, 1 << 20, None),
+        (1, None, isolation.physical_bytes(), None),
+    ],
+)
+def test_only_what_a_program_did_to_the_executor_is_the_kernels_fault(
+    status: int, late: float | None, resident: int, code: str | None
+) -> None:
+    found = runner.kernels_fault(status, late, resident)
+    assert (found and found["error"]["code"]) == code
