@@ -114,6 +114,10 @@ class Evidence:
         """Trace-event JSON."""
         return self.folder / f"timeline.{origin}.json"
 
+    def picture(self, origin: str) -> Path:
+        """The same, drawn."""
+        return self.folder / f"timeline.{origin}.svg"
+
 
 @dataclass(frozen=True)
 class Attempt(Evidence):

@@ -9,11 +9,11 @@ from anyio.to_thread import run_sync
 
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.lab import links, receipt, state, yields
-from nki_anvil.lab import report as reports
 from nki_anvil.lab.best import Best, Holder
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.contest import arm_of, sampler
 from nki_anvil.lab.laboratory import Laboratory
+from nki_anvil.lab.report import page
 from nki_anvil.lab.results import Finished
 from nki_anvil.lab.workbench import Workbench, workbench
 
@@ -78,7 +78,6 @@ def exhibit(bench: Workbench, holder: Holder, reason: Comparison | None = None) 
 def conclude(bench: Workbench, best: Best | None, comparison: Comparison | None) -> Finished:
     proof = evidence(bench, best, comparison) if best and comparison else None
     sealed = receipt.write(bench.problem.folder, proof) if proof else None
-    path = bench.problem.folder / "report.html"
     finished_at = bench.now().isoformat()
     state.write_model(
         bench.problem.folder / "problem.json", bench.problem.record.model_copy(update={"finished_at": finished_at})
@@ -86,7 +85,7 @@ def conclude(bench: Workbench, best: Best | None, comparison: Comparison | None)
     speedup = comparison.speedup if comparison and comparison.speedup is not None else 1.0 if best else None
     bench.write("finished", best=best.digest if best else None, speedup=speedup)
     bench.note_verified(still_open=False)
-    state.write_text(path, reports.render(bench, comparison))
+    path = page.write(bench, comparison)
     attempts = bench.problem.attempts.all()
     kept = sum(1 for a in attempts if (found := bench.comparison(a)) and found.outcome == "keep" and not found.same_as)
     latency = comparison.latency_us if comparison else None

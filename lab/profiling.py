@@ -13,6 +13,7 @@ from nki_anvil.backends.run import Profile
 from nki_anvil.lab import given, links, state, yields
 from nki_anvil.lab.attempts import Evidence
 from nki_anvil.lab.laboratory import Laboratory
+from nki_anvil.lab.report import timeline
 from nki_anvil.lab.results import Difference, Profiled
 from nki_anvil.lab.timing import Arm, profile_arm
 from nki_anvil.lab.workbench import Workbench, workbench
@@ -120,9 +121,22 @@ def conclude(
         gaps=tuple(sorted(profile.gaps, key=lambda gap: -gap.cost_us)),
         difference=difference(profile, reference, other.digest) if compared and other and reference else None,
         timeline=links.timeline(bench.problem.name, subject.digest),
+        picture=draw(bench, subject.evidence, profile),
         extra=profile.extra,
         constants=profile.constants,
     )
+
+
+def draw(bench: Workbench, evidence: Evidence, profile: Profile) -> str | None:
+    """Puts the picture of a profile beside it, and says where it is."""
+    events = timeline.read(evidence.timeline(profile.origin))
+    title = f"{bench.problem.name}, {profile.latency_us:.4g} us {profile.origin}"
+    drawn = timeline.picture(events, title)
+    if drawn is None:
+        return None
+    path = evidence.picture(profile.origin)
+    state.write_text(path, drawn)
+    return bench.lab.shown(path)
 
 
 def difference(this: Profile, other: Profile, digest: str) -> Difference:

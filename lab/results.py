@@ -130,6 +130,8 @@ class Profiled:
     difference: Difference | None
     timeline: str
     """URI."""
+    picture: str | None
+    """An SVG picture of the engines over time, for a person; None where there is no timeline."""
     extra: dict[str, float]
     constants: str = ""
     """Of a modelled profile: the host that the model's constants were fitted to; empty: published constants."""

@@ -35,6 +35,7 @@ class ProfileKernel(LongResult):
     gaps: list[Gap] | None = None
     difference: Difference | None = None
     timeline: Annotated[str | None, Field(description="Resource: trace-event JSON that Perfetto opens.")] = None
+    picture: Annotated[str | None, Field(description="SVG file of the engines over time, for a person.")] = None
     extra: dict[str, float] | None = None
     constants: Annotated[str | None, Field(description="Host that the model's constants were fitted to, if any.")] = (
         None

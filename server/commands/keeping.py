@@ -1,4 +1,4 @@
-"""What is kept of a problem: audited, exported, cleaned."""
+"""What is kept of a problem: reported, audited, exported, cleaned."""
 
 from __future__ import annotations
 
@@ -30,6 +30,22 @@ def audit(
     else:
         audited = terminal.do(lambda lab: auditing.audit(lab, terminal.only(lab, problem)))
     raise typer.Exit(PASSED if audited.clean else REJECTED)
+
+
+@app.command()
+def report(
+    context: typer.Context,
+    problem: Problem = None,
+    opened: Annotated[bool, typer.Option("--open", help="Show it in a browser.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write the report of a problem as it stands now; nothing is measured."""
+    from nki_anvil.server import reporting
+
+    terminal: Terminal = context.obj
+    written = terminal.do(lambda lab: reporting.report(lab, terminal.only(lab, problem)))
+    if opened:
+        typer.launch(written.path)
 
 
 @app.command()
