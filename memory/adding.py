@@ -10,6 +10,7 @@ from nki_anvil.backends.errors import MemoryInvalid
 from nki_anvil.backends.job import Record
 from nki_anvil.memory.curation import curate
 from nki_anvil.memory.experience import PROVENANCE_OF, Draft, Experience, Measurement, Provenance
+from nki_anvil.memory.hygiene import claim_in, encoded, order_in, without_markup
 from nki_anvil.memory.search import candidates
 from nki_anvil.memory.store import Store, add_evidence, fetch, insert
 from nki_anvil.memory.tagging import tagged
@@ -48,10 +49,13 @@ def add_experience(
     """Store a lesson, or the evidence for one that is known already.
 
     ``measured`` is what the server recorded of the attempt that the lesson comes from; a speedup cannot do without one
-    that was kept. A lesson that resembles others is stored all the same, with status ``similar``: adding it once more
+    that was kept. Only who vouches for a ``provenance`` may give figures in the text.
+    A lesson that resembles others is stored all the same, with status ``similar``: adding it once more
     with ``supersedes`` lets it take another's place. Raises MemoryInvalid.
     """
     draft = tagged(checked(draft))
+    if provenance is None:
+        _unclaimed(draft)
     if draft.kind == "speedup":
         _earned(measured)
     provenance = provenance or (PROVENANCE_OF[measured.origin] if measured else "asserted")
@@ -72,19 +76,43 @@ def identity(draft: Draft) -> str:
 
 
 def checked(draft: Draft) -> Draft:
-    """The draft without control characters; raises MemoryInvalid where a field is empty, too long or not text."""
+    """The draft without control characters and markup.
+
+    Raises MemoryInvalid where a field is empty, too long or not text, or gives orders to whoever reads it.
+    """
     fields = {name: getattr(draft, name) for name in LIMITS}
     for name, text in fields.items():
         if binary(text):
             raise MemoryInvalid(f"The {name} is not text.", "Write it in words.")
-        fields[name] = clean(text)
-        if len(fields[name]) > LIMITS[name]:
+        text = clean(text)
+        if len(text) > LIMITS[name]:
             raise MemoryInvalid(
-                f"The {name} has {len(fields[name])} characters; at most {LIMITS[name]} are kept.", "Shorten it."
+                f"The {name} has {len(text)} characters; at most {LIMITS[name]} are kept.", "Shorten it."
             )
+        fields[name] = harmless(name, text)
         if name in REQUIRED and not fields[name]:
             raise MemoryInvalid(f"The {name} is empty.", "An experience says when it applies and what to do.")
     return draft.model_copy(update=fields)
+
+
+def harmless(name: str, text: str) -> str:
+    """The field without markup; raises MemoryInvalid where it addresses its reader or hides what it says."""
+    if blob := encoded(text):
+        raise MemoryInvalid(f"The {name} hides something in an encoding ({blob}...).", "Say it in words.")
+    if order := order_in(text):
+        raise MemoryInvalid(
+            f"The {name} addresses its reader rather than a kernel ({order!r}).", "Say only what to do to a kernel."
+        )
+    return text if name.endswith("snippet") else without_markup(text)
+
+
+def _unclaimed(draft: Draft) -> None:
+    for name in REQUIRED:
+        if claim := claim_in(getattr(draft, name)):
+            raise MemoryInvalid(
+                f"The {name} gives a figure that is in no record ({claim!r}).",
+                "Leave figures out: the attempt's are shown with the experience.",
+            )
 
 
 def _earned(measured: Measurement | None) -> None:

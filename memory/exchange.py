@@ -15,8 +15,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from nki_anvil.backends.errors import MemoryInvalid, PathUnreadable
 from nki_anvil.backends.job import Record
-from nki_anvil.memory.adding import LIMITS, Added, checked, identity, place
+from nki_anvil.memory.adding import LIMITS, REQUIRED, Added, checked, identity, place
 from nki_anvil.memory.experience import Draft, Experience, Measurement, Provenance
+from nki_anvil.memory.hygiene import order_in, without_claims
 from nki_anvil.memory.store import Store
 from nki_anvil.memory.tagging import tagged
 from nki_anvil.memory.text import capped, clean
@@ -111,11 +112,17 @@ def _lesson(text: str, *, trusted: bool, now: float) -> tuple[Experience, list[M
     evidence = list(line.evidence) if trusted else []
     draft = Draft(**{name: getattr(line, name) for name in Draft.model_fields})
     draft = checked(draft.model_copy(update={name: capped(getattr(line, name), LIMITS[name]) for name in LIMITS}))
+    if not trusted:
+        draft = draft.model_copy(
+            update={name: capped(without_claims(getattr(draft, name)), LIMITS[name]) for name in REQUIRED}
+        )
     if draft.kind == "speedup" and not any(one.outcome == "kept" and one.speedup for one in evidence):
         draft = draft.model_copy(update={"kind": "fact"})
     draft = tagged(draft)
     provenance = line.provenance if trusted else "asserted"
     source = capped(clean(line.source), 300)
+    if order_in(source):
+        raise MemoryInvalid("the source addresses its reader", "")
     lesson = Experience(
         **draft.model_dump(),
         id=identity(draft),

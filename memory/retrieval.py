@@ -12,7 +12,7 @@ from nki_anvil.memory.experience import Evidence, Experience, Kind
 from nki_anvil.memory.search import candidates
 from nki_anvil.memory.store import Store, evidence_of
 from nki_anvil.memory.tagging import families
-from nki_anvil.memory.text import capped, tokens
+from nki_anvil.memory.text import capped, clean, tokens
 
 TOKENS: Final = 1500
 """Budget of an answer: a tool's result stays under about 2,000."""
@@ -24,6 +24,9 @@ FITTING: Final = 0.25
 """Share of the best relevance that a pitfall or an untried advice needs for the slot that is kept for it."""
 
 MOST: Final = 20
+
+ASKED: Final = 4000
+"""Characters of a question that are read."""
 
 
 class Situation(Record):
@@ -75,6 +78,7 @@ class _Ranked:
 
 def query(store: Store, situation: Situation, limit: int = 5, *, budget: int = TOKENS) -> Answer:
     """The experiences that fit a situation, best first: at most ``limit``, in at most ``budget`` tokens."""
+    situation = _readable(situation)
     if not situation.families:
         situation = situation.model_copy(update={"families": families(situation.text)})
     with store.reading() as connection:
@@ -82,6 +86,18 @@ def query(store: Store, situation: Situation, limit: int = 5, *, budget: int = T
     chosen = _choose(ranked, max(1, min(limit, MOST)), mixed=situation.kind is None)
     shown = _within(chosen, budget)
     return Answer(experiences=tuple(shown), shown_id=_log(store, situation, shown) if shown else None)
+
+
+def _readable(situation: Situation) -> Situation:
+    """What was asked as text that can be searched and logged: whatever stands in it, and however long it is."""
+    words = {
+        name: capped(clean(value), ASKED) for name, value in situation if isinstance(value, str) and name != "kind"
+    }
+    lists = {name: tuple(capped(clean(word), ASKED) for word in getattr(situation, name)) for name in _LISTS}
+    return situation.model_copy(update=words | lists)
+
+
+_LISTS: Final = ("families", "engines")
 
 
 def applies(advice: str, version: str) -> bool:

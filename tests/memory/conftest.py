@@ -3,6 +3,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from lab_world import World
 
 from nki_anvil.memory.experience import Draft, Measurement
 from nki_anvil.memory.store import Store
@@ -33,3 +34,9 @@ def lesson() -> Draft:
         when_to_use="An rmsnorm kernel loads the same gain vector for every tile of rows.",
         advice="Load the gain before the loop and keep it on all partitions.",
     )
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    """A laboratory of fakes, for what goes through the tools."""
+    return World(tmp_path / "world")

@@ -1,0 +1,157 @@
+"""Text from strangers that tries to act: markup is taken out, disguised letters are undisguised, orders are refused.
+
+An experience is read by an assistant that holds tools. So it may say what to do to a kernel, and nothing else: no
+orders to the reader, no way round the checks, no commands, links or hidden words, and no figures nobody measured.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import html
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import unquote
+
+_LOOKALIKES: Final = str.maketrans(
+    "АВЕЅІЈКМНОРСТУХԚԜасеорухіѕјһԁԛԝүΑΒΕΖΗΙΚΜΝΟΡΤΥΧαεικνορτυχϲӏɡɑⅼօսո",
+    "ABESIJKMHOPCTYXQWaceopyxisjhdqwyABEZHIKMNOPTYXaeiknoptuxclgaloun",
+)
+"""Cyrillic, Greek and other letters that look like Latin ones."""
+
+_MARKUP: Final = (
+    (re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL), " "),
+    (re.compile(r"</?(?:[a-zA-Z][\w-]*)(?:\s[^<>]*)?/?>"), " "),
+    (re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)"), r"\1"),
+    (re.compile(r"^\s*\[[^\]\n]+\]:\s*\S+.*$", re.MULTILINE), ""),
+    (re.compile(r"(?:https?|ftp|file|data|javascript)\s*:\s*/{0,2}\S+", re.IGNORECASE), "(address removed)"),
+)
+"""HTML comments and tags, Markdown links and images (their text stays), addresses."""
+
+_ORDERS: Final = tuple(
+    re.compile(pattern, re.MULTILINE)
+    for pattern in (
+        r"\b(ignor|disregard|forget|overrid|bypass)\w*\b.{0,40}"
+        r"\b(instruction|prompt|guideline|system message|directive)s?\b",
+        r"\b(ignor|disregard|forget)\w* (all |any |everything |what |the |your |you |were |was )*"
+        r"(previous|prior|above|earlier|before|told)",
+        r"\b(system|developer) (prompt|message|instruction)",
+        r"\byou are (now|no longer)\b|\bpretend (to|that|you)\b|\bnew (task|role)s?\b",
+        r"\bact as (an?|the)\b.{0,20}\b(assistant|user|admin\w*|developer|expert|model)\b",
+        r"\b(do not|don'?t|never|without) (tell|inform|mention|show|reveal|ask)\w* .{0,20}"
+        r"\b(user|person|human|anyone|anybody|operator)\b",
+        r"\b(skip|bypass|disabl|circumvent|evad|fool|cheat|defeat|turn off|switch off|work around)\w*\b.{0,30}"
+        r"\b(verif\w*|gates?|guard|verdict|checks?|checker|tests?|tolerance|grader|validation|benchmark)\b",
+        r"\b(rais|loosen|increas|widen|relax|edit|chang|modif|overwrit)\w* (the |its |your |a )*"
+        r"(tolerance|reference|problem\.toml|reference\.py|settings?|limits file)\b",
+        r"\b(hard-?cod|memori[sz]|cach|embed|return)\w*\b.{0,30}"
+        r"\b(expected|reference|known) (output|answer|result)s?\b",
+        r"\b(read|send|post|upload|print|leak|exfiltrat|fetch|copy)\w*\b.{0,40}\b(id_rsa|secrets?|passwords?|"
+        r"credentials?|api[ _-]?keys?|environment variables?|access tokens?)\b|[./](ssh|env|aws|etc)/\w",
+        r"\b(run|execute|paste|type|call|invoke)\b.{0,30}\b(command|shell|terminal|bash|script|curl|wget|powershell)\b",
+        r"\brm -rf\b|\bcurl\b.{0,80}\||\bwget\b|\bos\.system\b|"
+        r"\bsubprocess\b|\beval\(|\bexec\(|__import__|\bsudo\b",
+        r"\b(finish_problem|record_reflexion|revert_to_best|add_experience|open_problem)\b",
+        r"^\s*(system|assistant|user|human|developer|tool)\s*:",
+        r"<\|?(im_start|im_end|endoftext|system|user|assistant)|\[/?inst\]|<</?sys>>|\bbegin (system|prompt)\b",
+    )
+)
+"""What no lesson about kernels says, over text in lower case with its spaces made one."""
+
+_GAIN: Final = r"(?:fast|speed|quick|improv|better|gain|perform|throughput|latency)"
+_TIMES: Final = r"\d+(?:[.,]\d+)? ?(?:x|×|times|-?fold|%|percent)(?!\w| ?\d)"
+_CLAIMS: Final = re.compile(
+    rf"(?<![\d.]){_TIMES}(?=[^.]{{0,40}}\b{_GAIN})|\b{_GAIN}\w*\b[^.]{{0,30}}?(?<![\d.]){_TIMES}", re.IGNORECASE
+)
+"""A figure of a speedup: those come from the record."""
+
+_MIXED: Final = re.compile(r"\w*(?:[a-zA-Z][\u0400-\u04ff]|[\u0400-\u04ff][a-zA-Z])\w*")
+"""A word of Latin and Cyrillic letters: nobody writes that by accident."""
+
+_BLOB: Final = re.compile(
+    r"(?=[^\s]*[a-z])(?=[^\s]*[A-Z])(?=[^\s]*\d)[A-Za-z0-9+/]{40,}={0,2}|\b(?:[0-9a-fA-F]{2}[\s:]?){24,}|"
+    r"(?:\\x[0-9a-fA-F]{2}){4,}|(?:%[0-9a-fA-F]{2}){4,}"
+)
+_ENCODED: Final = re.compile(r"[A-Za-z0-9+/=_-]{16,}")
+
+
+def undisguised(text: str) -> str:
+    """The text as a reader sees it: entities and compatibility forms resolved, look-alikes of Latin letters made so."""
+    folded = unicodedata.normalize("NFKC", html.unescape(text).replace("µ", "u"))
+    bare = "".join(c for c in unicodedata.normalize("NFKD", folded) if not unicodedata.combining(c))
+    return re.sub(r"\w+", lambda word: _latin(word[0]), bare)
+
+
+def _latin(word: str) -> str:
+    changed = word.translate(_LOOKALIKES)
+    return changed if changed.isascii() else word
+
+
+def without_markup(text: str) -> str:
+    """Prose without comments, tags, links and addresses; a tag that only appears when another is gone goes too."""
+    while True:
+        bare = text
+        for pattern, replacement in _MARKUP:
+            bare = pattern.sub(replacement, bare)
+        if bare == text:
+            return text.strip()
+        text = bare
+
+
+def order_in(text: str) -> str:
+    """What a text says to its reader rather than about kernels; empty where it only speaks of kernels."""
+    if mixed := _MIXED.search(undisguised(text)):
+        return mixed[0][:60]
+    for reading in _readings(text):
+        flat = "\n".join(" ".join(line.split()) for line in reading.lower().splitlines())
+        for form in (flat, flat.replace("\n", " "), re.sub(r"(?<=\b\w)[ .*_-](?=\w\b)", "", flat)):
+            found = next((match for pattern in _ORDERS if (match := pattern.search(form))), None)
+            if found:
+                return found[0].strip()[:60]
+    return ""
+
+
+def _readings(text: str) -> Iterator[str]:
+    """The text in every spelling in which an assistant would understand it."""
+    plain = undisguised(text)
+    yield plain
+    yield re.sub(r"[*_`~#>|\\]", "", plain)
+    yield plain.translate(str.maketrans("013457@$", "oleastas"))
+    yield plain.translate(str.maketrans("013457@$", "oieastas"))
+    yield unquote(plain)
+    yield plain.translate(_ROT13)
+    yield plain[::-1]
+    for blob in _ENCODED.findall(plain):
+        yield from _decoded(blob)
+
+
+_ROT13: Final = str.maketrans(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM"
+)
+
+
+def _decoded(blob: str) -> Iterator[str]:
+    for decode in (base64.b64decode, base64.urlsafe_b64decode, bytes.fromhex):
+        try:
+            yield decode(blob + "=" * (-len(blob) % 4) if decode is not bytes.fromhex else blob).decode()
+        except (binascii.Error, ValueError):
+            continue
+
+
+def encoded(text: str) -> str:
+    """A stretch that is no language but an encoding; empty where there is none."""
+    found = _BLOB.search(text)
+    return found[0][:20] if found else ""
+
+
+def claim_in(text: str) -> str:
+    """A speedup that the text gives a figure for; empty where there is none."""
+    found = _CLAIMS.search(undisguised(text))
+    return found[0].strip()[:60] if found else ""
+
+
+def without_claims(text: str) -> str:
+    """The text with every figure of a speedup taken out."""
+    return _CLAIMS.sub("(figure removed)", undisguised(text)) if claim_in(text) else text
