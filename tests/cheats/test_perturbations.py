@@ -56,7 +56,7 @@ async def test_a_damaged_program_that_computes_something_else_is_rejected(proble
     fates = [(what, _fate(changed, cases)) for what, changed in found]
     survivors = [what for what, fate in fates if fate == "survived"]
     wrong = sum(fate != "equal" for _, fate in fates)
-    print(f"{problem}: {wrong - len(survivors)} of {wrong} rejected; survivors: {', '.join(survivors) or 'none'}")
+    print(f"{problem}: {wrong - len(survivors)} of {wrong} rejected; survivors: {', '.join(survivors) or 'none'}")  # noqa: T201
     assert wrong >= TRIES // 4
     assert len(survivors) <= 0.02 * wrong, survivors
 
