@@ -13,7 +13,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 BUILTINS: Final = _words("""
-    abs all any bool bytes callable complex dict divmod enumerate filter float frozenset int isinstance issubclass
+    abs all any bool bytes callable complex dict divmod enumerate filter float frozenset hash int isinstance issubclass
     iter len list map max min next object pow print property range repr reversed round set slice sorted staticmethod
     classmethod str sum super tuple zip True False None Ellipsis NotImplemented
     ArithmeticError AssertionError AttributeError Exception IndexError KeyError NotImplementedError RuntimeError
@@ -25,7 +25,7 @@ BY_NAME: Final = frozenset({"getattr", "hasattr"})
 """Builtins that take an attribute's name: allowed with a literal one that could stand behind a dot."""
 
 FORBIDDEN: Final = _words("""
-    aiter anext ascii breakpoint compile delattr dir eval exec exit format globals hash help id input locals memoryview
+    aiter anext ascii breakpoint compile delattr dir eval exec exit format globals help id input locals memoryview
     open quit setattr vars __import__ __build_class__ __builtins__ __loader__ __spec__ BaseException SystemExit
     KeyboardInterrupt GeneratorExit
 """)

@@ -48,7 +48,6 @@ _CHEATS = {
         computes_on_the_host rmsnorm quick
         launches_itself_on_two_cores matmul quick
         writes_to_a_constant softmax quick
-        depends_on_a_hash softmax quick
     """,
     "reproducible": """
         differs_from_trace_to_trace softmax quick
