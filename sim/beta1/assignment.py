@@ -12,6 +12,7 @@ from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.masks import boxes, cut, sliced
 from nki_anvil.sim.beta1.recorder import declared
 from nki_anvil.sim.beta1.tile import Tile, same
+from nki_anvil.sim.dtypes import numpy_dtype
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.instructions import NAMES
 from nki_anvil.sim.isa.movement import assign as copy_or_fill
@@ -21,6 +22,8 @@ from nki_anvil.sim.tensor import NkiTensor
 
 _ACCUMULATE: Final = 3
 """Where nc_matmul's attributes say whether it accumulates."""
+_QUADRANT: Final = 32
+"""Engines write from a partition that is a multiple of this one on."""
 _TENSOR_ENGINE: Final = frozenset({"nc_matmul"})
 _DMA: Final = frozenset({"dma_copy", "dma_transpose"})
 
@@ -56,8 +59,20 @@ def assign(target: Tile, value: Any, mask: Any = None) -> None:
 
 def _fill(target: Tile, value: Any, mask: Any) -> None:
     number = value.item() if isinstance(value, np.generic) else value
+    number = int(number) if isinstance(number, Index) else number
     for box in boxes(mask, target.shape):
-        isa.memset(cut(target, box, target.shape), int(number) if isinstance(number, Index) else number)
+        place = cut(target, box, target.shape)
+        if place.storage.on_chip and place.offset // place.storage.elements % _QUADRANT == 0:
+            isa.memset(place, number)
+        else:
+            isa.dma_copy(place, _repeated(number, place))
+
+
+def _repeated(number: Any, place: NkiTensor) -> NkiTensor:
+    """A number in HBM, seen in the shape of a place that only a DMA can reach."""
+    array = np.full(1, number, numpy_dtype(place.dtype))
+    held = place.storage.trace.constant_tensor(array, place.dtype, (1,), MemoryRegion.shared_hbm)
+    return NkiTensor(held.storage, place.dtype, 0, place.shape, (0,) * place.ndim)
 
 
 def _block_by_block(target: Tile, value: Any) -> None:

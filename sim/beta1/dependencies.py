@@ -37,18 +37,29 @@ def check(loop: Any, times: int, sites: Rows, instructions: Rows, first_tensor: 
         return
     depths = (sites.shape[1] - _MOVES) // 2
     turns, shifts = _MOVES + loop.depth - 1, _MOVES + depths + loop.depth - 1
-    base = recorder.sites_before()
-    for row in instructions[_plain_writes(instructions, recorder.attribute_records())].tolist():
-        opcode, first = row[_INSTRUCTION["opcode"]], row[_INSTRUCTION["first_operand"]] - base
-        for site in sites[first : first + int(_WRITES[opcode])].tolist():
-            outside = NONE != site[0] < first_tensor and site[_SITE["vector_access"]] == NONE
-            if outside and not site[turns] and not site[shifts]:
-                key = (row[_INSTRUCTION["line"]], site[0], site[_SITE["offset"]])
-                if times > 1 or key in loop.undeclared:
-                    raise _missing(loop, row[_INSTRUCTION["line"]], recorder.name_of(site[0]))
-                loop.undeclared[key] = True
+    owner, slot, used = _operands(instructions, sites, recorder.sites_before())
+    outside = (used[:, 0] != NONE) & (used[:, 0] < first_tensor)
+    writes = outside & (slot < _WRITES[instructions[owner, _INSTRUCTION["opcode"]]])
+    still = (used[:, turns] == 0) & (used[:, shifts] == 0) & (used[:, _SITE["vector_access"]] == NONE)
+    plain = _plain_writes(instructions, recorder.attribute_records())
+    for place in np.flatnonzero(writes & still & plain[owner]).tolist():
+        line = int(instructions[owner[place], _INSTRUCTION["line"]])
+        tensor = int(used[place, 0])
+        key = (line, tensor, int(used[place, _SITE["offset"]]))
+        if times > 1 or key in loop.undeclared:
+            raise _missing(loop, line, recorder.name_of(tensor))
+        loop.undeclared[key] = True
     if times > 1:
-        _carried(loop, times, sites, instructions, first_tensor, recorder, turns)
+        moving = outside & (used[:, turns] != 0)
+        _carried(loop, times, instructions[owner, _INSTRUCTION["line"]], used, writes, moving, recorder, turns)
+
+
+def _operands(instructions: Rows, sites: Rows, base: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Rows]:
+    """Of each operand: its instruction, its slot and its site."""
+    counts = instructions[:, _INSTRUCTION["operands"]]
+    owner = np.repeat(np.arange(len(instructions)), counts)
+    slot = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return owner, slot, sites[instructions[owner, _INSTRUCTION["first_operand"]] - base + slot]
 
 
 def _plain_writes(instructions: Rows, attributes: list[dict[str, Any]]) -> NDArray[np.bool_]:
@@ -61,23 +72,39 @@ def _plain_writes(instructions: Rows, attributes: list[dict[str, Any]]) -> NDArr
 
 
 def _carried(
-    loop: Any, times: int, sites: Rows, instructions: Rows, first_tensor: int, recorder: Any, turns: int
+    loop: Any,
+    times: int,
+    lines: NDArray[np.int64],
+    used: Rows,
+    writes: NDArray[np.bool_],
+    moving: NDArray[np.bool_],
+    recorder: Any,
+    turns: int,
 ) -> None:
-    """Refuse a read of a block that another iteration writes."""
-    counts = instructions[:, _INSTRUCTION["operands"]]
-    owner = np.repeat(np.arange(len(instructions)), counts)
-    slot = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-    number = instructions[owner, _INSTRUCTION["first_operand"]] - recorder.sites_before() + slot
-    used = sites[number]
-    outside = (used[:, 0] != NONE) & (used[:, 0] < first_tensor) & (used[:, turns] != 0)
-    writes = outside & (slot < _WRITES[instructions[owner, _INSTRUCTION["opcode"]]])
-    reads = outside & ~writes
-    written = np.unique(used[writes][:, [0, turns]], axis=0)
-    for tensor, move in written.tolist():
-        for place in np.flatnonzero(reads & (used[:, turns] == move)).tolist():
-            apart = int(used[place, 0]) - tensor
-            if apart and apart % move == 0 and abs(apart // move) < times and recorder.one_tensor(tensor, apart):
-                raise _dependent(loop, int(instructions[owner[place], _INSTRUCTION["line"]]), recorder.name_of(tensor))
+    """Refuse a read of a block that another iteration writes.
+
+    Blocks that one expression reaches in different iterations are those of one tensor that leave the same remainder by
+    its step; where a read and a write of them differ in the quotient, they meet in another iteration.
+    """
+    chosen = np.flatnonzero(moving)
+    step = used[chosen, turns]
+    quotient = used[chosen, 0] // step
+    family = np.stack([recorder.declared_at(used[chosen, 0]), step, used[chosen, 0] - quotient * step], axis=1)
+    _, group = np.unique(family, axis=0, return_inverse=True)
+    group = group.reshape(-1)
+    written = writes[chosen]
+    if not written.any() or written.all():
+        return
+    quotient = quotient - int(quotient.min())
+    key = group * (int(quotient.max()) + times + 1) + quotient
+    known = np.unique(key[written])
+    after = np.searchsorted(known, key, side="right")
+    before = np.searchsorted(known, key, side="left") - 1
+    above = known[np.minimum(after, len(known) - 1)] - key
+    below = key - known[np.maximum(before, 0)]
+    meets = ~written & (((above > 0) & (above < times)) | ((below > 0) & (below < times)))
+    for place in chosen[meets].tolist():
+        raise _dependent(loop, int(lines[place]), recorder.name_of(int(used[place, 0])))
 
 
 def _named(loop: Any, source: str) -> str:

@@ -340,7 +340,7 @@ def _ambiguous(shape: Shape) -> TraceError:
     return TraceError(
         "NKI-CONTROL",
         f"A condition on an index grid of shape {shape} decides a branch.",
-        remedy="Pass it as mask= to the operation, or select with nl.where.",
+        remedy="Pass it as mask= to the operation or select with nl.where; join two with &, as `and` decides.",
     )
 
 

@@ -94,6 +94,7 @@ class Recorder(Builder):
         self.extents: tuple[int, ...] = ()
         self._next_hbm = 0
         self._scope = 0
+        self._bases: list[int] = []
         self._names_of: dict[str, int] = {}
         self._shapes_of: dict[Shape, int] = {}
         self._tensors = Growth(len(TENSOR) + 2)
@@ -180,6 +181,9 @@ class Recorder(Builder):
         row = (_MEMORY[buffer], ROLES.index(role), _DTYPE[dtype], partitions, elements, argument, constant, *place)
         full = (*row, NONE, self.core, self.line(), self._shape_number(shape), self._name_number(name))
         index = self._tensors.count
+        while self._bases and self._bases[-1] >= index:
+            self._bases.pop()
+        self._bases.append(index)
         if blocks == 1:
             self._tensors.add(full)
         else:
@@ -329,10 +333,10 @@ class Recorder(Builder):
         name = self._names[row[len(TENSOR) + 1]]
         return f"{name!r}" if name else f"A tensor of shape {self._shapes[row[len(TENSOR)]]}"
 
-    def one_tensor(self, tensor: int, apart: int) -> bool:
-        """Whether two numbers are blocks of one declared tensor."""
-        first, second = sorted((tensor, tensor + apart))
-        return any(used.index <= first and second < used.index + used.blocks for used in self.uses)
+    def declared_at(self, tensors: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The first block of the declared tensor that each number belongs to."""
+        bases = np.array(self._bases, np.int64)
+        return bases[np.searchsorted(bases, tensors, side="right") - 1]
 
     def flag_last(self, flag: int) -> None:
         """Mark the last instruction: a fill that can be left out where nothing reads it, or an accumulation."""
@@ -341,7 +345,10 @@ class Recorder(Builder):
     # the end
 
     def output(self, tensor: NkiTensor) -> None:
-        """The next returned tensor."""
+        """The next returned tensor; Beta 1 returns any tensor in HBM, as if it were shared."""
+        row = self._tensors.row(tensor.storage.index)
+        if row[0] == _MEMORY[MemoryRegion.private_hbm]:
+            self._tensors.all()[tensor.storage.index, 0] = _MEMORY[MemoryRegion.shared_hbm]
         self._rows["outputs"].append((self.access(tensor),))
 
     def finish(self, printed: str = "") -> Program:
