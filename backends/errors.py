@@ -28,8 +28,15 @@ It stands in the lowest layer that has something to tell them, so that every lay
         ├── BackendUnsupported  backend.unsupported
         ├── BackendTimeout      backend.timeout           a machine that did not answer; a hanging kernel is a Verdict
         ├── BackendFailed       backend.failed            a worker that broke off, or whose result is damaged
+        │   ├── WorkerKilled    backend.worker_killed     something on its host ended the worker
+        │   ├── JobExpired      backend.expired           nobody attended the job for too long
+        │   └── ResultTruncated backend.truncated         what came back is not all of it
         ├── BackendDiskFull     backend.disk_full
+        ├── HostRebooted        host.rebooted             the host was started again while a job ran
+        ├── PythonMissing       host.python               none there, or too old
+        ├── HostKeyRefused      host.key_refused          the host accepts none of our keys
         ├── HostKeyUnknown      host.key_unknown
+        │   └── HostKeyChanged  host.key_changed          it shows another key than the known one
         └── SdkMissing          sdk.missing
 
 A message says what happened and the value; ``remedy`` says what to call or change next. A kernel that does not parse,
@@ -157,12 +164,40 @@ class BackendFailed(BackendError):
     code = "backend.failed"
 
 
+class WorkerKilled(BackendFailed):
+    code = "backend.worker_killed"
+
+
+class JobExpired(BackendFailed):
+    code = "backend.expired"
+
+
+class ResultTruncated(BackendFailed):
+    code = "backend.truncated"
+
+
 class BackendDiskFull(BackendError):
     code = "backend.disk_full"
 
 
+class HostRebooted(BackendError):
+    code = "host.rebooted"
+
+
+class PythonMissing(BackendError):
+    code = "host.python"
+
+
+class HostKeyRefused(BackendError):
+    code = "host.key_refused"
+
+
 class HostKeyUnknown(BackendError):
     code = "host.key_unknown"
+
+
+class HostKeyChanged(HostKeyUnknown):
+    code = "host.key_changed"
 
 
 class SdkMissing(BackendError):

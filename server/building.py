@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from nki_anvil.lab.laboratory import Laboratory
     from nki_anvil.memory.store import Store
     from nki_anvil.server.settings import Settings
+    from nki_anvil.sim.constants import Constants
 
 Changed = Callable[..., None]
 
@@ -63,8 +65,46 @@ def backends(settings: Settings) -> dict[str, Backend]:
     """By name. The simulator is always there."""
     from nki_anvil.backends.child import ChildBackend
 
-    simulator = ChildBackend(settings.data.expanduser().resolve() / "jobs")
-    return {"simulator": simulator, **_for_tests(simulator)}
+    data = settings.data.expanduser().resolve()
+    simulator = ChildBackend(data / "jobs", constants=_constants(settings, data))
+    return {"simulator": simulator, **_remote(settings, simulator, data), **_for_tests(simulator)}
+
+
+def _remote(settings: Settings, simulator: Backend, data: Path) -> dict[str, Backend]:
+    """Hosts over SSH, those that only simulate apart from the others, and this machine's own devices."""
+    if not (settings.hosts or settings.backend == "local"):
+        return {}  # asyncssh takes a while to load
+    from nki_anvil.backends.ssh.backend import RemoteBackend
+    from nki_anvil.backends.ssh.hosts import Host, HostSettings, parse
+    from nki_anvil.backends.ssh.transport import LocalTransport, SshTransport
+
+    hosts = parse(settings.hosts, settings.remote)
+    found: dict[str, Backend] = {}
+    for name, simulate in (("ssh", False), ("ssh-simulator", True)):
+        if alike := [host for host in hosts if host.simulate == simulate]:
+            reached = [(host, SshTransport(host)) for host in alike]
+            found[name] = RemoteBackend(name, list(reached), simulator, data / "jobs", simulate=simulate)
+    own = Host("local", "localhost", None, None, simulate=False, settings=settings.remote.get("local", HostSettings()))
+    if settings.backend == "local":
+        found["local"] = RemoteBackend("local", [(own, LocalTransport(own))], simulator, data / "jobs")
+    return found
+
+
+def _constants(settings: Settings, data: Path) -> Constants | None:
+    """What was fitted to the host of the setting ``calibration``. Raises ArgumentsInvalid where nothing was."""
+    if not settings.calibration:
+        return None
+    from nki_anvil.backends.errors import ArgumentsInvalid
+    from nki_anvil.lab import calibrating
+    from nki_anvil.sim.constants import Constants
+
+    found = calibrating.known(data, settings.calibration)
+    if found is None:
+        raise ArgumentsInvalid(
+            f"The setting calibration names {settings.calibration}, to which no constants were fitted.",
+            f"Run `nki-anvil calibrate {settings.calibration}`, or leave the setting out.",
+        )
+    return Constants(found.source, found.values)
 
 
 def _for_tests(simulator: Backend) -> dict[str, Backend]:

@@ -23,6 +23,7 @@ from pydantic_settings import (
 )
 
 from nki_anvil.backends.errors import ArgumentsInvalid
+from nki_anvil.backends.ssh.hosts import HostSettings
 from nki_anvil.lab.rules import Rules
 
 PREFIX = "NKI_ANVIL_"
@@ -44,8 +45,13 @@ class Settings(BaseSettings):
     """Another file than ``nki-anvil.toml`` of the workspace, for settings that several workspaces share."""
     backend: str = "simulator"
     """Needs nothing but this package, so it works on the first day."""
+    calibration: str = ""
+    """Host whose fitted constants (`nki-anvil calibrate`) the performance model uses. Empty: published constants."""
     hosts: str = ""
-    """Trainium hosts, ``user@host`` with commas between. Empty: simulator only."""
+    """Trainium hosts, ``[simulate:]user@host[:port]`` or names of ``~/.ssh/config``, with commas between. Empty:
+    simulator only."""
+    remote: dict[str, HostSettings] = Field(default_factory=dict)
+    """More per host, as tables ``[remote.<host>]``: Pythons, cores, time limits. Defaults suit the vendor's images."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """INFO says one line per call; a log that is read after a failure should show what led to it."""
     host: str = "127.0.0.1"

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Optional, TypeAlias
 
 from nki_anvil.backends.worker import isolation
 
@@ -49,14 +49,18 @@ class Children:
         *,
         merged: bool = False,
         pass_fds: Sequence[int] = (),
+        complaints: Optional[int] = None,
     ) -> Process:
-        """Start a process as the leader of a session of its own; ``merged`` joins its error stream to its output."""
+        """Start a process as the leader of a session of its own; ``merged`` joins its error stream to its output.
+
+        ``complaints`` is a descriptor that its error stream goes to instead.
+        """
         with self._lock:
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT if merged else None,
+                stderr=subprocess.STDOUT if merged else complaints,
                 cwd=folder,
                 env=environment,
                 pass_fds=pass_fds,

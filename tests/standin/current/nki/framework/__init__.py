@@ -1,0 +1,1 @@
+"""Where the current dialect shows itself."""
