@@ -38,6 +38,8 @@ class Replay:
     measured: float
     predicted: float
     goal: float
+    held_out: bool = False
+    """Nothing in the model was fitted to it."""
 
     @property
     def ratio(self) -> float:
@@ -51,8 +53,8 @@ class Replay:
 
 
 def replay() -> tuple[Replay, ...]:
-    """Estimate every recorded case on trn2; a second or two."""
-    return tuple(item for case in _CASES for item in case())
+    """Estimate every recorded case on its chip; a few seconds. Those that nothing was fitted to come last."""
+    return tuple(item for case in (*_CASES, *_HELD_OUT) for item in case())
 
 
 def _model(kernel: Callable[..., Any], *inputs: ArraySpec) -> Model:
@@ -135,4 +137,32 @@ def _tensor_engine() -> Iterator[Replay]:
     )
 
 
-_CASES: Final = (_activation, _single_transfers, _throughput, _large_matmul, _mixed_modes, _tensor_engine)
+def _first_generation(kernel: Callable[..., Any], *inputs: ArraySpec) -> Estimate:
+    return estimate(trace(kernel, *inputs), "trn1")
+
+
+def _silu() -> Iterator[Replay]:
+    """The recorded Trn1 profile of NKIBench's silu: the reciprocal's rate was fitted to its vector engine's time."""
+    found = _first_generation(recorded.sigmoid_unit(1024, 512), ArraySpec((4096, 7168), np.float32))
+    engines = {engine.engine: engine.busy_us for engine in found.engines}
+    yield Replay("Trn1 silu", "4096 x 7168 fp32", "us", 1333.2, found.latency_us, GOAL_OTHER)
+    yield Replay("Trn1 silu", "vector engine active", "us", 985.0, engines["vector"], GOAL_DMA)
+    yield Replay("Trn1 silu", "scalar engine active", "us", 419.7, engines["scalar"], GOAL_DMA)
+
+
+MAMBA_STATES: Final = 16
+MAMBA: Final = ((256, 512, 172.93), (4096, 512, 1610.0), (4096, 1024, 3300.0), (4096, 2048, 6600.0))
+"""Channels, length and microseconds (tutorial of the fused Mamba kernel in the vendor's documentation, Trn1)."""
+
+
+def _mamba() -> Iterator[Replay]:
+    for channels, length, measured in MAMBA:
+        wide, rate = ArraySpec((channels, length), np.float32), ArraySpec((channels, MAMBA_STATES), np.float32)
+        row = ArraySpec((MAMBA_STATES, length), np.float32)
+        found = _first_generation(recorded.state_space(MAMBA_STATES, 512), wide, wide, rate, row, row)
+        quantity = f"{channels} channels, length {length}"
+        yield Replay("Trn1 Mamba tutorial", quantity, "us", measured, found.latency_us, GOAL_OTHER, held_out=True)
+
+
+_CASES: Final = (_activation, _single_transfers, _throughput, _large_matmul, _mixed_modes, _tensor_engine, _silu)
+_HELD_OUT: Final = (_mamba,)

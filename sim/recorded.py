@@ -139,6 +139,79 @@ def _block(out: Any, left_rows: list[Any], right_rows: list[Any], m: int, n: int
             _evacuate(out[m + i : m + i + P, n + j : n + j + F], product)
 
 
+def state_space(states: int, width: int) -> Any:
+    """The Mamba layer, delta and u [channels, length], A [channels, states], B and C [states, length], all fp32.
+
+    As the compiler of the recording did, a row of B or C is spread over the partitions by a matmul with ones. That it
+    also made the product of delta and u, which no state changes, only once per piece of ``width`` is read off the
+    recorded time: made for every state it would take a quarter longer.
+    """
+
+    def kernel(delta: Any, u: Any, rates: Any, b: Any, c: Any) -> Any:
+        out = nl.ndarray(delta.shape, delta.dtype, nl.shared_hbm)
+        ones = nl.ndarray((1, P), nl.float32, nl.sbuf)
+        nisa.memset(ones, value=1.0)
+        for channel in range(0, delta.shape[0], P):
+            rows = slice(channel, channel + P)
+            for start in range(0, delta.shape[1], width):
+                piece = slice(start, start + width)
+                steps, inputs = _loaded(delta[rows, piece]), _loaded(u[rows, piece])
+                total, gained = _like(steps), _like(steps)
+                nisa.memset(total, value=0.0)
+                nisa.tensor_tensor(gained, steps, inputs, nl.multiply)
+                for state in range(states):
+                    row = slice(state, state + 1)
+                    spread = [_spread(ones, _loaded(source[row, piece])) for source in (b, c)]
+                    _one_state(total, steps, gained, _loaded(rates[rows, row]), spread)
+                nisa.dma_copy(out[rows, piece], total)
+        return out
+
+    return kernel
+
+
+def _one_state(total: Any, steps: Any, gained: Any, rate: Any, spread: list[Any]) -> None:
+    decay, entered, state, left = (_like(steps) for _ in range(4))
+    nisa.activation(decay, nl.exp, steps, scale=rate)
+    nisa.tensor_tensor(entered, gained, spread[0], nl.multiply)
+    nisa.tensor_tensor_scan(state, decay, entered, initial=0.0, op0=nl.multiply, op1=nl.add)
+    nisa.tensor_tensor(left, state, spread[1], nl.multiply)
+    nisa.tensor_tensor(total, total, left, nl.add)
+
+
+def _spread(ones: Any, row: Any) -> Any:
+    everywhere = nl.ndarray((P, row.shape[1]), nl.float32, nl.psum)
+    nisa.nc_matmul(everywhere, ones, row)
+    return everywhere
+
+
+def _like(tile: Any) -> Any:
+    return nl.ndarray(tile.shape, tile.dtype, nl.sbuf)
+
+
+def sigmoid_unit(width: int, piece: int) -> Any:
+    """x / (1 + exp(-x)) of [rows, columns] in fp32, loaded by ``width`` and computed by ``piece`` columns; the addition
+    runs on the scalar engine, whose recorded time holds it."""
+
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray(x.shape, x.dtype, nl.shared_hbm)
+        for row in range(0, x.shape[0], P):
+            for column in range(0, x.shape[1], width):
+                here = (slice(row, row + P), slice(column, column + width))
+                tile = _loaded(x[here])
+                result = _like(tile)
+                for start in range(0, width, piece):
+                    part = (slice(None), slice(start, start + piece))
+                    power, divisor, inverse = (nl.ndarray((P, piece), nl.float32, nl.sbuf) for _ in range(3))
+                    nisa.activation(power, nl.exp, tile[part], scale=-1.0)
+                    nisa.tensor_scalar(divisor, power, nl.add, 1.0, engine=nisa.engine.scalar)
+                    nisa.reciprocal(inverse, divisor)
+                    nisa.tensor_tensor(result[part], tile[part], inverse, nl.multiply)
+                nisa.dma_copy(out[here], result)
+        return out
+
+    return kernel
+
+
 def _loaded(source: Any) -> Any:
     tile = nl.ndarray(source.shape, source.dtype, nl.sbuf)
     nisa.dma_copy(tile, source)

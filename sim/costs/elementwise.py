@@ -21,6 +21,8 @@ GPSIMD: Final = ENGINES.index("gpsimd")
 STREAMING: Final = (VECTOR, SCALAR, GPSIMD)
 ACCUMULATOR_CYCLES: Final = 64
 """Reading an accumulator register (instruction pages)."""
+SLOW: Final = 2.4
+"""Cycles per element from which an operation is slow."""
 SMALL_CYCLES: Final = 256
 """Below this the fixed part of an instruction is worth a remark."""
 
@@ -59,7 +61,8 @@ def _fill(work: Work, name: str, unit: int, rows: NDArray[np.int64], columns: La
     if formula.mode == "pair":
         doubt = rates.vector_pair_fp32_high / rates.vector_pair_fp32 - 1
         work.doubt[rows] = np.where(operands.slowed, streaming * doubt / clock, 0)
-    _blame(work, rows, operands, streaming, cycles, formula.per_element, clock, issue, chip)
+    per_element = rates.reciprocal_cycles if formula.mode == "reciprocal" and unit == VECTOR else formula.per_element
+    _blame(work, rows, operands, streaming, cycles, per_element, clock, issue, chip)
 
 
 def _fastest(operands: Operands, unit: int) -> NDArray[np.float64]:
@@ -82,7 +85,7 @@ def _blame(
     small = cycles < SMALL_CYCLES
     work.blame("small_instructions", rows, np.where(small, (cycles - streaming) / clock + issue, 0))
     work.blame("underfilled_partitions", rows, streaming / clock * (1 - operands.partitions / chip.partitions))
-    if per_element >= 4:
+    if per_element >= SLOW:
         work.blame("slow_operations", rows, np.where(small, 0, streaming * (1 - 1 / per_element) / clock))
     work.blame("vector_precision", rows, np.where(operands.slowed, streaming * 0.5 / clock, 0))
 
@@ -112,6 +115,8 @@ class Operands:
             return np.where(self.sixteen, several, 1.0)
         if mode == "pair":
             return self._pair(rates)
+        if mode == "reciprocal":
+            return np.full(len(self.free), 1 / rates.reciprocal_cycles)
         if mode == "reduce":
             return np.where(self.sixteen, 2.0, 1.0)
         return np.ones(len(self.free))

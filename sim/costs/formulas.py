@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Mode = Literal["", "copy", "pair", "reduce"]
+Mode = Literal["", "copy", "pair", "reduce", "reciprocal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ FORMULAS: Final[Mapping[str, Formula]] = {
     "tensor_tensor_scan": Formula(2),
     "activation": Formula(1),
     "activation_reduce": Formula(1, 64),
-    "reciprocal": Formula(8),
+    "reciprocal": Formula(1, mode="reciprocal"),
     "bn_stats": Formula(1),
     "bn_aggr": Formula(13 / 3),
     "max8": Formula(1),

@@ -10,6 +10,7 @@ Sources, by the names used below; nothing here was measured by this project:
 - *descriptor modes*: a kernel of that repository that loads and stores under four descriptor modes
 - *array micro-benchmark*: published rates of full and partly filled matmuls
 - *streamed instructions*: back-to-back against isolated instructions in those profiles
+- *recorded Trn1 profiles*: engines' busy times in AccelOpt's published profiles of NKIBench's kernels on Trn1
 - *recorded counters*: definitions that reproduce the counters of AccelOpt's recorded Trn1 profiles
 - *derived*: follows from the above; *assumed*: no source gives it
 """
@@ -61,6 +62,9 @@ class Rates:
     vector_pair_fp32: float = 1
     """Cycles per element of two fp32 operands in SBUF; matmul profiles says 1 on Trn2, the instruction pages say 2."""
     vector_pair_fp32_high: float = 2
+    reciprocal_cycles: float = 8
+    """Cycles per element of a reciprocal on the vector engine (instruction pages). Recorded Trn1 profiles need 2.4: the
+    time of silu and of adamw beyond their pairs of operands gives 1.19 us for 512 elements in both."""
     dma_engine_rate: float = 23.0
     """Practical bytes per nanosecond of one DMA engine (architecture guide; exp profile: 23.1)."""
     dma_run_ns: float = 6.0
@@ -88,6 +92,9 @@ class Rates:
 
 
 _ISSUE: Final = {"tensor": 4.0, "vector": 50.0, "scalar": 50.0, "gpsimd": 50.0, "sync": 50.0}
+_ISSUE_TRN1: Final = {**_ISSUE, "vector": 96.0, "scalar": 103.0}
+"""Of 3,072 pairs of 512 elements, 1.010 us each; of eight activations and tensor_scalar, 0.468 us each (recorded Trn1
+profiles: rope, silu, adamw)."""
 _LATENCY: Final = {"tensor": 27.0, "vector": 100.0, "scalar": 240.0, "gpsimd": 100.0, "sync": 60.0}
 _START: Final = {"swdge": 670.0, "hwdge": 900.0, "none": 900.0, "unknown": 900.0}
 _TRANSPOSE: Final = {"hbm": 0.9, "chip": 0.5}
@@ -95,7 +102,15 @@ _TRANSPOSE: Final = {"hbm": 0.9, "chip": 0.5}
 _TRN2: Final = Rates(issue_ns=_ISSUE, latency_ns=_LATENCY, dma_start_ns=_START, dma_transpose=_TRANSPOSE)
 
 RATES: Final[Mapping[str, Rates]] = {
-    "trn1": replace(_TRN2, vector_perf_modes=False, vector_pair_fp32=2, dma_engine_rate=17.0, fast_weight_load=1),
+    "trn1": replace(
+        _TRN2,
+        issue_ns=_ISSUE_TRN1,
+        vector_perf_modes=False,
+        vector_pair_fp32=2,
+        reciprocal_cycles=2.4,
+        dma_engine_rate=17.0,
+        fast_weight_load=1,
+    ),
     "trn2": _TRN2,
     "trn3": replace(_TRN2, dma_engine_rate=33.0),
 }

@@ -65,7 +65,14 @@ def test_a_vector_copy_takes_the_cycles_of_its_performance_mode(operands, expect
 
 
 def test_the_first_generation_has_no_performance_modes():
-    assert (occupancy("tensor_copy", BF16, BF16, chip="trn1") - STREAM_NS) * 1.12 == pytest.approx(2048)
+    streaming = occupancy("tensor_copy", BF16, BF16, chip="trn1") - RATES["trn1"].issue_ns["vector"]
+    assert streaming * 1.12 == pytest.approx(2048)
+
+
+def test_a_reciprocal_takes_as_many_cycles_as_its_generation_needs():
+    for chip, clock, each in (("trn1", 1.12, 2.4), ("trn2", 0.96, 8)):
+        streaming = occupancy("reciprocal", F32, F32, chip=chip) - RATES[chip].issue_ns["vector"]
+        assert streaming * clock == pytest.approx(2048 * each)
 
 
 def test_two_sixteen_bit_operands_in_sbuf_run_at_twice_the_rate():
