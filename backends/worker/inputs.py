@@ -212,6 +212,20 @@ def _signed(d: _Draw, shape: tuple[int, ...]) -> Array:
     return sign * 10.0 ** d.rng.uniform(0, 2.3, shape) * d.scale
 
 
+def _mixed(d: _Draw) -> Array:
+    """Every row follows another family, so that one case asks for what several would; vectors stay as they are."""
+    if d.own.ndim < 2:
+        return d.own
+    values = np.array(d.own, dtype=np.float32)
+    kinds = d.rng.integers(0, len(_MIXTURE) + 1, values.shape[:-1])
+    for kind, family in enumerate(_MIXTURE):
+        values[kinds == kind] = family(d)[kinds == kind]
+    return values
+
+
+_MIXTURE: tuple[Callable[[_Draw], Array], ...] = (_x100, _row_scales, _zero_rows, _spike, _shifted)
+
+
 def _ties(d: _Draw) -> Array:
     """Few distinct values, signed zeros among them, first and last element of a row extreme."""
     levels = np.array([-1.0, -0.0, 0.0, 0.5, 1.0], np.float32) * np.float32(d.scale * d.spec.get("sigma", 1.0))
@@ -261,6 +275,7 @@ _FAMILIES: dict[str, Callable[[_Draw], Array]] = {
     "peaks": _peaks,
     "shifted": _shifted,
     "ties": _ties,
+    "mixed": _mixed,
     "exact20": _exact20,
 }
 _PAIRED = ("cancelling", "exact20")

@@ -1,0 +1,73 @@
+"""A kernel that is wrong only at the shape at which it is timed is found there, on more than its own inputs."""
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy_backend import KERNEL, NumpyBackend
+
+from nki_anvil.lab.cases import Pool
+from nki_anvil.lab.loading import load
+from nki_anvil.lab.verdict import Verdict
+from nki_anvil.lab.verification import verify
+
+pytestmark = pytest.mark.anyio
+SEEDS = Path(__file__).parents[2] / "seeds" / "problems"
+F = np.float32
+WIDE = 384
+"""The last axis at the timed shape set; 96 at the one that gets every gate."""
+
+
+def softmax(x: Any) -> Any:
+    w = np.exp(x - x.max(-1, keepdims=True))
+    return w / w.sum(-1, keepdims=True)
+
+
+def softmax_without_maximum_where_it_is_timed(x: Any) -> Any:
+    w = np.exp(x if x.shape[-1] == WIDE else x - x.max(-1, keepdims=True))
+    return w / w.sum(-1, keepdims=True)
+
+
+def rmsnorm(x: Any, gain: Any, eps: float) -> Any:
+    return x * (F(1) / np.sqrt(np.square(x).mean(-1, keepdims=True) + F(eps))) * gain
+
+
+def rmsnorm_without_eps_where_it_is_timed(x: Any, gain: Any, eps: float) -> Any:
+    return rmsnorm(x, gain, 0.0 if x.shape[-1] == WIDE else eps)
+
+
+async def judged(problem: str, kernel: Callable[..., Any], tmp_path: Path) -> Verdict:
+    folder = shutil.copytree(SEEDS / problem, tmp_path / problem)
+    text, _, rest = (folder / "problem.toml").read_text().partition("[shapes.nkibench]")
+    small = re.sub(r"^M = \d+$", "M = 64", re.sub(r"^N = \d+$", "N = 96", text, flags=re.M), flags=re.M)
+    small = small.replace('timed = "default"', 'timed = "wide"')
+    wide = re.sub(r"^(\[inputs\.)", f"[shapes.wide]\nM = 160\nN = {WIDE}\n\n\\1", rest, count=1, flags=re.M)
+    (folder / "problem.toml").write_text(small + "[shapes.nkibench]" + wide)
+    specification = await load(folder)
+    found = await verify(
+        specification, KERNEL, "0" * 64, backend=NumpyBackend(kernel), pool=Pool(specification, tmp_path / "data"),
+        random=np.random.default_rng(9),
+    )  # fmt: skip
+    return found.verdict
+
+
+@pytest.mark.parametrize(("problem", "kernel"), [("softmax", softmax), ("rmsnorm", rmsnorm)])
+async def test_what_is_right_at_both_shapes_passes(problem: str, kernel: Callable[..., Any], tmp_path: Path) -> None:
+    verdict = await judged(problem, kernel, tmp_path)
+    assert verdict.passed, verdict.gates
+    assert verdict.families["mixed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("problem", "kernel"),
+    [("softmax", softmax_without_maximum_where_it_is_timed), ("rmsnorm", rmsnorm_without_eps_where_it_is_timed)],
+)
+async def test_a_shortcut_at_the_timed_shape_is_found(problem: str, kernel: Callable[..., Any], tmp_path: Path) -> None:
+    verdict = await judged(problem, kernel, tmp_path)
+    assert verdict.failed_gate == "values"
+    assert verdict.where is not None
+    assert (verdict.where.shapes, verdict.where.family) == ("wide", "mixed")
