@@ -1,7 +1,7 @@
 """Speed and accuracy, printed as tables. Ratios are taken within one run; absolute times are this machine's own.
 
-``python tests/bench/bench.py [server] [simulator] [model] [decisions] [judge] [memory] [search]`` prints the parts
-named, or all of them; ``--default`` takes the seeds' small default shapes instead of NKIBench's.
+``python tests/bench/bench.py [server] [simulator] [model] [decisions] [judge] [memory] [search] [tokens]``
+prints the parts named, or all of them; ``--default`` takes the seeds' small default shapes instead of NKIBench's.
 """
 
 import sys
@@ -15,6 +15,7 @@ import model_accuracy
 import search_cost
 import server_speed
 import simulator_speed
+import token_cost
 from rich.console import Console
 from rich.table import Table
 
@@ -29,6 +30,7 @@ PARTS: dict[str, Callable[[], Iterable[Table]]] = {
     "judge": judge_score.tables,
     "memory": memory_speed.tables,
     "search": search_cost.tables,
+    "tokens": token_cost.tables,
 }
 
 
