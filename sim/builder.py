@@ -137,6 +137,10 @@ class Builder:
             )
         if tensor.access != NONE:
             return tensor.access
+        if 0 in tensor.shape:
+            raise TraceError(
+                "NKI-SHAPE", f"{tensor!r} is empty.", remedy="Leave the instruction out where there is nothing to do."
+            )
         key = (storage.index, tensor.dtype, tensor.offset, tensor.shape, tensor.strides, indirection)
         index = self._accesses.get(key)
         if index is None:

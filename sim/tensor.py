@@ -11,7 +11,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar, cast
 
 from nki_anvil.sim import layout, versions
 from nki_anvil.sim.dtypes import DType, as_dtype, size_of
@@ -42,6 +42,7 @@ class Indirect(NamedTuple):
 
 
 _WHOLE = slice(None)
+_DROPPED: Final = -1
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -170,7 +171,7 @@ class NkiTensor:
             offset += start * step
             if register is not None:
                 dynamic = self._one_register(dynamic, register, step)
-            if taken == 0:
+            if taken == _DROPPED:
                 if axis or not self.storage.on_chip:
                     continue
                 taken = 1
@@ -189,7 +190,7 @@ class NkiTensor:
             strides.append(1)
 
     def _pick(self, axis: int, item: Any) -> tuple[int, int, int, VirtualRegister | None]:
-        """First index, count (0 for a dropped dimension), step, and the register that is added to the first index."""
+        """First index, count (or that the dimension goes), step, and the register that is added to the first index."""
         count = self.shape[axis]
         if isinstance(item, slice):
             return (*self._bounds(axis, cast("slice[Any, Any, Any]", item)), None)
@@ -203,11 +204,11 @@ class NkiTensor:
             self._check(axis, start, size)
             return start, size, 1, None
         if isinstance(item, VirtualRegister):
-            return 0, 0, 1, item
+            return 0, _DROPPED, 1, item
         index = _integer(item, f"index {axis}")
         if not -count <= index < count:
             raise _outside(f"Index {index} on dimension {axis} of size {count}.")
-        return index % count, 0, 1, None
+        return index % count, _DROPPED, 1, None
 
     def _not_gathered(self, axis: int) -> None:
         if axis == 0 and self.indirection is not None and self.indirection.vector_access != NONE:
@@ -230,7 +231,7 @@ class NkiTensor:
         return start, -((start - stop) // step), step
 
     def _check(self, axis: int, start: int, size: int) -> None:
-        if start < 0 or size < 1 or start + size > self.shape[axis]:
+        if start < 0 or size < 0 or start + size > self.shape[axis]:
             raise _outside(f"[{start}:{start + size}] on dimension {axis} of size {self.shape[axis]} of {self!r}.")
 
     def _one_register(

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from nki_anvil.sim import isa as nisa
 from nki_anvil.sim import language as nl
 from nki_anvil.sim.builder import LIVE, Builder
 from nki_anvil.sim.errors import TraceError
@@ -89,7 +90,8 @@ def test_an_explicit_pattern_counts_from_the_view_and_in_its_own_dtype(tile):
     [
         (lambda t: t[0:5], "NKI-BOUNDS"),
         (lambda t: t[:, 6], "NKI-BOUNDS"),
-        (lambda t: t[:, 3:3], "NKI-BOUNDS"),
+        (lambda t: t[:, 7:7], "NKI-BOUNDS"),
+        (lambda t: t[:, 3:2], "NKI-BOUNDS"),
         (lambda t: t[:, nl.ds(4, 3)], "NKI-BOUNDS"),
         (lambda t: t[:, ::-1], "NKI-BOUNDS"),
         (lambda t: t[0, 0, 0, 0], "NKI-RANK"),
@@ -165,3 +167,10 @@ def test_a_dtype_equals_its_name_and_the_numpy_dtype_that_stores_it():
 def test_a_tensor_as_a_condition_says_that_it_is_there(tile, hbm):
     bias = None
     assert [name for name, one in (("tile", tile), ("hbm", hbm), ("bias", bias)) if one] == ["tile", "hbm"]
+
+
+def test_a_slice_of_nothing_is_a_view_that_no_instruction_takes(tile, hbm):
+    assert tile[:, 3:3].shape == (4, 0, 8)
+    assert hbm[nl.ds(4, 0)].shape == (0, 6, 8)
+    with pytest.raises(TraceError, match=r"NKI-SHAPE.*\(4, 0, 8\).*is empty.*Leave the instruction out"):
+        nisa.memset(tile[:, 3:3], 1.0)

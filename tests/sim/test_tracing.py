@@ -118,14 +118,14 @@ def test_constants_of_the_text_are_stored_once():
     def kernel(x):
         first, second = nl.shared_identity_matrix(4, nl.float32), nl.shared_identity_matrix(4, nl.float32)
         table = nl.shared_constant(np.arange(6, dtype=np.int32))
-        nisa.tensor_copy(first, second)
+        nisa.tensor_tensor(nl.ndarray((4, 4), nl.float32), first, second, nl.add)
         tile = nl.ndarray((6, 1), nl.int32)
         nisa.dma_copy(tile, table)
 
     program = trace(kernel, X)
     assert [constant.shape for constant in program.constants] == [(4, 4), (6,)]
     memories = [MEMORIES[memory] for memory in program.tables["tensors"]["memory"]]
-    assert memories == ["shared_hbm", "sbuf", "shared_hbm", "sbuf"]
+    assert memories == ["shared_hbm", "sbuf", "shared_hbm", "sbuf", "sbuf"]
     validate(program)
 
 
