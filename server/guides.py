@@ -21,5 +21,14 @@ def title(topic: str) -> str:
     return text(topic).partition("\n")[0].lstrip("# ").strip()
 
 
+def row(topic: str, code: str) -> str:
+    """What a guide's table says of a code: the other cells of its first row that names it; empty where none does."""
+    for line in text(topic).splitlines():
+        first, *cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if cells and f"`{code}`" in first:
+            return "; ".join(cells)
+    return ""
+
+
 def _folder() -> Traversable:
     return files("nki_anvil.resources")

@@ -13,10 +13,13 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.prompts.base import Prompt, PromptArgument
 
 from nki_anvil.backends.errors import AnvilError
-from nki_anvil.server.slots import Slots, chosen
+from nki_anvil.server.budgeting import Part, fitted, tokens
+from nki_anvil.server.slots import NEWEST_LAST, WEIGHTS, Slots, chosen, whole
 from nki_anvil.tools.desk import Desk
 
 FENCE = "---\n"
+SWITCHES = frozenset({"origin"})
+"""Slots that decide what else a prompt says."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +30,8 @@ class PromptFile:
     title: str
     description: str
     arguments: tuple[PromptArgument, ...]
+    budget: int
+    """Tokens that the filled prompt takes at most."""
     body: str
 
     @property
@@ -54,6 +59,7 @@ def read(text: str) -> PromptFile:
         title=fields["title"],
         description=fields["description"],
         arguments=tuple(_argument(argument) for argument in arguments),
+        budget=int(fields["tokens"]),
         body=body.lstrip("\n"),
     )
 
@@ -64,11 +70,17 @@ def prompt_files() -> list[PromptFile]:
 
 
 async def fill(prompt: PromptFile, desk: Desk, arguments: dict[str, str]) -> str:
-    """The prompt's text for one problem. A slot that cannot be filled says why instead of failing the prompt."""
+    """The prompt's text for one problem, within its budget. A slot that cannot be filled says why."""
     lab = await desk.laboratory()
     slots = Slots(desk, lab, lab.problem(arguments["problem"]), arguments)
+    body = ENVIRONMENT.from_string(prompt.body)
     values = {name: await chosen(slots, name) for name in sorted(prompt.slots)}
-    return ENVIRONMENT.from_string(prompt.body).render(values)
+    empty = body.render({name: value if name in SWITCHES else "" for name, value in values.items()})
+    parts = {
+        name: Part(text, weight=WEIGHTS.get(name, 1.0), newest_last=name in NEWEST_LAST, whole=whole(slots, name))
+        for name, text in values.items()
+    }
+    return body.render(fitted(parts, prompt.budget - tokens(empty)))
 
 
 def add_to(server: MCPServer[Desk], desk: Desk) -> None:
@@ -78,7 +90,7 @@ def add_to(server: MCPServer[Desk], desk: Desk) -> None:
             Prompt(
                 name=prompt.name,
                 title=prompt.title,
-                description=prompt.description,
+                description=f"{prompt.description} At most {prompt.budget:,} tokens.",
                 arguments=list(prompt.arguments),
                 fn=_filled(prompt, desk),
                 context_kwarg=None,

@@ -24,13 +24,17 @@ from nki_anvil.lab.problem import Problem
 from nki_anvil.lab.workbench import Workbench, workbench
 from nki_anvil.memory import retrieval
 from nki_anvil.memory.retrieval import Situation
-from nki_anvil.server import guides
+from nki_anvil.memory.text import quoted
+from nki_anvil.server import bearing, guides
 from nki_anvil.tools.desk import Desk
 from nki_anvil.tools.situation import situation_of
-from nki_anvil.tools.wording import microseconds, short, times
+from nki_anvil.tools.wording import microseconds, percent, short, times
 
 LAST: Final = 12
 """Attempts that a prompt tells of."""
+
+CHANGED: Final = 0.02
+"""Share by which a metric has to differ to be told: the resolution of the model."""
 
 
 @dataclass
@@ -73,7 +77,7 @@ class Slots:
 
     def kernel(self) -> str:
         """Best, or the working file while nothing has passed."""
-        return self._best.text() if self._best else self.problem_.working_file.read_text(encoding="utf-8")
+        return _fenced(self._best.text() if self._best else self.problem_.working_file.read_text(encoding="utf-8"))
 
     def digest(self) -> str:
         return short(self._best.digest) if self._best else "not verified"
@@ -88,7 +92,8 @@ class Slots:
         return "\n".join(lines)
 
     def rules(self) -> str:
-        return guides.text("rules") if "rules" in guides.topics() else "Read anvil://guides/rules."
+        """Those that a change of the kernel can break."""
+        return bearing.told(self.kernel())
 
     def migration(self) -> str:
         return guides.text("migration")
@@ -101,6 +106,7 @@ class Slots:
         held = (
             f"Best is attempt {best.attempt} at {microseconds(best.latency_us)}, "
             f"{times(best.speedup_vs_baseline)} of baseline"
+            f"{percent(best.percent_of_bound, 'bound')}{percent(best.percent_of_peak, 'peak')}"
             if best
             else "No kernel has passed yet"
         )
@@ -108,38 +114,49 @@ class Slots:
 
     def history(self) -> str:
         attempts = self.problem_.attempts.all()[-LAST:]
-        lines = [self._outcome(attempt) for attempt in attempts]
-        return "\n".join(f"- {line}" for line in lines) or "Nothing yet."
+        return "\n".join(f"- {self._outcome(attempt)}" for attempt in attempts) or "Nothing yet."
+
+    def failed_plans(self) -> str:
+        """Plans that came to nothing, each once, with what became of them."""
+        lines = [status.attempt_line(self._bench, attempt) for attempt in self.problem_.attempts.all()]
+        ended = {
+            line.plan: line.outcome or f"failed at {line.failed_gate}" for line in lines if line.plan and line.attempt
+        }
+        kept = {line.plan for line in lines if line.outcome == "keep"}
+        failed = [f"- {_flat(plan)}: {end}" for plan, end in ended.items() if plan not in kept]
+        return "\n".join(failed[-LAST:]) or "None."
 
     def reflexions(self) -> str:
-        entries = [(attempt, said) for attempt in self.problem_.attempts.all() for said in attempt.reflexions()][-LAST:]
-        lines = [
-            f"- attempt {attempt.number} ({said.outcome}): {said.lesson} "
-            + (f"Avoid: {said.avoid} " if said.avoid else "")
-            + (f"Next: {said.try_next}" if said.try_next else "")
-            for attempt, said in entries
-        ]
-        return "\n".join(lines) or "None yet."
+        """What to avoid and what to try next, each said once; the newest last."""
+        entries = [(attempt, said) for attempt in self.problem_.attempts.all() for said in attempt.reflexions()]
+        lines: dict[str, str] = {}
+        for attempt, said in entries:
+            taught = _flat(
+                said.lesson
+                + (f" Avoid: {said.avoid}" if said.avoid else "")
+                + (f" Next: {said.try_next}" if said.try_next else "")
+            )
+            lines.pop(taught, None)
+            lines[taught] = f"- attempt {attempt.number} ({said.outcome}): {taught}"
+        return "\n".join([*lines.values()][-LAST:]) or "None yet."
 
     def last_error(self) -> str:
         failed = self._last_failed()
-        if failed is None:
-            return "None."
-        verdict = failed.verdicts()[-1]
-        gate = next((gate for gate in verdict.gates if gate.passed is False), None)
-        said = f"gate '{gate.name}': {gate.detail}" if gate else "a gate was not reached"
-        return f"Attempt {failed.number}, {said}\n{verdict.hint}".strip()
+        return "None." if failed is None else f"Attempt {failed.number}, {self._error(failed)}"
 
     async def experiences(self) -> str:
+        """Advice from strangers: each line a quotation, so that it reads as data."""
         memory = await self.desk.memory()
         answer = await run_sync(retrieval.query, memory, situation_of(self.problem_, Situation()), 5)
         lines = [
-            f"- **{shown.experience.title}** ({shown.evidence.line}). {shown.experience.when_to_use} "
-            f"{shown.experience.advice}"
+            quoted(
+                f"**{shown.experience.title}** ({shown.experience.kind}, {shown.experience.provenance}; "
+                f"{shown.evidence.line}). {shown.experience.when_to_use}\n{shown.experience.advice}"
+            )
             for shown in answer.experiences
         ]
-        named = f"\nshown_id: {answer.shown_id}" if answer.shown_id else ""
-        return ("\n".join(lines) or "None that fits.") + named
+        named = f"\n\nshown_id: {answer.shown_id}" if answer.shown_id else ""
+        return ("\n\n".join(lines) or "None that fits.") + named
 
     # one attempt against its parent
 
@@ -157,11 +174,15 @@ class Slots:
         comparison = self._bench.comparison(self._attempt)
         return "unknown" if comparison is None or comparison.speedup is None else f"{comparison.speedup:.3f}"
 
+    def error(self) -> str:
+        """Why the attempt failed, with its cure; nothing where it passed."""
+        return self._error(self._attempt)
+
     def fast_kernel(self) -> str:
-        return self._attempt.text()
+        return _fenced(self._attempt.text())
 
     def slow_kernel(self) -> str:
-        return self._parent.text() if self._parent else "(none)"
+        return _fenced(self._parent.text()) if self._parent else "(none)"
 
     def diff(self) -> str:
         old = self._parent.text() if self._parent else ""
@@ -172,10 +193,18 @@ class Slots:
             f"attempt {self._attempt.number}",
             lineterm="",
         )
-        return "\n".join(lines)
+        return _fenced("\n".join(lines))
 
     def difference(self) -> str:
-        return self.diff()
+        """What the profiles of parent and attempt say changed, the largest change first."""
+        before, after = (_metrics(one) for one in (self._parent, self._attempt))
+        if not before or not after:
+            missing = "the parent" if after else "the attempt"
+            return f"Not known: {missing} was not profiled. profile_kernel compares them with `compare_to`."
+        changed = [(name, before.get(name, 0.0), after.get(name, 0.0)) for name in dict.fromkeys((*before, *after))]
+        changed = [one for one in changed if abs(one[1] - one[2]) > CHANGED * max(abs(one[1]), abs(one[2]))]
+        changed.sort(key=lambda one: -abs(one[1] - one[2]) / max(abs(one[1]), abs(one[2])))
+        return "\n".join(f"- {name}: {old:.4g} to {new:.4g}" for name, old, new in changed) or "Nothing."
 
     # shared by the slots
 
@@ -207,11 +236,19 @@ class Slots:
         attempts = reversed(self.problem_.attempts.all())
         return next((one for one in attempts if one.verdicts() and not one.verdicts()[-1].passed), None)
 
+    def _error(self, attempt: Attempt) -> str:
+        verdicts = attempt.verdicts()
+        gate = next((gate for gate in verdicts[-1].gates if gate.passed is False), None) if verdicts else None
+        if gate is None:
+            return "it did not fail at a gate."
+        cure = verdicts[-1].hint or guides.row("errors", gate.name)
+        return f"gate '{gate.name}': {gate.detail}\nCure: {cure}".strip()
+
     def _outcome(self, attempt: Attempt) -> str:
         line = status.attempt_line(self._bench, attempt)
         end = line.outcome or (f"failed at gate '{line.failed_gate}'" if line.failed_gate else "not judged")
         speed = f" at {times(line.speedup)} of best" if line.speedup else ""
-        return f"attempt {line.attempt} ({line.digest}): {end}{speed}. Plan: {line.plan or 'none'}"
+        return f"attempt {line.attempt} ({line.digest}): {end}{speed}. Plan: {_flat(line.plan or 'none')}"
 
     def _reference(self) -> str:
         return f"\n```python\n{Path(self.problem_.specification.reference).read_text(encoding='utf-8').strip()}\n```"
@@ -227,6 +264,41 @@ async def chosen(slots: Slots, name: str) -> str:
         return await slots.experiences() if name == "experiences" else str(await run_sync(slot))
     except (AnvilError, OSError) as error:
         return f"(unknown: {error})"
+
+
+WEIGHTS: Final = {"kernel": 4.0, "fast_kernel": 4.0, "slow_kernel": 4.0, "specification": 2.0, "diff": 2.0, "plan": 2.0}
+"""Shares of a prompt's room where not everything fits: the kernel is what the prompt is about."""
+
+NEWEST_LAST: Final = frozenset({"history", "reflexions", "failed_plans"})
+
+
+def whole(slots: Slots, name: str) -> str:
+    """Where all of a slot's text can be read."""
+    problem = f"anvil://problems/{slots.problem()}"
+    places = {"kernel": f"{problem}/best", "profile": "profile_kernel", "rules": "anvil://guides/rules"}
+    places |= {"experiences": "query_memory", "migration": "anvil://guides/migration"}
+    return places.get(name, f"{problem}/attempts")
+
+
+def _fenced(code: str) -> str:
+    """Code that cannot end the fence it stands in."""
+    return code.replace("```", "'''")
+
+
+def _flat(text: str) -> str:
+    """One line, however it was written."""
+    return " ".join(text.split())
+
+
+def _metrics(attempt: Attempt | None) -> dict[str, float]:
+    """Latency, engines, metrics and gaps of an attempt's newest profile; empty without one."""
+    stored = attempt.profiles() if attempt else ()
+    if not stored:
+        return {}
+    profile = stored[-1].profile
+    engines = {f"{one.engine} busy, us": one.busy_us for one in profile.engines}
+    gaps = {f"gap {gap.name}, us": gap.cost_us for gap in profile.gaps}
+    return {"latency_us": profile.latency_us, **engines, **profile.metrics, **gaps}
 
 
 def _profile_lines(profile: Profile) -> list[str]:
