@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -9,7 +10,7 @@ from anyio.to_thread import run_sync
 
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import AttemptUnknown
-from nki_anvil.backends.run import Profile
+from nki_anvil.backends.run import Gap, Profile
 from nki_anvil.lab import given, links, state, yields
 from nki_anvil.lab.attempts import Evidence
 from nki_anvil.lab.laboratory import Laboratory
@@ -17,6 +18,7 @@ from nki_anvil.lab.report import timeline
 from nki_anvil.lab.results import Difference, Profiled
 from nki_anvil.lab.timing import Arm, profile_arm
 from nki_anvil.lab.workbench import Workbench, workbench
+from nki_anvil.sim.advice import LOWERS_PRECISION
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ def conclude(
         percent_of_bound=yields.percent_of_bound(bench.specification, profile.latency_us),
         metrics=profile.metrics,
         engines=profile.engines,
-        gaps=tuple(sorted(profile.gaps, key=lambda gap: -gap.cost_us)),
+        gaps=ranked(profile.gaps, bench.specification.precision),
         difference=difference(profile, reference, other.digest) if compared and other and reference else None,
         timeline=links.timeline(bench.problem.name, subject.digest),
         picture=draw(bench, subject.evidence, profile),
@@ -137,6 +139,18 @@ def draw(bench: Workbench, evidence: Evidence, profile: Profile) -> str | None:
     path = evidence.picture(profile.origin)
     state.write_text(path, drawn)
     return bench.lab.shown(path)
+
+
+def ranked(gaps: Iterable[Gap], precision: str) -> tuple[Gap, ...]:
+    """The dearest first; last those that only a format below what the result must be good for would close."""
+    forbidden = {name for name, precisions in LOWERS_PRECISION.items() if precision in precisions}
+    told = [
+        gap.model_copy(update={"advice": f"Not while the result must be good for {precision}. {gap.advice}"})
+        if gap.name in forbidden
+        else gap
+        for gap in gaps
+    ]
+    return tuple(sorted(told, key=lambda gap: (gap.name in forbidden, -gap.cost_us)))
 
 
 def difference(this: Profile, other: Profile, digest: str) -> Difference:

@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+LOWERS_PRECISION: Final[Mapping[str, frozenset[str]]] = {
+    "vector_precision": frozenset({"float32", "tfloat32"}),
+    "fp32_passes": frozenset({"float32"}),
+    "matmul_rate": frozenset({"float32", "tfloat32", "bfloat16", "float16"}),
+}
+"""Gaps that are closed by a smaller format, and the precisions of a problem that forbid it."""
+
 ADVICE: Final[Mapping[str, str]] = {
     "small_transfers": "Move more per transfer: rows of 2 KiB or more per partition over 128 partitions use the"
     " bandwidth.",

@@ -39,7 +39,7 @@ class Replay:
     predicted: float
     goal: float
     held_out: bool = False
-    """Nothing in the model was fitted to it."""
+    """No constant of the model was fitted to it."""
 
     @property
     def ratio(self) -> float:

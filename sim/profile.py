@@ -25,7 +25,7 @@ from nki_anvil.sim.instructions import ENGINES
 from nki_anvil.sim.model import Model, Run
 from nki_anvil.sim.program import Program
 from nki_anvil.sim.timeline import draw
-from nki_anvil.sim.uncertainty import range_ns
+from nki_anvil.sim.uncertainty import model_error, range_ns
 
 BoundBy = Literal["memory", "compute", "pipeline", "underutilized"]
 
@@ -122,7 +122,7 @@ def profile(model: Model, timeline: bool = False) -> Estimate:
         engines=engines,
         metrics=counters(model, run),
         gaps=_gaps(model, run),
-        extra=extras(model, run),
+        extra={**extras(model, run), "model_error": model_error(model, bound_by)},
         timeline=text,
     )
 

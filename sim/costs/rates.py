@@ -48,6 +48,8 @@ class Rates:
     """Cycles per moving column of an fp32 matmul, relative to bf16 (architecture guide)."""
     transpose_passes_fp32: float = 2
     """An fp32 transpose in transpose mode runs at twice the rate of an fp32 matmul."""
+    onezero_passes_fp32: float = 2
+    """The same where an operand is promised to hold zeros and ones alone (instruction pages: is_stationary_onezero)."""
     fast_weight_load: float = 4
     """Stationary columns that load per cycle for formats of two bytes or fewer (architecture guide); one for fp32."""
     clock_ramp_ns: float = 3000

@@ -36,6 +36,8 @@ class Matmuls:
     transpose: NDArray[np.bool_]
     double: NDArray[np.bool_]
     itemsize: NDArray[np.int64]
+    hinted: NDArray[np.bool_]
+    """An operand holds nothing but zeros and ones, as the kernel promises."""
     resident: NDArray[np.bool_]
     """The stationary operand is the one that the previous instruction loaded."""
 
@@ -53,10 +55,9 @@ def matmuls(program: Program, columns: Layout) -> Matmuls:
     mirror = table["opcode"][rows] == TRANSPOSE
     stationary, moving = columns.slot(rows, 1), columns.slot(rows, 2)
     moving = np.where(mirror, stationary, moving)
-    known = [(bool(a.get("is_transpose")), a.get("perf_mode") == "double_row") for a in program.attributes]
-    flags = np.array(known, bool).reshape(-1, 2)
+    flags = np.array([_flags(record) for record in program.attributes], bool).reshape(-1, 3)
     number = table["attributes"][rows]
-    given = np.where((number != NONE)[:, None], flags[number], False) if len(flags) else np.zeros((len(rows), 2), bool)
+    given = np.where((number != NONE)[:, None], flags[number], False) if len(flags) else np.zeros((len(rows), 3), bool)
     double = given[:, 1]
     free_m, free_n = columns.free[stationary], columns.free[moving]
     return Matmuls(
@@ -68,14 +69,21 @@ def matmuls(program: Program, columns: Layout) -> Matmuls:
         transpose=mirror | given[:, 0],
         double=double,
         itemsize=columns.itemsize[moving],
+        hinted=given[:, 2],
         resident=_resident(columns, stationary),
     )
+
+
+def _flags(attributes: dict[str, object]) -> tuple[bool, bool, bool]:
+    hinted = bool(attributes.get("is_stationary_onezero") or attributes.get("is_moving_onezero"))
+    return bool(attributes.get("is_transpose")), attributes.get("perf_mode") == "double_row", hinted
 
 
 def fill(work: Work, found: Matmuls, chip: Chip, rates: Rates) -> None:
     """Write the rows of the tensor engine (architecture guide, instruction pages)."""
     clock, rows = chip.clocks_ghz["tensor"], found.rows
-    passes = np.where(found.fp32, np.where(found.transpose, rates.transpose_passes_fp32, rates.matmul_passes_fp32), 1)
+    several = np.where(found.hinted, rates.onezero_passes_fp32, rates.matmul_passes_fp32)
+    passes = np.where(found.fp32, np.where(found.transpose, rates.transpose_passes_fp32, several), 1)
     streaming = np.maximum(found.n, rates.minimum_cycles) * passes
     loading = np.where(found.fp32, found.m * passes, found.m / rates.fast_weight_load)
     loading = np.where(found.resident, 0, loading)

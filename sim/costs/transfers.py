@@ -63,6 +63,7 @@ def transfers(program: Program, columns: Layout, chip: Chip, rates: Rates) -> Tr
     moved = size * inputs
     runs = np.maximum(_run_count(columns, target), _run_count(columns, source)) * inputs
     first, engines = _engines(columns, target, source, chip)
+    rate = _engine_rate(program, chip, rates)
     modes = [str(a.get("dge_mode") or "unknown") for a in program.attributes]
     software = _software(program, rows, columns, modes)
     return Transfers(
@@ -76,11 +77,17 @@ def transfers(program: Program, columns: Layout, chip: Chip, rates: Rates) -> Tr
         engines=engines,
         start=np.where(software, rates.dma_start_ns["swdge"], rates.dma_start_ns["unknown"]),
         describe=runs * rates.dma_run_ns,
-        carry=_carry(table["opcode"][rows] == TRANSPOSE, moved, runs, engines, from_hbm, rates),
-        ideal=moved / (rates.dma_engine_rate * chip.dma_engines),
+        carry=_carry(table["opcode"][rows] == TRANSPOSE, moved, runs, engines, from_hbm, rate, rates),
+        ideal=moved / (rate * chip.dma_engines),
         from_hbm=from_hbm,
         software=software,
     )
+
+
+def _engine_rate(program: Program, chip: Chip, rates: Rates) -> float:
+    """Bytes per nanosecond of one DMA engine; the two cores of a pair share one stack of HBM (architecture guide)."""
+    share = chip.hbm_stack_gbps / chip.dma_engines / max(program.cores, 1)
+    return min(rates.dma_engine_rate, share)
 
 
 def _bytes(columns: Layout, access: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -111,10 +118,11 @@ def _carry(
     runs: NDArray[np.int64],
     engines: NDArray[np.int64],
     from_hbm: NDArray[np.bool_],
+    engine_rate: float,
     rates: Rates,
 ) -> NDArray[np.float64]:
     slow = np.where(from_hbm, rates.dma_transpose["hbm"], rates.dma_transpose["chip"])
-    rate = rates.dma_engine_rate * np.where(mirrored, slow, 1)
+    rate = engine_rate * np.where(mirrored, slow, 1)
     return np.maximum(moved / rate, runs * rates.dma_run_engine_ns) / engines + rates.dma_copy_ns
 
 

@@ -20,7 +20,7 @@ def tables() -> Iterator[Table]:
     cases = replay()
     yield _accuracy("Model against public recordings", [case for case in cases if not case.held_out])
     held_out = [case for case in cases if case.held_out]
-    yield _accuracy("Model against public recordings that nothing was fitted to", held_out)
+    yield _accuracy("Model against public recordings that no constant was fitted to", held_out)
     for shapes in SHAPES:
         yield _cost(shapes)
 

@@ -182,3 +182,15 @@ def test_more_than_256_tensors_with_addresses_of_their_own_can_be_priced():
     for target, source in itertools.pairwise(views):
         made.emit("tensor_copy", target, source)
     assert estimate(made.program(), "trn2").latency_us > 0
+
+
+def test_an_operand_of_zeros_and_ones_halves_the_passes_of_an_fp32_matmul():
+    def streaming(**values):
+        made = ProgramBuilder()
+        left, right = made.tensor((128, 128)), made.tensor((128, 512))
+        made.emit("nc_matmul", made.tensor((128, 512), memory="psum"), left, right, **values)
+        found = Model(made.program(), CHIPS["trn2"], RATES["trn2"])
+        return found.work.occupancy[0] - RATES["trn2"].issue_ns["tensor"]
+
+    assert streaming(is_stationary_onezero=True) == pytest.approx(streaming() / 2)
+    assert streaming(is_moving_onezero=True) == pytest.approx(streaming() / 2)

@@ -212,3 +212,11 @@ def test_a_slower_generation_is_slower():
     loads = program([("load", number % 4, number % 4, 512) for number in range(16)])
     assert estimate(loads, chip="trn1").latency_us >= estimate(loads, chip="trn2").latency_us
     assert np.isfinite(estimate(loads, chip="trn3").latency_us)
+
+
+def test_a_chip_without_recordings_is_never_surer_than_a_factor_of_two():
+    matmuls = program([("matmul", number % 4, number % 4, 512) for number in range(64)])
+    sure, unsure = estimate(matmuls), estimate(matmuls, chip="trn3")
+    assert (sure.extra["model_error"], unsure.extra["model_error"]) == (0.1, 1.0)
+    assert unsure.latency_high_us >= 2 * unsure.latency_us
+    assert sure.latency_high_us < 2 * sure.latency_us
