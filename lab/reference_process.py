@@ -20,6 +20,7 @@ import numpy as np
 from nki_anvil.backends.worker.inputs import EDGES, digest, draw
 from nki_anvil.lab import limits, yardstick
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
+from nki_anvil.lab.nkibench.reference_side import timed
 from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import name_of
@@ -392,6 +393,7 @@ OPERATIONS: Final[dict[str, Callable[[ReferenceModule, Record, Path], Record]]] 
     "inspect": inspect,
     "yardsticks": yardsticks,
     "structure": structure,
+    "benchmark": timed,
 }
 
 

@@ -51,13 +51,18 @@ def ask(request: dict[str, Any], bounds: Bounds, python: str | None = None) -> A
         return Answer(json.loads(answer.read_text()), _outputs(folder / "outputs.npz"))
 
 
-def _run(folder: Path, seconds: float, python: str) -> dict[str, Any]:
+def run_in(folder: Path, seconds: float, module: str) -> dict[str, Any]:
+    """Run another module of ours on the request in a folder; how it ended, for the case that it left no answer."""
+    return _run(folder, seconds, sys.executable, module)
+
+
+def _run(folder: Path, seconds: float, python: str, module: str = MODULE) -> dict[str, Any]:
     """How it ended, for the case that it left no answer. Whatever it started ends with it."""
     log = folder / "log"
     with log.open("wb") as stream:
         try:
             process = subprocess.Popen(
-                _command(python, folder),
+                _command(python, folder, module),
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=subprocess.STDOUT,
@@ -78,10 +83,10 @@ def _run(folder: Path, seconds: float, python: str) -> dict[str, Any]:
     return {"code": "Exited", "message": f"The process ended with status {status}. {last}".strip()}
 
 
-def _command(python: str, folder: Path) -> list[str]:
+def _command(python: str, folder: Path, module: str) -> list[str]:
     """As the worker's, with the user's own site packages."""
     where = json.dumps({"packages": bootstrap.places(), "libraries": bootstrap.library_folders()})
-    return [python, "-B", str(Path(bootstrap.__file__).resolve()), where, MODULE, str(folder)]
+    return [python, "-B", str(Path(bootstrap.__file__).resolve()), where, module, str(folder)]
 
 
 def _outputs(path: Path) -> list[Any]:

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from nki_anvil.backends.errors import AnvilError
-from nki_anvil.server.commands import calibrating, corpora, keeping, kernels, machines, remembering, watching
+from nki_anvil.server.commands import calibrating, corpora, keeping, kernels, machines, nkibench, remembering, watching
 from nki_anvil.server.commands.exits import status_of
 from nki_anvil.server.commands.line import app
 from nki_anvil.server.console import Console
 
-__all__ = ["app", "calibrating", "corpora", "keeping", "kernels", "machines", "remembering", "run", "watching"]
+__all__ = [
+    "app",
+    "calibrating",
+    "corpora",
+    "keeping",
+    "kernels",
+    "machines",
+    "nkibench",
+    "remembering",
+    "run",
+    "watching",
+]
 
 
 def run() -> None:

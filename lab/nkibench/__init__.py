@@ -1,0 +1,1 @@
+"""AccelOpt's benchmark, read from the user's own checkout: its cases found, run, compared and timed."""
