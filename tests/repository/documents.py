@@ -133,8 +133,20 @@ def accuracy() -> str:
     return table(("recorded case", "quantity", "measured", "predicted", "predicted / measured", "goal"), *rows)
 
 
+def score() -> str:
+    """How many kernels the judge is held to: each is a test, which fails where it is judged wrong."""
+    from cheats.catalogue import CHEATS, HONEST
+
+    return table(
+        ("kernels", "judged right", "of"),
+        ("exploits rejected by their gate", str(len(CHEATS)), str(len(CHEATS))),
+        ("honest kernels accepted", str(len(HONEST)), str(len(HONEST))),
+    )
+
+
 PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "tools": ("README.md", tools),
+    "score": ("README.md", score),
     "accuracy": ("README.md", accuracy),
     "rules": ("resources/rules.md", rules),
     "instructions": ("resources/instructions.md", instructions),
