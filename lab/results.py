@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nki_anvil.backends.run import EngineTime, Gap, Origin
+from nki_anvil.lab.progress import Progress
 from nki_anvil.lab.verdict import GateResult, Where
 
 Outcome = Literal["keep", "revert", "undecided"]
@@ -345,6 +346,7 @@ class Status:
     reflexions: tuple[ReflexionLine, ...]
     """The last three, oldest first."""
     budget: BudgetView
+    progress: Progress
     converged: str
     """Why ``finish_problem`` is recommended; empty while it is not."""
     working_file: Literal["best", "verified", "failed", "unverified", "missing"]

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import Field
+
 from nki_anvil.lab import status
+from nki_anvil.lab.progress import Progress
 from nki_anvil.lab.results import (
     AttemptLine,
     Baseline,
@@ -33,6 +38,7 @@ class ProblemStatus(Result):
     guard: GuardView
     reflexions: list[ReflexionLine]
     budget: BudgetView
+    progress: Annotated[Progress, Field(description="Speedup over attempts, fast@p, and what a kept attempt costs.")]
     working_file: str
     origins: list[OriginStatus]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from nki_anvil.backends.run import Profile
-from nki_anvil.lab import receipt, state, yields
+from nki_anvil.lab import progress, receipt, state, yields
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.comparison import Comparison
@@ -74,6 +74,7 @@ def render(bench: Workbench, claim: Comparison | None = None) -> str:
         bound=bound,
         lines=lines,
         counts=counts(lines),
+        progress=progress.progress(bench, attempts),
         trajectory=trajectory.trajectory(lines, comparisons, bound.time_us),
         roofline=roofline.roofline(bench.specification, kept, best.attempt if best else None),
         timelines=timelines(bench, best),
