@@ -26,7 +26,7 @@ def test_each_instruction_is_an_event_with_its_line_on_its_engines_track():
         ("activation", 2),
         ("dma_copy", 3),
     ]
-    titles = {event["tid"]: event["args"]["name"] for event in events(CHAIN) if event["ph"] == "M"}
+    titles = {event["tid"]: event["args"]["name"] for event in events(CHAIN) if event["name"] == "thread_name"}
     assert [titles[event["tid"]] for event in found] == ["dma loads", "scalar", "dma stores"]
 
 
@@ -42,7 +42,7 @@ def test_an_arrow_leads_from_each_instruction_to_the_one_that_waited_for_it():
 
 @given(steps)
 @settings(max_examples=30, deadline=None)
-def test_events_of_a_compute_engine_never_overlap_and_end_within_the_latency(chosen):
+def test_events_of_one_track_never_overlap_and_end_within_the_latency(chosen):
     found = estimate(program(chosen), timeline=True)
     ends: dict[int, float] = {}
     for event in sorted(
@@ -50,13 +50,49 @@ def test_events_of_a_compute_engine_never_overlap_and_end_within_the_latency(cho
         key=lambda event: event["ts"],
     ):
         assert event["ts"] + event["dur"] <= found.latency_us + 1e-9
-        if not event["cat"].startswith("dma"):
-            assert event["ts"] >= ends.get(event["tid"], 0) - 1e-9
-            ends[event["tid"]] = event["ts"] + event["dur"]
+        assert event["ts"] >= ends.get(event["tid"], 0) - 1e-9
+        ends[event["tid"]] = event["ts"] + event["dur"]
 
 
 @pytest.mark.parametrize("name", ["loads", "stores"])
 def test_transfers_are_issued_by_queues_of_their_own(name):
     kind = name.removesuffix("s")
-    titles = {event["args"]["name"] for event in events([(kind, 0, 0, 512)]) if event["ph"] == "M"}
+    titles = {event["args"]["name"] for event in events([(kind, 0, 0, 512)]) if event["name"] == "thread_name"}
     assert titles == {f"dma {name}"}
+
+
+PHASES = {"X", "M", "s", "f"}
+
+
+@given(steps)
+@settings(max_examples=30, deadline=None)
+def test_every_event_is_one_that_a_viewer_of_trace_events_knows(chosen):
+    for event in events(chosen):
+        assert event["ph"] in PHASES
+        assert isinstance(event["pid"], int)
+        assert event["name"] == "process_name" or isinstance(event["tid"], int)
+        assert event["name"]
+        if event["ph"] != "M":
+            assert event["ts"] >= 0
+        if event["ph"] == "X":
+            assert event["dur"] >= 0
+
+
+@given(steps)
+@settings(max_examples=30, deadline=None)
+def test_each_arrow_begins_and_ends_inside_an_event_and_points_forward(chosen):
+    found = events(chosen)
+    spans = [(e["pid"], e["tid"], e["ts"], e["ts"] + e["dur"]) for e in found if e["ph"] == "X"]
+    arrows: dict[int, dict[str, dict]] = {}
+    for event in found:
+        if event["ph"] in "sf":
+            assert event["ph"] not in arrows.setdefault(event["id"], {})
+            arrows[event["id"]][event["ph"]] = event
+    for arrow in arrows.values():
+        assert arrow.keys() == {"s", "f"}
+        assert arrow["s"]["name"] == arrow["f"]["name"]
+        for end in arrow.values():
+            place = (end["pid"], end["tid"])
+            assert any(place == span[:2] and span[2] <= end["ts"] < span[3] for span in spans)
+        if arrow["s"]["name"] == "read after write":
+            assert arrow["s"]["ts"] <= arrow["f"]["ts"]
