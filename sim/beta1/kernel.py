@@ -7,7 +7,6 @@ import operator
 from collections.abc import Callable
 from typing import Any, cast
 
-from nki_anvil.sim.builder import LIVE
 from nki_anvil.sim.errors import NotSimulated
 from nki_anvil.sim.kernel import Kernel
 
@@ -65,10 +64,17 @@ def is_beta1(kernel: Kernel) -> bool:
     if any(name.partition(".")[0] == "neuronxcc" for name in names):
         return True
     around = getattr(function, "__globals__", {})
-    return any(getattr(around.get(name), "__name__", "").startswith("neuronxcc") for name in names)
+    enclosed = [cell.cell_contents for cell in getattr(function, "__closure__", None) or () if _filled(cell)]
+    return any(_of_beta1(value) for value in [*map(around.get, names), *enclosed])
 
 
-def nested(kernel: Beta1Kernel, *args: Any, **kwargs: Any) -> Any:
-    """A kernel that is called by another."""
-    assert LIVE.get(None) is not None
-    return kernel.function(*args, **kwargs)
+def _filled(cell: Any) -> bool:
+    """Whether a closure's variable has a value yet."""
+    try:
+        return cell.cell_contents is not cell
+    except ValueError:
+        return False
+
+
+def _of_beta1(value: Any) -> bool:
+    return getattr(value, "__name__", "").startswith("neuronxcc") or isinstance(value, Beta1Kernel)

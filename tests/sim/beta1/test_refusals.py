@@ -1,0 +1,210 @@
+"""Illegal Beta 1 programs: each is refused at its line, with a sentence that names the cure."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nki_anvil.sim.errors import TraceError
+
+X = np.ones((4, 128, 64), np.float32)
+
+
+def refused(kernel, *arguments) -> TraceError:
+    with pytest.raises(TraceError) as caught:
+        kernel(*arguments)
+    return caught.value
+
+
+def test_an_affine_loop_that_writes_one_place_names_the_missing_index(beta1):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+        tile = nl.ndarray((nl.par_dim(128), 64), dtype=x.dtype, buffer=nl.sbuf)
+        for batch in nl.affine_range(4):
+            tile[...] = nl.load(x[batch])
+        nl.store(out, tile)
+        return out
+
+    error = refused(kernel, X)
+    assert error.code == "NKI-AFFINE"
+    assert "lacks `batch`" in error.message
+    assert "sequential_range" in error.remedy
+    assert "loop_reduce" in error.remedy
+    assert error.line
+
+
+def test_an_affine_loop_that_reads_another_iterations_block_is_refused(beta1):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        state = nl.zeros((5, nl.par_dim(128), 64), dtype=x.dtype, buffer=nl.sbuf)
+        for i in nl.affine_range(4):
+            state[i + 1] = nl.add(state[i], nl.load(x[i]))
+            nl.store(out[i], state[i + 1])
+        return out
+
+    error = refused(kernel, X)
+    assert error.code == "NKI-AFFINE"
+    assert "no order" in error.message
+    assert "sequential_range" in error.remedy
+
+
+def test_the_same_loops_are_right_when_they_are_sequential(beta1):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        state = nl.zeros((5, nl.par_dim(128), 64), dtype=x.dtype, buffer=nl.sbuf)
+        for i in nl.sequential_range(4):
+            state[i + 1] = nl.add(state[i], nl.load(x[i]))
+            nl.store(out[i], state[i + 1])
+        return out
+
+    assert (kernel(X) == np.cumsum(X, axis=0)).all()
+
+
+def test_slices_and_grids_do_not_mix(beta1):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+        nl.store(out, nl.load(x[0, nl.arange(128)[:, None], 0:64]))
+        return out
+
+    error = refused(kernel, X)
+    assert error.code == "NKI-INDEXING"
+    assert "nl.arange(n)[None, :]" in error.remedy
+
+
+def test_a_tile_does_not_leave_the_loop_it_was_made_in(beta1):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+        for i in nl.affine_range(4):
+            tile = nl.load(x[i])
+        nl.store(out, tile)
+        return out
+
+    error = refused(kernel, X)
+    assert error.code == "NKI-SCOPE"
+    assert "before the loop" in error.remedy
+
+
+def test_a_tile_of_more_than_128_partitions_is_refused(beta1):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        tile = nl.ndarray((nl.par_dim(256), 64), dtype=x.dtype, buffer=nl.sbuf)
+        nl.store(x, tile)
+
+    error = refused(kernel, X)
+    assert error.code == "TRN2-PART-128"
+    assert "par_dim(128)" in error.remedy
+
+
+def test_a_load_of_more_than_128_rows_is_refused(beta1):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        return nl.load(x)
+
+    error = refused(kernel, np.ones((129, 4), np.float32))
+    assert error.code == "TRN2-PART-128"
+    assert "loop" in error.remedy
+
+
+def test_a_psum_tile_of_more_than_512_floats_is_refused(beta1):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        return nl.zeros((nl.par_dim(128), 513), dtype=np.float32, buffer=nl.psum)
+
+    error = refused(kernel, X)
+    assert error.code == "TRN2-PSUM-BANK"
+    assert "psum_fmax = 512" in error.remedy
+
+
+def test_an_output_that_is_not_written_is_refused(beta1):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+        nl.load(x[0])
+        return out
+
+    error = refused(kernel, X)
+    assert "OUT" in error.code or "INIT" in error.code
+    assert "written" in error.message or "writes" in error.message
+    assert error.remedy
+
+
+def test_an_output_on_chip_is_refused(beta1):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        return nl.load(x[0])
+
+    error = refused(kernel, X)
+    assert error.code == "NKI-OUTPUT"
+    assert "shared_hbm" in error.remedy
+
+
+def test_an_index_past_the_end_asks_for_a_mask(beta1):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        p, f = nl.arange(128)[:, None], nl.arange(64)[None, :]
+        for i in nl.affine_range(4):
+            nl.store(out[i, p, f], nl.load(x[i, p + 32 * i, f]))
+        return out
+
+    error = refused(kernel, X)
+    assert error.code == "NKI-BOUNDS"
+    assert "mask=" in error.remedy
+
+
+def test_a_grid_in_a_branch_and_a_grid_on_a_block_dimension_are_refused(beta1):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def branching(x):
+        return x if nl.arange(4) < 2 else None
+
+    @beta1.nki.jit
+    def blocks(x):
+        tiles = nl.ndarray((4, nl.par_dim(128), 64), dtype=x.dtype, buffer=nl.sbuf)
+        return tiles[nl.arange(4)[:, None]]
+
+    assert "mask=" in refused(branching, X).remedy
+    assert refused(blocks, X).code == "NKI-BLOCK"
+
+
+def test_an_operation_on_hbm_asks_for_a_load(beta1):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        return nl.exp(x)
+
+    assert "nl.load" in refused(kernel, X).remedy
+
+
+def test_a_name_that_beta1_lacks_is_answered_with_near_ones(beta1):
+    with pytest.raises(AttributeError, match="Did you mean"):
+        _ = beta1.nisa.tensor_skalar

@@ -1,0 +1,378 @@
+"""What Beta 1 kernels compute, against NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nki_anvil.sim import install, simulate, trace
+
+from .conftest import close
+
+
+def draw(rng: np.random.Generator, *shape: int) -> Any:
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def test_the_last_tile_is_cut_by_its_mask(beta1, rng):
+    nl, nisa = beta1.nl, beta1.nisa
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray((300, 96), dtype=np.float32, buffer=nl.shared_hbm)
+        kept = nl.ndarray((3, nl.par_dim(128), 96), dtype=np.float32, buffer=nl.sbuf)
+        p, f = nl.arange(128)[:, None], nl.arange(96)[None, :]
+        for i in nl.affine_range(3):
+            rows = -128 * i + -1 * p + 299 >= 0
+            kept[i, p, f] = nl.load(x[128 * i + p, f], mask=rows)
+            kept[i, p, f] = nisa.activation(op=nl.exp, data=kept[i, p, f], scale=-1.0, mask=rows)
+            nl.store(out[128 * i + p, f], value=kept[i, p, f], mask=rows)
+        return out
+
+    x = draw(rng, 300, 96)
+    assert close(kernel(x), np.exp(-x))
+
+
+def test_two_grids_on_one_axis_are_one_access_and_writes_through_them_land(beta1, rng):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        p, a, b = nl.arange(64)[:, None, None], nl.arange(4)[None, :, None], nl.arange(8)[None, None, :]
+        tile = nl.ndarray((nl.par_dim(64), 32), dtype=x.dtype, buffer=nl.sbuf)
+        tile[p, 8 * a + b] = nl.load(x[p, 4 * b + a])
+        nl.store(out, tile)
+        return out
+
+    x = draw(rng, 64, 32)
+    assert (kernel(x) == x.reshape(64, 8, 4).transpose(0, 2, 1).reshape(64, 32)).all()
+
+
+def test_psum_accumulates_over_two_loops_and_begins_by_overwriting(beta1, rng):
+    nl, nisa = beta1.nl, beta1.nisa
+
+    @beta1.nki.jit
+    def kernel(a, b):
+        out = nl.ndarray((2, 128, 64), dtype=np.float32, buffer=nl.shared_hbm)
+        sums = nl.zeros((2, nl.par_dim(128), 64), dtype=np.float32, buffer=nl.psum, lazy_initialization=True)
+        for m in nl.affine_range(2):
+            for i in nl.affine_range(2):
+                for j in nl.affine_range(3):
+                    row = 384 * i + 128 * j
+                    left = nl.load(a[row : row + 128, m * 128 : (m + 1) * 128])
+                    sums[m] += nisa.nc_matmul(left, nl.load(b[row : row + 128, 0:64]))
+            nl.store(out[m], nl.copy(sums[m]))
+        return out
+
+    a, b = draw(rng, 768, 256), draw(rng, 768, 64)
+    assert close(kernel(a, b), (a.T @ b).reshape(2, 128, 64))
+
+
+def test_a_zeroed_psum_tile_that_no_matmul_touches_reads_as_zero(beta1):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel():
+        out = nl.ndarray((32, 8), dtype=np.float32, buffer=nl.shared_hbm)
+        sums = nl.zeros((nl.par_dim(32), 8), dtype=np.float32, buffer=nl.psum)
+        nl.store(out, nl.copy(sums))
+        return out
+
+    assert (kernel() == 0).all()
+
+
+def test_a_loop_reduction_over_two_loops_begins_anew_even_where_its_tile_was_filled(beta1, rng):
+    nl, nisa = beta1.nl, beta1.nisa
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray((64, 1), dtype=np.float32, buffer=nl.shared_hbm)
+        best = nl.full((nl.par_dim(64), 1), fill_value=100.0, dtype=np.float32, buffer=nl.sbuf)
+        part = nl.ndarray((3, 4, nl.par_dim(64), 1), dtype=np.float32, buffer=nl.sbuf)
+        p = nl.arange(64)[:, None]
+        for i in nl.affine_range(3):
+            for j in nl.affine_range(4):
+                tile = nl.load(x[p, 40 * i + 10 * j + nl.arange(10)[None, :]])
+                part[i, j, p, 0] = nisa.tensor_reduce(nl.max, data=tile, axis=[1])
+                best[p, 0] = nl.loop_reduce(part[i, j, p, 0], op=np.max, loop_indices=[i, j])
+        nl.store(out, best)
+        return out
+
+    x = draw(rng, 64, 120)
+    assert (kernel(x) == x.max(axis=1, keepdims=True)).all()
+
+
+def test_matmul_transposes_its_left_operand_by_itself(beta1, rng):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(a, b):
+        out = nl.ndarray((128, 512), dtype=np.float32, buffer=nl.shared_hbm)
+        total = nl.zeros((128, 512), np.float32, buffer=nl.psum)
+        for k in nl.affine_range(2):
+            total += nl.matmul(nl.load(a[0:128, k * 128 : (k + 1) * 128]), nl.load(b[k * 128 : (k + 1) * 128, 0:512]))
+        nl.store(out, value=nl.copy(total))
+        return out
+
+    a, b = draw(rng, 128, 256), draw(rng, 256, 512)
+    assert close(kernel(a, b), a @ b)
+
+
+def test_rows_are_loaded_and_stored_by_index_tiles(beta1, rng):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x, take, put):
+        out = nl.ndarray((64, 16), dtype=x.dtype, buffer=nl.shared_hbm)
+        p, f = nl.arange(64)[:, None], nl.arange(16)[None, :]
+        where, there = nl.load(take[p]), nl.load(put[p])
+        rows = nl.load(x[where[p, 0], f])
+        nl.store(out[there[p, 0], f], value=rows)
+        return out
+
+    x, take = draw(rng, 128, 16), rng.permutation(128)[:64].astype(np.int32)
+    put = rng.permutation(64).astype(np.int32)
+    wanted = np.empty((64, 16), np.float32)
+    wanted[put] = x[take]
+    assert (kernel(x, take, put) == wanted).all()
+
+
+def test_the_programs_of_a_grid_share_the_output(beta1, rng):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        i, j = nl.program_id(0), nl.program_id(1)
+        p, f = nl.mgrid[0:32, 0:16]
+        nl.store(out[i * 32 + p, j * 16 + f], nl.load(x[i * 32 + p, j * 16 + f]) * 2.0)
+        return out
+
+    x = draw(rng, 96, 64)
+    assert (kernel[3, 4](x) == 2 * x).all()
+    assert (kernel[nl.spmd_dim(nl.nc(1), 3), 4](x) == 2 * x).all()
+
+
+def test_a_mask_over_two_axes_keeps_a_triangle(beta1, rng):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray((32, 32), dtype=x.dtype, buffer=nl.shared_hbm)
+        p, f = nl.arange(32)[:, None], nl.arange(32)[None, :]
+        tile = nl.load(x)
+        lower = nl.zeros((nl.par_dim(32), 32), dtype=x.dtype, buffer=nl.sbuf)
+        lower[p, f] = nl.where(p >= f, tile, 0.0)
+        nl.store(out, lower)
+        return out
+
+    x = draw(rng, 32, 32)
+    assert (kernel(x) == np.tril(x)).all()
+
+
+def test_affine_select_and_iota_follow_their_expressions(beta1, rng):
+    nl, nisa = beta1.nl, beta1.nisa
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray((4, 64, 32), dtype=np.float32, buffer=nl.shared_hbm)
+        p, f = nl.mgrid[0:64, 0:32]
+        tile = nl.load(x)
+        for i in nl.affine_range(4):
+            kept = nisa.affine_select(pred=(p + 8 * i > 2 * f), on_true_tile=tile, on_false_value=-1.0)
+            nl.store(out[i], kept + nisa.iota(p * 3 + f - i, dtype=nl.float32))
+        return out
+
+    x = draw(rng, 64, 32)
+    p, f = np.mgrid[0:64, 0:32]
+    wanted = [np.where(p + 8 * i > 2 * f, x, -1) + (3 * p + f - i) for i in range(4)]
+    assert close(kernel(x), np.stack(wanted).astype(np.float32))
+
+
+def test_a_sequential_loop_carries_state_from_block_to_block(beta1, rng):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        state = nl.zeros((nl.par_dim(16), 8), dtype=x.dtype, buffer=nl.sbuf)
+        for i in nl.sequential_range(5):
+            state[...] = nl.add(state, nl.load(x[i]))
+            nl.store(out[i], state)
+        return out
+
+    x = draw(rng, 5, 16, 8)
+    assert close(kernel(x), np.cumsum(x, axis=0, dtype=np.float32))
+
+
+def test_a_branch_on_a_loop_index_is_taken_in_its_iterations_only(beta1, rng):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        for i in nl.affine_range(9):
+            tile = nl.load(x[i])
+            if i == 4:
+                nl.store(out[i], tile * 0.0)
+            elif i % 3 == 0:
+                nl.store(out[i], tile * 3.0)
+            else:
+                nl.store(out[i], tile)
+        return out
+
+    x = draw(rng, 9, 8, 4)
+    factors = np.array([0 if i == 4 else 3 if i % 3 == 0 else 1 for i in range(9)], np.float32)
+    assert (kernel(x) == x * factors[:, None, None]).all()
+
+
+@settings(deadline=None, max_examples=25)
+@given(rows=st.integers(1, 70), columns=st.integers(1, 50), high=st.integers(2, 16), wide=st.integers(2, 12))
+def test_repeating_a_body_gives_the_program_that_tracing_every_iteration_gives(rows, columns, high, wide):
+    """Loops over tiles with a mask on both edges, once with indices that are symbols and once with integers."""
+    with install():
+        from neuronxcc import nki  # type: ignore[import-not-found]
+
+        nl = nki.language
+
+        def kernel(x, loop):
+            out = nl.ndarray((rows, columns), dtype=np.float32, buffer=nl.shared_hbm)
+            p, f = nl.arange(high)[:, None], nl.arange(wide)[None, :]
+            for i in loop(-(-rows // high)):
+                for j in loop(-(-columns // wide)):
+                    mask = (i * high + p < rows) & (j * wide + f < columns)
+                    tile = nl.load(x[i * high + p, j * wide + f], mask=mask)
+                    nl.store(out[i * high + p, j * wide + f], nl.multiply(tile, 2.0, mask=mask), mask=mask)
+            return out
+
+        x = np.arange(rows * columns, dtype=np.float32).reshape(rows, columns)
+        assert (simulate(kernel, x, nl.affine_range) == 2 * x).all()
+        rolled, unrolled = (trace(kernel, x, loop) for loop in (nl.affine_range, nl.static_range))
+        assert len(rolled) == len(unrolled)
+        assert rolled.digest() == unrolled.digest()
+
+
+def test_a_body_is_traced_once_however_many_iterations_there_are(beta1):
+    nl, traced = beta1.nl, list[int]()
+
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        for i in nl.affine_range(4096):
+            traced.append(1)
+            nl.store(out[i], nl.load(x[i]))
+        return out
+
+    beta1.nki.jit(kernel)(np.ones((4096, 1, 2), np.float32))
+    assert len(traced) == 1
+
+
+def test_gigabytes_of_blocks_live_in_the_few_that_are_in_use(beta1):
+    from nki_anvil.sim.execution.memory import arrange
+    from nki_anvil.sim.kinds import WIDTHS
+    from nki_anvil.sim.liveness import liveness
+
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray((64, 64, 128, 512), dtype=np.float32, buffer=nl.shared_hbm)
+        kept = nl.ndarray((64, 64, nl.par_dim(128), 512), dtype=np.float32, buffer=nl.sbuf)
+        doubled = nl.ndarray((64, 64, nl.par_dim(128), 512), dtype=np.float32, buffer=nl.sbuf)
+        for i in nl.affine_range(64):
+            for j in nl.affine_range(64):
+                kept[i, j] = nl.load(x)
+                doubled[i, j] = nl.add(kept[i, j], kept[i, j])
+                nl.store(out[i, j], doubled[i, j])
+        return out
+
+    program = trace(kernel, np.zeros((128, 512), np.float32))
+    rows = program.tables["tensors"]
+    sizes = rows["partitions"] * rows["elements"] * WIDTHS[rows["dtype"]]
+    on_chip = rows["memory"] >= 2
+    assert sizes[on_chip].sum() == 2 << 30
+    offsets, arena = arrange(program, liveness(program), sizes)
+    assert arena - int(sizes[~on_chip].max()) < 2 << 20
+    assert len(offsets) == len(sizes)
+
+
+def test_arguments_that_a_kernel_stores_to_change_in_place(beta1, rng):
+    nl = beta1.nl
+
+    def kernel(x, out):
+        nl.store(out, nl.load(x) + 1.0)
+
+    x = draw(rng, 8, 8)
+    out = np.zeros_like(x)
+    beta1.nki.simulate_kernel(kernel, x, out)
+    assert (out == x + 1).all()
+
+
+def test_a_result_that_is_used_after_its_place_changed_is_refused_with_the_cure(beta1, rng):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        kept = nl.ndarray((nl.par_dim(8), 8), dtype=x.dtype, buffer=nl.sbuf)
+        first = nl.load(x)
+        kept[...] = first
+        kept[...] = nl.add(kept, 1.0)
+        nl.store(out, first)
+        return out
+
+    with pytest.raises(Exception, match=r"nl\.copy"):
+        kernel(draw(rng, 8, 8))
+
+
+def test_reductions_normalisations_and_broadcasts_are_numpys(beta1, rng):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x, g):
+        out = nl.ndarray((4, 64, 96), dtype=np.float32, buffer=nl.shared_hbm)
+        tile, weights = nl.load(x), nl.load(g.reshape((1, 96)))
+        nl.store(out[0], nl.softmax(tile, axis=1))
+        nl.store(out[1], tile * weights.broadcast_to((64, 96)))
+        nl.store(out[2], nl.subtract(tile, nl.mean(tile, axis=1)))
+        nl.store(out[3], tile / nl.sqrt(nl.sum(nl.square(tile), axis=[1]) + 1e-3))
+        return out
+
+    x, g = draw(rng, 64, 96), draw(rng, 96)
+    powers = np.exp(x - x.max(1, keepdims=True))
+    found = kernel(x, g)
+    for one, wanted in zip(
+        found,
+        (
+            powers / powers.sum(1, keepdims=True),
+            x * g,
+            x - x.mean(1, keepdims=True),
+            x / np.sqrt((x**2).sum(1, keepdims=True) + 1e-3),
+        ),
+        strict=True,
+    ):
+        assert np.allclose(one, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_allocated_tiles_hold_their_own_values(beta1, rng):
+    nl, ncc = beta1.nl, beta1.ncc
+
+    @beta1.nki.jit
+    @ncc.skip_middle_end_transformations
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        tiles = nl.ndarray(
+            (4, nl.par_dim(32), 16), dtype=x.dtype, buffer=ncc.sbuf.mod_alloc(base_addr=0, num_free_tiles=(2,))
+        )
+        for i in nl.affine_range(4):
+            tiles[i] = nl.load(x[i])
+        for i in nl.affine_range(4):
+            nl.store(out[i], tiles[i])
+        return out
+
+    x = draw(rng, 4, 32, 16)
+    assert (kernel(x) == x).all()
