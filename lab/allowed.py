@@ -30,6 +30,15 @@ FORBIDDEN: Final = _words("""
     KeyboardInterrupt GeneratorExit
 """)
 
+NEVER: Final = _words("""
+    breakpoint compile delattr eval exec getattr globals hasattr locals open setattr vars __import__ __build_class__
+    __builtins__ __loader__ __spec__
+""")
+"""Of these, not even a variable may bear the name: what it means where it stands depends on scopes."""
+
+EVALUATING: Final = _words("get_type_hints ForwardRef evaluate_forward_ref get_annotations")
+"""Members of public modules that execute the text of annotations, which is not read."""
+
 FORBIDDEN_PREFIXES: Final = ("__", "gi_", "cr_", "ag_", "f_", "tb_", "co_", "func_")
 """Attributes through which Python code reaches frames, code objects and the interpreter."""
 

@@ -46,7 +46,7 @@ def objections(text: KernelText, entry: str) -> list[Objection]:
     lines = text.source.replace("\r\n", "\n").split("\n")
     found: list[Objection] = []
     seen: set[str] = set()
-    waiting = [entry]
+    waiting = [entry, "*"]
     while waiting:
         name = waiting.pop()
         if name in seen or name not in defined:
@@ -121,7 +121,11 @@ class _Reader(ast.NodeVisitor):
             self.reached.append(node.id)
         if isinstance(node.ctx, ast.Store):
             return
-        if self._modules.get(node.id) in allowed.MODULES:
+        if node.id in allowed.NEVER:
+            self._object(
+                node, f"`{node.id}` is not available in a kernel, also as a name of your own. Rename or remove it"
+            )
+        elif self._modules.get(node.id) in allowed.MODULES:
             self._object(node, f"`{node.id}` is a module, which cannot be given away. Write its member behind a dot")
         elif node.id in self._defined | self._local or node.id in self._modules:
             return
@@ -132,7 +136,7 @@ class _Reader(ast.NodeVisitor):
         match node:
             case ast.Call(func=ast.Name(id="type"), args=[argument], keywords=[]):
                 self.visit(argument)
-            case ast.Call(func=ast.Name(id=name)) if name in allowed.BY_NAME and name not in self._local:
+            case ast.Call(func=ast.Name(id=name)) if name in allowed.BY_NAME:
                 self._named_attribute(node, name)
             case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr="__init__")):
                 for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
@@ -201,6 +205,8 @@ class _Reader(ast.NodeVisitor):
             self._object(node, "A kernel is one file: a relative import has nothing to refer to. Copy what you need")
             return
         for alias in node.names:
+            if alias.name == "*" and str(node.module).partition(".")[0] not in ("nki", "neuronxcc", "__future__"):
+                self._object(node, f"`from {node.module} import *` hides what is used. Name what you import")
             self._member(node, f"{node.module}.{alias.name}")
 
     def visit_MatchClass(self, node: ast.MatchClass) -> None:
@@ -270,6 +276,8 @@ def _complaint(path: str) -> str | None:
 
 def _below(module: str, rest: Sequence[str]) -> str | None:
     names = allowed.MODULES[module]
+    if not allowed.EVALUATING.isdisjoint(rest):
+        return f"`{module}.{'.'.join(rest)}` executes the text of annotations. Remove it"
     if any(part.startswith("_") for part in rest):
         return f"`{module}.{'.'.join(rest)}` is private. Use the public names of {module}"
     if names is None or not rest or rest[0] in names or rest[0] == "*":

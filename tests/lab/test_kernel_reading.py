@@ -168,3 +168,35 @@ def test_a_text_that_a_digest_holds_whole_is_nobodys_concern(text: str) -> None:
 
 def test_white_space_that_ends_a_line_of_a_docstring_has_no_effect() -> None:
     assert language.judge(HEAD + '\n@nki.jit\ndef kernel(x):\n    """Says  \n    much."""\n    return x\n', None).passed
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "[eval for eval in [1]]; eval('1')",
+        "(lambda eval: 1); eval('1')",
+        "[getattr for getattr in [1]]; getattr(x, '__cl' + 'ass__')",
+        "typing.get_type_hints(annotated)",
+        "hints(annotated)",
+        "typing.ForwardRef('1')",
+    ],
+)
+def test_a_name_that_another_scope_binds_or_an_annotation_hides_is_seen(statement: str) -> None:
+    annotated = (
+        "import typing\nfrom typing_extensions import get_type_hints as hints\ndef annotated(a: 'open(1)'): pass\n"
+    )
+    found = language.judge(annotated + body(statement), None)
+    assert found.passed is False
+    assert "Rename" in found.detail or "literal name" in found.detail or "annotations" in found.detail
+
+
+@pytest.mark.parametrize("module", ["numpy", "operator", "functools", "typing"])
+def test_everything_of_a_module_of_which_not_everything_is_allowed_is_refused(module: str) -> None:
+    for text in (f"from {module} import *\n" + body("load('f')"), body(f"from {module} import *\n    load('f')")):
+        found = language.judge(text, None)
+        assert found.passed is False
+        assert "Name what you import" in found.detail
+
+
+def test_everything_of_nki_may_be_imported() -> None:
+    assert language.judge("from nki.language import *\n" + body("pass"), None).passed
