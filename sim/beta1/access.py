@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Reach(NamedTuple):
     """One dimension of a tensor and the expression that indexes it, in the axes of the view."""
 
-    index: Index
+    expression: Index
     size: int
     dimension: int
 
@@ -59,7 +59,7 @@ def indexed(tile: Tile, key: Any) -> Tile:
     if tile.part is not None or tile.written is not None or tile.fresh:
         tile.whole()
     if tile.outside:
-        raise out_of_bounds(tile.outside[0])
+        raise out_of_bounds(cast("Any", tile.outside[0]))
     count = len(tile.blocks.shape)
     storage, rest = _block(tile, keys[:count])
     keys = keys[count:]
@@ -80,7 +80,7 @@ def _viewed(storage: Placed, base: NkiTensor, look: _Look, rest: Blocks) -> Tile
     storage = storage.moved(storage.index, storage.turns, {depth: step for depth, step in shifts.items() if step})
     shape, strides = _standing(storage, look)
     view = NkiTensor(storage, base.dtype, look.offset, shape, strides, look.indirection or base.indirection)
-    return Tile(view, rest, outside=_outside(look.reaches))
+    return Tile(view, rest, outside=cast("Any", _outside(look.reaches)))
 
 
 def _in_stored(step: int, storage: Placed, base: NkiTensor) -> int:
@@ -265,7 +265,7 @@ def _advanced(base: NkiTensor, keys: Sequence[Any]) -> _Look:
     if base.storage.on_chip and not _walks_partitions(grids[0], shape):
         look.shape.insert(0, 1)
         look.strides.insert(0, base.strides[0])
-        look.reaches = [reach._replace(index=reach.index[None, ...]) for reach in look.reaches]
+        look.reaches = [reach._replace(expression=reach.expression[None, ...]) for reach in look.reaches]
     rest = len(keys)
     look.shape += base.shape[rest:]
     look.strides += base.strides[rest:]
@@ -325,7 +325,7 @@ def _outside(reaches: Sequence[Reach]) -> list[Reach]:
 
 def keeps_inside(reach: Reach) -> bool:
     """Whether an expression stays inside of its dimension; noted for the loops that it depends on."""
-    index = reach.index
+    index = reach.expression
     spans = [step * (count - 1) for step, count in zip(index.steps, index.shape, strict=True)]
     low = Index(index.value + sum(min(span, 0) for span in spans), index.moves)
     high = Index(reach.size - 1 - index.value - sum(max(span, 0) for span in spans), (-index).moves)
@@ -339,7 +339,7 @@ def keeps_inside(reach: Reach) -> bool:
 
 def out_of_bounds(reach: Reach) -> TraceError:
     """The error for an index that leaves its dimension."""
-    index = reach.index
+    index = reach.expression
     last = index.value + sum(max(step * (count - 1), 0) for step, count in zip(index.steps, index.shape, strict=True))
     return TraceError(
         "NKI-BOUNDS",

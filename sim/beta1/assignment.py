@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from nki_anvil.sim import isa
 from nki_anvil.sim.beta1.dependencies import ACCUMULATES
 from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.masks import boxes, cut, sliced
-from nki_anvil.sim.beta1.recorder import declared
+from nki_anvil.sim.beta1.recorder import Last, declared
 from nki_anvil.sim.beta1.tile import Tile, same
 from nki_anvil.sim.dtypes import numpy_dtype
 from nki_anvil.sim.errors import TraceError
@@ -58,7 +58,7 @@ def assign(target: Tile, value: Any, mask: Any = None) -> None:
 
 
 def _fill(target: Tile, value: Any, mask: Any) -> None:
-    number = value.item() if isinstance(value, np.generic) else value
+    number: Any = cast("Any", value).item() if isinstance(value, np.generic) else value
     number = int(number) if isinstance(number, Index) else number
     for box in boxes(mask, target.shape):
         place = cut(target, box, target.shape)
@@ -122,13 +122,13 @@ def _fits(place: NkiTensor, result: NkiTensor) -> bool:
     """Whether the instruction that made a result can write to a place of this memory and dtype."""
     if place.dtype != result.dtype or place.indirection is not None or not place.storage.on_chip:
         return False
-    last = result.storage.trace.last
+    last: Last | None = result.storage.trace.last
     if last is None:
         return False
     if place.storage.buffer is result.storage.buffer:
         return True
     name = NAMES[last.opcode]
-    return name not in _TENSOR_ENGINE | _DMA and not (name == "nc_transpose" and last.values)
+    return name not in _TENSOR_ENGINE | _DMA and name != "nc_transpose"
 
 
 def move(place: NkiTensor, source: NkiTensor) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -46,7 +46,7 @@ def operand(value: Any) -> Any:
         return value.whole()
     if isinstance(value, Index):
         return int(value)
-    return value.item() if isinstance(value, np.generic) else value
+    return cast("Any", value).item() if isinstance(value, np.generic) else value
 
 
 def require(value: Any, what: str) -> Tile:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -47,7 +47,7 @@ def _regions(buffer: Any) -> MemoryRegion:
 def ndarray(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **options: Any) -> Tile:
     """A fresh tensor, not initialised."""
     region = _regions(buffer)
-    sizes = [shape] if isinstance(shape, (int, np.integer)) else list(shape)
+    sizes: list[Any] = [shape] if isinstance(shape, (int, np.integer)) else list(shape)
     marks = [axis for axis, size in enumerate(sizes) if isinstance(size, ParDim)]
     plain = current.as_shape([operator.index(size) for size in sizes])
     if not region.on_chip:
@@ -88,7 +88,7 @@ def full(shape: Any, fill_value: Any, dtype: Any, *, buffer: Any = None, name: s
     tensor = ndarray(shape, dtype, buffer=buffer, name=name)
     if options.get("lazy_initialization"):
         return tensor
-    value = fill_value.item() if isinstance(fill_value, np.generic) else fill_value
+    value: Any = cast("Any", fill_value).item() if isinstance(fill_value, np.generic) else fill_value
     _fill(tensor, int(value) if as_dtype(dtype) in INTEGERS else float(value))
     return tensor
 

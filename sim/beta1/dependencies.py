@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import linecache
 import re
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,8 +98,8 @@ def _carried(
     quotient = quotient - int(quotient.min())
     key = group * (int(quotient.max()) + times + 1) + quotient
     known = np.unique(key[written])
-    after = np.searchsorted(known, key, side="right")
-    before = np.searchsorted(known, key, side="left") - 1
+    after = cast("NDArray[np.int64]", np.searchsorted(known, key, side="right"))
+    before = cast("NDArray[np.int64]", np.searchsorted(known, key, side="left")) - 1
     above = known[np.minimum(after, len(known) - 1)] - key
     below = key - known[np.maximum(before, 0)]
     meets = ~written & (((above > 0) & (above < times)) | ((below > 0) & (below < times)))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Callable
 from typing import Any, Final
 
 from nki_anvil.sim import isa, operations
@@ -98,23 +100,24 @@ class Binary(Operation):
         return function(x, y)
 
 
-_ON_NUMBERS: Final = {
-    "add": lambda x, y: x + y,
-    "subtract": lambda x, y: x - y,
-    "multiply": lambda x, y: x * y,
-    "divide": lambda x, y: x / y,
-    "power": lambda x, y: x**y,
-    "maximum": lambda x, y: max(x, y),
-    "minimum": lambda x, y: min(x, y),
-    "mod": lambda x, y: x % y,
-    "less": lambda x, y: x < y,
-    "less_equal": lambda x, y: x <= y,
-    "greater": lambda x, y: x > y,
-    "greater_equal": lambda x, y: x >= y,
-    "equal": lambda x, y: x == y,
-    "not_equal": lambda x, y: x != y,
-    "logical_and": lambda x, y: x & y,
-    "logical_or": lambda x, y: x | y,
+_PYTHON: Final[Any] = operator
+_ON_NUMBERS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": _PYTHON.truediv,
+    "power": _PYTHON.pow,
+    "maximum": max,
+    "minimum": min,
+    "mod": operator.mod,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "logical_and": _PYTHON.and_,
+    "logical_or": _PYTHON.or_,
 }
 
 

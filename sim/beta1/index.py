@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from nki_anvil.sim.beta1.paths import Path, path
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.layout import Shape
 
+_PYTHON: Final[Any] = operator
+_FLOOR: Final[Callable[[Any, Any], Any]] = _PYTHON.floordiv
 _NO_LOOPS: Final[Mapping[int, int]] = {}
 
 
@@ -83,7 +85,7 @@ class Index:
 
     def __getitem__(self, key: Any) -> Index:
         """New axes by None, and slices of the axes that are there."""
-        keys: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
+        keys: tuple[Any, ...] = cast("tuple[Any, ...]", key) if isinstance(key, tuple) else (key,)
         if any(item is Ellipsis for item in keys):
             place = next(i for i, item in enumerate(keys) if item is Ellipsis)
             rest = len(self.shape) - sum(item is not None and item is not Ellipsis for item in keys)
@@ -127,9 +129,9 @@ class Index:
                 return other.scaled(operator.index(self))
             return Scattered(np.multiply(self.numbers(), other.numbers()))
         if isinstance(other, (int, np.integer)):
-            return self.scaled(int(other))
+            return self.scaled(int(cast("Any", other)))
         if isinstance(other, (float, np.floating)):
-            return operator.index(self) * float(other)
+            return operator.index(self) * float(cast("Any", other))
         return NotImplemented
 
     __rmul__ = __mul__
@@ -144,7 +146,7 @@ class Index:
         return not any(self.steps)
 
     def __floordiv__(self, other: Any) -> Any:
-        return self._whole(other, operator.floordiv)
+        return self._whole(other, _FLOOR)
 
     def __mod__(self, other: Any) -> Any:
         return self._whole(other, operator.mod)
@@ -186,8 +188,8 @@ class Index:
         """A quotient or a remainder: affine only where the divisor divides every part."""
         if not isinstance(other, (int, np.integer, Index)):
             return apply(operator.index(self), other)
-        by = operator.index(other)
-        if apply is operator.floordiv and by and not any(part % by for part in self._parts()):
+        by = operator.index(cast("Any", other))
+        if apply is _FLOOR and by and not any(part % by for part in self._parts()):
             moves = {depth: move // by for depth, move in self.moves.items()}
             return Index(self.value // by, moves, self.shape, tuple(step // by for step in self.steps))
         return apply(operator.index(self), by) if self.is_number() else Scattered(apply(self.numbers(), by))
@@ -251,7 +253,7 @@ class Scattered:
     __rmul__ = __mul__
 
     def __floordiv__(self, other: Any) -> Scattered:
-        return self._with(other, operator.floordiv)
+        return self._with(other, _FLOOR)
 
     def __mod__(self, other: Any) -> Scattered:
         return self._with(other, operator.mod)
@@ -371,11 +373,11 @@ def plain(value: Any) -> Any:
 
 def _combined(one: Index, other: Any, sign: int) -> Any:
     if isinstance(other, (int, np.integer)) and not isinstance(other, bool):
-        return Index(one.value + sign * int(other), one.moves, one.shape, one.steps)
+        return Index(one.value + sign * int(cast("Any", other)), one.moves, one.shape, one.steps)
     if isinstance(other, Scattered):
         return Scattered(one.numbers() + sign * other.values)
     if isinstance(other, (float, np.floating)):
-        return operator.index(one) + sign * float(other)
+        return operator.index(one) + sign * float(cast("Any", other))
     if not isinstance(other, Index):
         return NotImplemented
     moves = dict(one.moves)
@@ -443,7 +445,7 @@ class MGrid:
     """``nl.mgrid[0:128, 0:512]``."""
 
     def __getitem__(self, key: Any) -> Any:
-        keys: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
+        keys: tuple[Any, ...] = cast("tuple[Any, ...]", key) if isinstance(key, tuple) else (key,)
         found: list[Index] = []
         for axis, item in enumerate(keys):
             line = arange(item.start or 0, item.stop, item.step or 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from nki_anvil.sim.beta1.calls import recorder
 from nki_anvil.sim.beta1.index import Index
@@ -54,7 +54,7 @@ def num_programs(axes: Any = 0) -> Any:
     """How many programs there are on one axis of the grid, or on several."""
     extents = recorder().extents
     if isinstance(axes, (tuple, list)):
-        return tuple(num_programs(axis) for axis in axes)
+        return tuple(map(num_programs, cast("tuple[Any, ...]", axes)))
     return extents[operator.index(axes)] if axes < len(extents) else 1
 
 

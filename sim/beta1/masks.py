@@ -209,7 +209,7 @@ def cut(tile: Tile, box: Box, shape: Shape) -> NkiTensor:
     if not tile.outside:
         return sliced(tile.whole(), box, shape)
     for reach in tile.outside:
-        inside = Reach(_restricted(reach.index, box, shape), reach.size, reach.dimension)
+        inside = Reach(_restricted(reach.expression, box, shape), reach.size, reach.dimension)
         if not keeps_inside(inside):
             raise out_of_bounds(inside)
     outside, tile.outside = tile.outside, ()

@@ -105,7 +105,8 @@ def finfo(dtype: Any) -> Any:
 
     from nki_anvil.sim.dtypes import as_dtype, numpy_dtype
 
-    return ml_dtypes.finfo(numpy_dtype(as_dtype(dtype)))
+    limits: Any = ml_dtypes.finfo
+    return limits(numpy_dtype(as_dtype(dtype)))
 
 
 _INSTRUCTIONS: Final = [

@@ -357,6 +357,8 @@ class Recorder(Builder):
         outputs = np.array(self._rows["outputs"], np.int64).reshape(-1)
         cleaned = leftovers.removed(instructions, sites, tensors, outputs, self._attributes)
         instructions, operands, sites, tensors, outputs = cleaned
+        shape_numbers: list[int] = tensors[:, len(TENSOR)].tolist()
+        name_numbers: list[int] = tensors[:, len(TENSOR) + 1].tolist()
         tables = {
             "tensors": _columns("tensors", tensors),
             "accesses": {},
@@ -381,8 +383,8 @@ class Recorder(Builder):
             tables=tables,
             attributes=self._attributes,
             constants=self._constants,
-            shapes=[self._shapes[number] for number in tensors[:, len(TENSOR)].tolist()],
-            names=[self._names[number] for number in tensors[:, len(TENSOR) + 1].tolist()],
+            shapes=[self._shapes[number] for number in shape_numbers],
+            names=[self._names[number] for number in name_numbers],
             printed=printed,
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from nki_anvil.sim.beta1 import access
 from nki_anvil.sim.beta1.recorder import Recorder, declared, same_place
@@ -116,26 +116,26 @@ class Tile:
     # its parts
 
     def __getitem__(self, key: Any) -> Tile:
-        return access.indexed(self, key)
+        return cast("Any", access.indexed(cast("Any", self), key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         from nki_anvil.sim.beta1.assignment import assign
 
-        assign(access.indexed(self, key), value)
+        assign(access.indexed(cast("Any", self), key), value)
 
     # its views
 
     def reshape(self, *shape: Any) -> Tile:
         """The same elements in another shape."""
-        wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        wanted = cast("Any", shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape)
         return Tile(self.whole().reshape(tuple(int(size) for size in wanted)))
 
     def broadcast_to(self, *shape: Any) -> Tile:
         """Dimensions of size one repeated, the partitions included."""
         from nki_anvil.sim.beta1.broadcasting import broadcast_to
 
-        wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-        return broadcast_to(self, wanted)
+        wanted = cast("Any", shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape)
+        return cast("Any", broadcast_to(self, wanted))
 
     def expand_dims(self, axis: int) -> Tile:
         """A dimension of size one more."""
@@ -149,7 +149,7 @@ class Tile:
         """A converted copy."""
         from nki_anvil.sim.beta1.elementwise import copy
 
-        return copy(self, dtype=dtype)
+        return cast("Any", copy(self, dtype=dtype))
 
     def assert_shape(self, shape: Sequence[int]) -> Tile:
         """The tile itself, which must have the shape."""
@@ -302,7 +302,7 @@ def _math(name: str, *operands: Any) -> Any:
 def _onto(name: str, target: Tile, value: Any) -> Tile:
     from nki_anvil.sim.beta1.assignment import accumulate
 
-    return accumulate(name, target, value)
+    return cast("Any", accumulate(name, cast("Any", target), value))
 
 
 def same(one: Tile, other: Tile) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.kernel import Beta1Kernel
@@ -82,7 +82,7 @@ def wrapped(value: Any) -> Any:
     if isinstance(value, NkiTensor):
         return Tile(value)
     if isinstance(value, (list, tuple)):
-        items: Iterator[Any] = map(wrapped, value)
+        items = map(wrapped, cast("Sequence[Any]", value))
         return tuple(items) if isinstance(value, tuple) else list(items)
     return value
 
@@ -110,7 +110,7 @@ def _tensors(returned: Any) -> Iterator[Tile]:
     if isinstance(returned, Tile):
         yield returned
     elif isinstance(returned, (list, tuple)):
-        yield from itertools.chain.from_iterable(map(_tensors, returned))
+        yield from itertools.chain.from_iterable(map(_tensors, cast("Sequence[Any]", returned)))
     else:
         raise TraceError(
             "NKI-OUTPUT", f"The kernel returns a {type(returned).__name__}.", remedy="Return tensors in HBM."
