@@ -148,6 +148,7 @@ PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "tools": ("README.md", tools),
     "score": ("README.md", score),
     "accuracy": ("README.md", accuracy),
+    "model-accuracy": ("docs/model.md", accuracy),
     "rules": ("resources/rules.md", rules),
     "instructions": ("resources/instructions.md", instructions),
     "coverage": ("resources/instructions.md", coverage),

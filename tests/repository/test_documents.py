@@ -1,12 +1,16 @@
 import json
 import re
 import tomllib
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import documents
 import pytest
 from documents import PARTS, ROOT
 
+from nki_anvil.server.commands import app
+
+PAGES = [ROOT / "README.md", ROOT / "CLAUDE.md", *sorted((ROOT / "docs").glob("*.md"))]
 TOP_LEVEL = ("sim", "backends", "lab", "memory", "tools", "server", "resources", "prompts", "seeds", "hooks")
 
 
@@ -39,6 +43,44 @@ def test_the_commands_that_the_readme_names_exist():
     assert all(
         f"\n{target}:" in text for target in ("demo", "test", "lint", "types", "bench", "check-all", "endurance")
     )
+
+
+def commands() -> set[str]:
+    """Every command of the command line, with its group before it."""
+    found = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
+    for group in app.registered_groups:
+        assert group.typer_instance is not None
+        inner = group.typer_instance.registered_commands
+        found |= {f"{group.name} {one.name or one.callback.__name__}" for one in inner if one.callback}
+    return found
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_command_that_a_page_shows_exists(path: Path):
+    shown = re.findall(
+        r"(?:^|`|&& )nki-anvil (?:--?\w+ )*([a-z]+(?: (?:query|export|import))?)", path.read_text(), re.M
+    )
+    assert {name for name in shown if not name.startswith("memory") or " " in name} <= commands()
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_inside_the_repository_leads_somewhere(path: Path):
+    links = re.findall(r"\]\((?!\w+:)([^)#]*)(?:#([\w-]+))?\)", path.read_text())
+    for place, heading in links:
+        target = (path.parent / place).resolve() if place else path
+        assert target.exists(), place
+        if heading:
+            headings = re.findall(r"^#+ (.*)$", target.read_text(), re.M)
+            assert heading in {re.sub(r"[^\w -]", "", one.lower()).replace(" ", "-") for one in headings}
+
+
+def test_every_client_that_the_readme_names_gets_a_configuration_that_parses():
+    blocks = re.findall(r"<summary><b>(.*?)</b></summary>(.*?)</details>", (ROOT / "README.md").read_text(), re.DOTALL)
+    clients = dict(blocks)
+    assert {"Claude Code", "Claude Desktop", "Cursor", "VS Code", "Codex CLI", "Gemini CLI"} <= clients.keys()
+    for text in clients.values():
+        for kind, block in re.findall(r"```(json|toml)\n(.*?)```", text, re.DOTALL):
+            assert json.loads(block) if kind == "json" else tomllib.loads(block)
 
 
 def test_versions_agree_in_every_manifest():
