@@ -17,7 +17,7 @@ from typing import Final
 from nki_anvil.backends.errors import AttemptUnknown, BudgetSpent
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Profile
-from nki_anvil.lab import state
+from nki_anvil.lab import seals, state
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.digest import SHORTEST_ACCEPTED, digest, shorten
 from nki_anvil.lab.verdict import Verdict
@@ -96,7 +96,12 @@ class Evidence:
     digest: str
 
     def text(self) -> str:
-        return state.read_text(self.folder / "kernel.py")
+        """As it was given. Raises StateDamaged where the file holds another kernel, which nobody has judged."""
+        path = self.folder / "kernel.py"
+        found = state.read_exactly(path)
+        if digest(found) != self.digest:
+            raise state.damaged(path, "it is not the kernel that was stored there")
+        return found
 
     def profiles(self) -> tuple[StoredProfile, ...]:
         found = state.read_model(self.folder / "profile.json", Profiles)
@@ -138,11 +143,19 @@ class Attempt(Evidence):
         wanted = (version, backend, toolchain, gate_set, True)
         return next((verdict for verdict in self.verdicts() if _key(verdict) == wanted), None)
 
-    def add_verdict(self, verdict: Verdict) -> None:
-        """Keep a verdict, in place of one with the same key."""
+    def add_verdict(self, verdict: Verdict) -> Verdict:
+        """Keep a verdict, in place of one with the same key unless that one failed. Returns the one that is kept.
+
+        Two clients may look at one kernel at once, and what failed one look is not right because it passed another.
+        """
         with state.locked(self.folder / ".lock"):
-            others = tuple(other for other in self.verdicts() if _key(other) != _key(verdict))
+            known = self.verdicts()
+            failed = next((other for other in known if _key(other) == _key(verdict) and not other.passed), None)
+            if failed is not None:
+                return failed
+            others = tuple(other for other in known if _key(other) != _key(verdict))
             state.write_model(self.folder / "verdict.json", Verdicts(verdicts=(*others, verdict)))
+        return verdict
 
     def heat(self, origin: str) -> Path:
         """The picture of where its last failed verdict of this origin was wrong, if it has one."""
@@ -252,6 +265,7 @@ class Attempts:
             lineage = Lineage(
                 attempt=number, digest=full, at=at, parent=parent, plan=plan, shown_id=shown_id, path=path
             )
+            seals.note(self.folder.parent, f"lineage {number}", lineage)
             self._store(text, lineage)
             self.all()
         return self._known[number], True

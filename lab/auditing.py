@@ -11,7 +11,7 @@ from pathlib import Path
 from nki_anvil.backends.errors import AttemptUnknown, StateError
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import bookkeeping, state
+from nki_anvil.lab import bookkeeping, missing, state
 from nki_anvil.lab import receipt as receipts
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best, Holder
@@ -105,10 +105,11 @@ def _faults(problem: Problem, attempts: list[Attempt]) -> Iterator[str]:
             yield from (f"attempt {attempt.number}: {fault}" for fault in _attempt_faults(problem, attempt))
         except StateError as error:
             yield f"attempt {attempt.number}: {error.message}"
-    try:
-        yield from bookkeeping.faults(problem, attempts)
-    except StateError as error:
-        yield error.message
+    for kept in (bookkeeping.faults(problem, attempts), missing.faults(problem, attempts, ORIGINS)):
+        try:
+            yield from kept
+        except StateError as error:
+            yield error.message
     for origin in ORIGINS:
         try:
             yield from _origin_faults(problem, origin, attempts)
@@ -117,7 +118,7 @@ def _faults(problem: Problem, attempts: list[Attempt]) -> Iterator[str]:
 
 
 def _attempt_faults(problem: Problem, attempt: Attempt) -> Iterator[str]:
-    if digest(attempt.text()) != attempt.digest:
+    if digest(state.read_exactly(attempt.folder / "kernel.py")) != attempt.digest:
         yield "its text is not the one that was judged"
     passed = {(v.problem_version, v.backend, v.toolchain) for v in attempt.verdicts() if _stands(attempt, v)}
     for comparison in attempt.comparisons():

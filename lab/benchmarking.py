@@ -11,7 +11,7 @@ from nki_anvil.backends.errors import GateUnverified
 from nki_anvil.lab import given, yields
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.comparison import Comparison
-from nki_anvil.lab.contest import contest, store
+from nki_anvil.lab.contest import contest, settle
 from nki_anvil.lab.convergence import converged
 from nki_anvil.lab.digest import shorten
 from nki_anvil.lab.given import Given, Text
@@ -50,10 +50,10 @@ async def benchmark_kernel(
     if known is not None and known.same_as is None:
         return await run_sync(partial(conclude, bench, taken, known, repeated=True))
     if known is not None:
-        await run_sync(store, bench, taken.attempt, known)
+        await run_sync(partial(settle, bench, taken.attempt, known, counts=True))
         return await run_sync(partial(conclude, bench, taken, known, repeated=False))
     await run_sync(bench.refuse_when_spent)
-    comparison = await contest(bench, taken.attempt, report)
+    comparison = await contest(bench, taken.attempt, report, counts=True)
     return await run_sync(partial(conclude, bench, taken, comparison, repeated=False))
 
 
@@ -85,10 +85,8 @@ def known_comparison(bench: Workbench, attempt: Attempt, verdict: Verdict) -> Co
 
 
 def conclude(bench: Workbench, taken: Given, comparison: Comparison, *, repeated: bool) -> Benchmarked:
-    """Count the outcome, put best back where that is due, and say it all."""
+    """Put best back where that is due, and say it all."""
     attempt, outcome = taken.attempt, comparison.outcome
-    if not repeated:
-        count(bench, attempt, comparison)
     final = outcome == "revert" or (outcome == "undecided" and bench.origin == "device")
     restored = bench.restore(attempt, is_working_file=taken.is_working_file) if final else None
     best = bench.best()
@@ -114,11 +112,3 @@ def conclude(bench: Workbench, taken: Given, comparison: Comparison, *, repeated
         same_as=comparison.same_as,
         converged=converged(bench),
     )
-
-
-def count(bench: Workbench, attempt: Attempt, comparison: Comparison) -> None:
-    """Tell the guard, once per judgement."""
-    if comparison.outcome == "keep" and comparison.same_as is None:
-        bench.count_keep()
-    if comparison.outcome == "revert":
-        bench.count_regression(attempt, comparison.speedup or 1.0)

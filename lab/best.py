@@ -58,6 +58,12 @@ class BestPointer:
         """None until a kernel has passed. Raises StateDamaged."""
         return state.read_model(self.path, Best)
 
+    def put_back(self, lost: Best) -> None:
+        """Store a pointer that was lost, unless somebody else did meanwhile."""
+        with state.locked(self.folder / f".best.{self.origin}.lock"):
+            if self.read() is None:
+                self._write(lost)
+
     def swap(self, expected: str | None, holder: Holder, receipt: Receipt) -> bool:
         """Put ``holder`` in place of the kernel with digest ``expected`` (None: of none). False if it is another's."""
         with state.locked(self.folder / f".best.{self.origin}.lock"):
@@ -70,6 +76,9 @@ class BestPointer:
                 receipt=receipt,
                 baseline=now.baseline if now else holder,
             )
-            seals.note(self.folder, self.path.name, new)
-            state.write_model(self.path, new)
+            self._write(new)
         return True
+
+    def _write(self, new: Best) -> None:
+        seals.note(self.folder, self.path.name, new)
+        state.write_model(self.path, new)

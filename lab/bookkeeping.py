@@ -1,11 +1,10 @@
-"""Whether the records of a problem are those that were stored: the seals, and what the diary tells of.
+"""Whether the records of a problem are those that were stored: every record against the seals.
 
 It reads and never writes, and says nothing of whether a record is right.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from pydantic import BaseModel
@@ -15,51 +14,45 @@ from nki_anvil.lab import diary, receipt, seals, state
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.guard import Guard
 from nki_anvil.lab.problem import Problem
-from nki_anvil.lab.seals import Seals
 
 ORIGINS: tuple[Origin, ...] = ("device", "modelled")
+
+NEVER_SEALED = "is not sealed: it was stored before there were seals, or its seals were taken out"
 
 
 def faults(problem: Problem, attempts: Sequence[Attempt]) -> Iterator[str]:
     """Raises StateDamaged."""
-    known = seals.known(problem.folder)
-    yield from _sealed(known, "specification", problem.specification)
+    records = [*_records(problem, attempts)]
+    told = diary.history(problem.folder)
+    known = seals.known(problem.folder)  # last: a seal is older than its record, so that none is missed
+    sealed = {of for of, _ in known}
+    for of, record in records:
+        if of not in sealed:
+            yield f"{of}: {type(record).__name__.lower()} {NEVER_SEALED}"
+        elif (of, seals.seal(record)) not in known:
+            yield f"{of}: {type(record).__name__.lower()} is not as it was stored"
+    there = {seals.line_seal(line) for line in told}
+    gone = sum(1 for of, seal in known if of == diary.FILE and seal not in there)
+    if gone:
+        yield f"diary: {gone} of its lines were changed or taken out"
+
+
+def _records(problem: Problem, attempts: Sequence[Attempt]) -> Iterator[tuple[str, BaseModel]]:
+    """Everything that is sealed, each with what it is of."""
+    yield "specification", problem.specification
     for attempt in attempts:
+        yield f"lineage {attempt.number}", attempt.lineage
         for judgement in (*attempt.verdicts(), *attempt.comparisons(), *attempt.reflexions()):
-            yield from _sealed(known, f"attempt {attempt.number}", judgement)
+            yield f"attempt {attempt.number}", judgement
     for origin in ORIGINS:
         pointer = problem.best(origin)
-        yield from _sealed(known, pointer.path.name, pointer.read())
         place = receipt.path(problem.folder, origin)
-        yield from _sealed(known, place.name, state.read_model(place, receipt.Receipt))
         guard = problem.guard(origin)
-        if guard != Guard():
-            yield from _sealed(known, f"guard {origin}", guard)
-    yield from _missing(problem, attempts)
+        yield from _if_there(pointer.path.name, pointer.read())
+        yield from _if_there(place.name, state.read_model(place, receipt.Receipt))
+        yield from _if_there(f"guard {origin}", guard if guard != Guard() else None)
 
 
-def _sealed(known: Seals, of: str, record: BaseModel | None) -> Iterator[str]:
-    if record is not None and (of, seals.seal(record)) not in known:
-        yield f"{of}: {type(record).__name__.lower()} is not as it was stored"
-
-
-def _missing(problem: Problem, attempts: Sequence[Attempt]) -> Iterator[str]:
-    """An event is written down after its record is stored, so that what the diary tells of has to be there."""
-    told = diary.history(problem.folder)
-    events = Counter((event.get("event"), event.get("attempt"), event.get("origin")) for event in told)
-    gone = {number for _, number, _ in events if isinstance(number, int) and number >= len(attempts)}
-    yield from (f"attempt {number}: the diary tells of it, and it is gone" for number in sorted(gone))
-    for attempt in attempts:
-        for origin in ORIGINS:
-            benchmarked = events["benchmarked", attempt.number, origin]
-            if benchmarked > sum(found.origin == origin for found in attempt.comparisons()):
-                yield f"attempt {attempt.number}: the diary tells of {benchmarked} benchmarks, and one is gone"
-            if events["verified", attempt.number, origin] and not attempt.verdicts():
-                yield f"attempt {attempt.number}: the diary tells of its verdict, and it is gone"
-            if events["reflexion", attempt.number, origin] > len(attempt.reflexions()):
-                yield f"attempt {attempt.number}: the diary tells of a reflexion that is gone"
-    for origin in ORIGINS:
-        crowned = sum(count for (event, _, of), count in events.items() if event == "best" and of == origin)
-        best = problem.best(origin).read()
-        if crowned > (best.revision if best else 0):
-            yield f"best: the diary tells of {crowned} on {origin}, and {best.revision if best else 'none'} is stored"
+def _if_there(of: str, record: BaseModel | None) -> Iterator[tuple[str, BaseModel]]:
+    if record is not None:
+        yield of, record

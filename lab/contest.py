@@ -47,30 +47,36 @@ async def sampler(bench: Workbench, against: Arm | None, report: Report) -> Samp
     return await noise_of(quiet, against, bench.lab.data)
 
 
-async def contest(bench: Workbench, attempt: Attempt, report: Report = silent) -> Comparison:
-    """Compare, and make the kernel best if it is faster. Where best changed meanwhile, compare with the new one."""
+async def contest(bench: Workbench, attempt: Attempt, report: Report = silent, *, counts: bool = False) -> Comparison:
+    """Compare, and make the kernel best if it is faster. Where best changed meanwhile, compare with the new one.
+
+    The guard is told where the outcome ``counts`` by itself.
+    """
     while True:
         best = await run_sync(bench.best)
         if best is not None and best.digest == attempt.digest:
             return best.receipt.comparison
-        comparison = await measure(bench, attempt, best, report)
-        if comparison.outcome != "keep" or await crown(bench, attempt, comparison, report):
-            await run_sync(partial(store, bench, attempt, comparison))
+        comparison = await measure(bench, attempt, best, report, counts=counts)
+        if await run_sync(partial(settle, bench, attempt, comparison, counts=counts)):
+            if comparison.outcome == "keep":
+                await profile_best(bench, attempt, report)
             return comparison
         await report("best changed meanwhile: comparing with the new one")
 
 
-async def measure(bench: Workbench, attempt: Attempt, best: Best | None, report: Report) -> Comparison:
+async def measure(bench: Workbench, attempt: Attempt, best: Best | None, report: Report, *, counts: bool) -> Comparison:
     """The comparison after every second look that it calls for; nothing is stored but what a second verdict says."""
     new = await arm_of(attempt)
     if best is None:
         return await (await sampler(bench, None, report)).alone(new)
     old = await arm_of(await run_sync(bench.problem.attempts.get, best.attempt))
     comparison = await (await sampler(bench, old, report)).compare(new, old)
-    return await scrutinise(bench, attempt, comparison, report)
+    return await scrutinise(bench, attempt, comparison, report, counts=counts)
 
 
-async def scrutinise(bench: Workbench, attempt: Attempt, comparison: Comparison, report: Report) -> Comparison:
+async def scrutinise(
+    bench: Workbench, attempt: Attempt, comparison: Comparison, report: Report, *, counts: bool
+) -> Comparison:
     """Doubt a keep: never below its floor, right while it was timed, and a surprising gain is verified again."""
     if comparison.outcome != "keep":
         return comparison
@@ -80,9 +86,10 @@ async def scrutinise(bench: Workbench, attempt: Attempt, comparison: Comparison,
         return doubted(comparison, "revert", f"failed a second look while it was timed: {wrong}")
     if surprising(bench, comparison):
         await report("a surprising gain: verifying again with twice the cases")
-        verdict = await look_again(bench, attempt, 2, report)
-        if not verdict.passed:
-            return doubted(comparison, "revert", f"failed a second look at {verdict.failed_gate}")
+        await look_again(bench, attempt, 2, report, counts=counts)
+    verdict = await run_sync(bench.verdict, attempt)  # another client may have looked again, too
+    if verdict is not None and not verdict.passed:
+        return doubted(comparison, "revert", f"failed a second look at {verdict.failed_gate}")
     return comparison
 
 
@@ -99,17 +106,30 @@ def doubted(comparison: Comparison, outcome: str, flag: str) -> Comparison:
     return comparison.model_copy(update={"outcome": outcome, "flags": (*comparison.flags, flag)})
 
 
-async def crown(bench: Workbench, attempt: Attempt, comparison: Comparison, report: Report = silent) -> bool:
-    """Make a kept kernel best if the one it was compared with still is, and profile it. False if it is not."""
-    if not await run_sync(partial(_swap, bench, attempt, comparison)):
+def settle(bench: Workbench, attempt: Attempt, comparison: Comparison, *, counts: bool) -> bool:
+    """Make a keep best, tell the guard, and store. False if best changed meanwhile; then nothing was done.
+
+    A call that is broken off does all of it or nothing; where the machine fails in between, the guard knows first.
+    """
+    crowns = comparison.outcome == "keep" and comparison.same_as is None
+    if crowns and not _swap(bench, attempt, comparison):
         return False
+    if counts and crowns:
+        bench.count_keep()
+    if counts and comparison.outcome == "revert":
+        bench.count_regression(attempt, comparison.speedup or 1.0)
+    store(bench, attempt, comparison)
+    return True
+
+
+async def profile_best(bench: Workbench, attempt: Attempt, report: Report) -> None:
+    """Where the time of a new best goes; what fails here costs nobody their keep."""
     try:
         await report("profiling the new best")
         profile = await profile_arm(bench.backend, bench.specification, await arm_of(attempt), report)
         await run_sync(attempt.add_profile, bench.backend.name, bench.toolchain, profile)
     except BackendError:
-        pass  # the keep stands without its profile: profile_kernel takes it when it is asked for
-    return True
+        pass  # profile_kernel takes it when it is asked for
 
 
 def _swap(bench: Workbench, attempt: Attempt, comparison: Comparison) -> bool:
@@ -123,12 +143,22 @@ def _swap(bench: Workbench, attempt: Attempt, comparison: Comparison) -> bool:
         replaced=comparison.best_digest,
         comparison=comparison,
     )
+    before = bench.best()
     if not bench.pointer.swap(comparison.best_digest, holder, receipt):
         return False
+    if before is not None:
+        _complete(bench, before)
     bench.note_verified()
     bench.write("best", attempt=attempt.number, digest=attempt.digest, replaced=comparison.best_digest)
     bench.lab.changed(bench.problem.name, "best", attempt.number)
     return True
+
+
+def _complete(bench: Workbench, before: Best) -> None:
+    """Store why a kernel was best with its attempt, where a machine failed before that was done."""
+    attempt = bench.problem.attempts.get(before.attempt)
+    if before.receipt.comparison not in attempt.comparisons():
+        store(bench, attempt, before.receipt.comparison)
 
 
 def store(bench: Workbench, attempt: Attempt, comparison: Comparison) -> None:

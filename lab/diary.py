@@ -6,19 +6,23 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from nki_anvil.lab import state
+from nki_anvil.lab import seals, state
 
 Event = Literal[
     "opened", "verified", "benchmarked", "evaluated", "baseline", "best", "restored", "reverted", "guard_closed",
     "guard_opened", "reflexion", "profiled", "finished", "evaluating",
 ]  # fmt: skip
 
+FILE = "experiments.jsonl"
+
 
 def record(folder: Path, at: datetime, event: Event, **facts: Any) -> None:
     """Write an event of the problem in ``folder`` down."""
-    state.append_line(folder / "experiments.jsonl", {"at": at.isoformat(), "event": event, **facts})
+    line = {"at": at.isoformat(), "event": event, **facts}
+    state.append_line(folder / FILE, line)
+    seals.note_line(folder, FILE, line)
 
 
 def history(folder: Path) -> list[dict[str, Any]]:
     """Every event, oldest first."""
-    return state.read_lines(folder / "experiments.jsonl")
+    return state.read_lines(folder / FILE)

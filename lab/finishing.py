@@ -83,7 +83,8 @@ def conclude(bench: Workbench, best: Best | None, comparison: Comparison | None)
         bench.problem.folder / "problem.json", bench.problem.record.model_copy(update={"finished_at": finished_at})
     )
     speedup = comparison.speedup if comparison and comparison.speedup is not None else 1.0 if best else None
-    bench.write("finished", best=best.digest if best else None, speedup=speedup)
+    seal = sealed.seal if sealed else None
+    bench.write("finished", best=best.digest if best else None, speedup=speedup, evidence=seal)
     bench.note_verified(still_open=False)
     path = page.write(bench, comparison)
     attempts = bench.problem.attempts.all()

@@ -12,17 +12,24 @@ from nki_anvil.lab.verdict import Verdict
 from nki_anvil.lab.workbench import Workbench
 
 
-async def judge(bench: Workbench, attempt: Attempt, report: Report = silent) -> tuple[Verdict, bool]:
-    """The verdict, and whether it was known before. A machine's failure, or a spent budget, raises."""
+async def judge(
+    bench: Workbench, attempt: Attempt, report: Report = silent, *, counts: bool = False
+) -> tuple[Verdict, bool]:
+    """The verdict, and whether it was known before; a new failure is told to the guard where it ``counts`` by itself.
+
+    A machine's failure, or a spent budget, raises.
+    """
     known = await run_sync(bench.verdict, attempt)
     if known is not None:
         return known, True
     await run_sync(bench.refuse_when_spent)
-    return await look_again(bench, attempt, 1, report), False
+    return await look_again(bench, attempt, 1, report, counts=counts), False
 
 
-async def look_again(bench: Workbench, attempt: Attempt, times: int, report: Report = silent) -> Verdict:
-    """Verify now, with ``times`` the usual number of cases, and store the verdict in place of an earlier one."""
+async def look_again(
+    bench: Workbench, attempt: Attempt, times: int, report: Report = silent, *, counts: bool = False
+) -> Verdict:
+    """Verify now, with ``times`` the usual number of cases, and store the verdict unless another look failed."""
     text = await run_sync(attempt.text)
     verdict = await bench.lab.verify(
         bench.specification,
@@ -34,5 +41,4 @@ async def look_again(bench: Workbench, attempt: Attempt, times: int, report: Rep
         times=times,
         report=report,
     )
-    await run_sync(partial(bench.keep_verdict, attempt, verdict))
-    return verdict
+    return await run_sync(partial(bench.keep_verdict, attempt, verdict, counts=counts))

@@ -6,7 +6,9 @@ Like a receipt's seal it is no signature. It catches a record that was edited, n
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -26,6 +28,17 @@ def seal(record: BaseModel) -> str:
 def note(folder: Path, of: str, record: BaseModel) -> None:
     """To be called before ``record`` is stored, so that a crash leaves a seal too many and never one too few."""
     state.append_line(folder / FILE, {"of": of, "seal": seal(record)})
+
+
+def line_seal(line: dict[str, Any]) -> str:
+    """SHA-256 of a line of the diary, whatever order its facts are in."""
+    said = json.dumps(line, sort_keys=True, default=str)
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def note_line(folder: Path, of: str, line: dict[str, Any]) -> None:
+    """To be called after ``line`` was written, so that one that is missing was taken out, and not lost in a crash."""
+    state.append_line(folder / FILE, {"of": of, "seal": line_seal(line)})
 
 
 def known(folder: Path) -> Seals:

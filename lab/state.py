@@ -122,6 +122,14 @@ def read_text(path: Path) -> str:
         raise damaged(path, str(error)) from error
 
 
+def read_exactly(path: Path) -> str:
+    """What ``write_text`` wrote, line ends and all. Raises StateDamaged, also where there is none."""
+    try:
+        return path.read_bytes().decode("utf-8", "surrogatepass")
+    except (OSError, UnicodeDecodeError) as error:
+        raise damaged(path, str(error)) from error
+
+
 def read_model(path: Path, kind: type[ModelT]) -> ModelT | None:
     """A state file as its model, or None where there is none. Raises StateDamaged with the path."""
     try:

@@ -7,7 +7,7 @@ from functools import partial
 from anyio.to_thread import run_sync
 
 from nki_anvil.backends.backend import Report, silent
-from nki_anvil.lab import given, guard
+from nki_anvil.lab import given
 from nki_anvil.lab.given import Given
 from nki_anvil.lab.judging import judge
 from nki_anvil.lab.laboratory import Laboratory
@@ -39,14 +39,14 @@ async def verify_kernel(
         return bench, given.take(bench, text, parent=parent, plan=plan, shown_id=shown_id)
 
     bench, taken = await run_sync(admit)
-    verdict, repeated = await judge(bench, taken.attempt, report)
+    verdict, repeated = await judge(bench, taken.attempt, report, counts=True)
     return await run_sync(partial(conclude, bench, taken, verdict, repeated))
 
 
 def conclude(bench: Workbench, taken: Given, verdict: Verdict, repeated: bool) -> Verified:
-    """Count the verdict, restore best where that closed the guard, and say it all."""
+    """Restore best where the verdict closed the guard, and say it all."""
     attempt = taken.attempt
-    closed = not repeated and bench.count_failure(attempt, guard.weight(verdict))
+    closed = not repeated and bench.guard().closed_by == attempt.number
     heat_map = bench.heat_map(attempt, verdict)
     restored = bench.restore(attempt, is_working_file=taken.is_working_file) if closed else None
     return Verified(

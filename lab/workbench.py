@@ -14,7 +14,7 @@ from typing import Any
 from nki_anvil.backends.backend import Backend
 from nki_anvil.backends.errors import ReflexionRequired
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import budget, diary, guard, heat, programs, seals, state, verified, working_file
+from nki_anvil.lab import budget, diary, guard, heat, programs, recovering, seals, state, verified, working_file
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best, BestPointer
 from nki_anvil.lab.comparison import Comparison
@@ -86,11 +86,10 @@ class Workbench:
         )
 
     def comparison(self, attempt: Attempt) -> Comparison | None:
-        """The newest benchmark of this origin; the receipt of best stands in where a crash came between."""
-        found = attempt.comparison(self.origin)
-        if found is None and (best := self.best()) and best.digest == attempt.digest:
+        """The newest benchmark of this origin; of best, the one that made it best."""
+        if (best := self.best()) and best.digest == attempt.digest:
             return best.receipt.comparison
-        return found
+        return attempt.comparison(self.origin)
 
     def heat_map(self, attempt: Attempt, verdict: Verdict) -> Path | None:
         """The picture of where a failed verdict is wrong; None where it passed or has none."""
@@ -110,21 +109,27 @@ class Workbench:
                 return number, found
         return None
 
-    def keep_verdict(self, attempt: Attempt, verdict: Verdict) -> None:
-        """Store a judgement and everything that is derived from it."""
+    def keep_verdict(self, attempt: Attempt, verdict: Verdict, *, counts: bool = False) -> Verdict:
+        """Store a judgement and everything that is derived from it. Returns the one that stands.
+
+        What costs the user something comes first: a call that is broken off here has been counted and paid for.
+        """
+        if counts:
+            self.count_failure(attempt, guard.weight(verdict))
+        self.spend(verdict.seconds)
         seals.note(self.problem.folder, f"attempt {attempt.number}", verdict)
-        attempt.add_verdict(verdict)
+        standing = attempt.add_verdict(verdict)
         if verdict.heat is not None:
             title = f"Attempt {attempt.number}, output {verdict.heat.output} {list(verdict.heat.shape)}"
             state.write_text(attempt.heat(self.origin), heat.draw(verdict.heat, title))
-        self.spend(verdict.seconds)
-        if verdict.passed:
+        if standing.passed:
             programs.note(self.problem.folder, verdict.instruction_digest, attempt.number)
             self.note_verified(passed=attempt.digest)
         self.write(
             "verified", attempt=attempt.number, digest=attempt.digest, passed=verdict.passed, gate=verdict.failed_gate
         )
         self.lab.changed(self.problem.name, "attempt", attempt.number)
+        return standing
 
     def note_verified(self, passed: str | None = None, *, still_open: bool = True) -> None:
         """Tell the hooks' file."""
@@ -214,4 +219,6 @@ def workbench(lab: Laboratory, name: str) -> Workbench:
     """All that an operation on an open problem needs. Raises ProblemUnknown, ProblemChanged, BackendUnsupported."""
     problem = lab.problem(name)
     problem.refuse_when_changed()
-    return Workbench(lab, problem, lab.backend_named(problem.record.backend))
+    backend = lab.backend_named(problem.record.backend)
+    recovering.recover(problem, backend.origin)
+    return Workbench(lab, problem, backend)

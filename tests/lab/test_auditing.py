@@ -113,6 +113,9 @@ FORGED: dict[str, tuple[str, Callable[[dict[str, Any]], object]]] = {
     "how often best changed": ("best.device.json", lambda s: s.update(revision=1)),
     "the latency of the baseline": ("best.device.json", lambda s: s["baseline"].update(latency_us=99.0)),
     "the tolerance": ("problem.json", lambda s: s["specification"].update(tolerance=0.5)),
+    "whose child an attempt is": ("attempts/0003/lineage.json", lambda s: s.update(parent=None)),
+    "the plan of an attempt": ("attempts/0003/lineage.json", lambda s: s.update(plan="a better one")),
+    "the device time that was spent": ("spent.json", lambda s: s.update(device_seconds=1.0)),
     "a reflexion": ("attempts/0010/reflexion.json", lambda s: s["reflexions"][0].update(lesson="none")),
 }
 """What an honest run might have said as well: only the seals, and what the diary tells of, give it away."""
@@ -146,10 +149,16 @@ async def test_what_would_do_as_an_honest_record_is_found_by_its_seal(noisy: Wor
         assert not found.clean, name
 
 
+GONE = (
+    "best.device.json", "evidence.device.json", "experiments.jsonl", "spent.json", "seals.jsonl", "attempts/0010",
+    "attempts/0001/benchmark.json",
+)  # fmt: skip
+
+
 async def test_records_that_are_gone_are_missed(noisy: World) -> None:
     await played_and_failed(noisy)
     kept = {path: path.read_bytes() for path in noisy.state.rglob("*") if path.is_file()}
-    for name in ("best.device.json", "seals.jsonl", "attempts/0010", "attempts/0001/benchmark.json"):
+    for name in GONE:
         gone = noisy.state / name
         shutil.rmtree(gone) if gone.is_dir() else gone.unlink()
         assert not audit(noisy.again(), "p").clean, name
@@ -178,3 +187,47 @@ async def test_evidence_is_checked_by_itself_far_from_its_workspace(noisy: World
     assert audit_evidence(elsewhere).clean
     changed(elsewhere, lambda s: s["best"].update(text=kernel(1)))
     assert not audit_evidence(elsewhere).clean
+
+
+async def test_a_diary_that_was_cut_or_changed_by_itself_is_found(noisy: World) -> None:
+    await played_and_failed(noisy)
+    diary = noisy.state / "experiments.jsonl"
+    lines = diary.read_text().splitlines(keepends=True)
+    for kept in (lines[:-1], lines[:3], [*lines[:5], *lines[6:]], [*lines[:4], lines[4].replace("1", "2"), *lines[5:]]):
+        diary.write_text("".join(kept))
+        assert any(fault.startswith("diary:") for fault in audit(noisy.again(), "p").faults)
+    diary.write_text("".join(lines) + '{"event": "opened", "cut sho')
+    assert audit(noisy.again(), "p").clean, "a line that a crash cut short is none that was taken out"
+
+
+async def test_a_guard_that_was_opened_by_hand_is_found_and_one_that_a_reflexion_opened_is_clean(world: World) -> None:
+    await world.open()
+    stored = world.state / "guard.modelled.json"
+    states: list[str] = []
+    for number in range(3):
+        await world.verify(kernel(number, fails="values"))
+        states.append(stored.read_text())
+    for by_hand in (stored.unlink, lambda: stored.write_text(states[1])):
+        by_hand()
+        assert any(fault.startswith("guard:") for fault in audit(world.again(), "p").faults)
+        stored.write_text(states[2])
+    await world.reflect(3)
+    assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
+
+
+async def test_evidence_of_an_earlier_end_does_not_pass_for_the_last(noisy: World) -> None:
+    await played(noisy)
+    place = receipt.path(noisy.state, "device")
+    first = place.read_text()
+    await noisy.finish()
+    assert audit(noisy.again(), "p").clean
+    place.write_text(first)
+    assert any("older one" in fault for fault in audit(noisy.again(), "p").faults)
+
+
+async def test_state_from_before_there_were_seals_is_said_to_be_unsealed_and_not_to_be_changed(world: World) -> None:
+    await world.open()
+    (world.state / "seals.jsonl").unlink()
+    faults = audit(world.again(), "p").faults
+    assert faults
+    assert all("is not sealed" in fault for fault in faults), faults

@@ -1,0 +1,88 @@
+"""What the diary tells of and is not there any more: attempts, judgements, reflexions, evidence, a closed guard, time.
+
+An event is written down after its record is stored, so that what it tells of has to be there. It never writes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from nki_anvil.backends.run import Origin
+from nki_anvil.lab import budget, diary, receipt, state
+from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.problem import Problem
+
+Event = dict[str, Any]
+
+
+def faults(problem: Problem, attempts: Sequence[Attempt], origins: Sequence[Origin]) -> Iterator[str]:
+    """Raises StateDamaged."""
+    told = diary.history(problem.folder)
+    events = Counter((event.get("event"), event.get("attempt"), event.get("origin")) for event in told)
+    gone = {number for _, number, _ in events if isinstance(number, int) and number >= len(attempts)}
+    yield from (f"attempt {number}: the diary tells of it, and it is gone" for number in sorted(gone))
+    for origin in origins:
+        for attempt in attempts:
+            yield from _judgements(events, attempt, origin)
+        own = [event for event in told if event.get("origin") == origin]
+        yield from _best(problem, own, origin)
+        yield from _evidence(problem, own, origin)
+        yield from _guard(problem, own, origin)
+    yield from _time(problem, attempts)
+
+
+def _judgements(events: Counter[tuple[Any, Any, Any]], attempt: Attempt, origin: Origin) -> Iterator[str]:
+    benchmarked = events["benchmarked", attempt.number, origin]
+    if benchmarked > sum(found.origin == origin for found in attempt.comparisons()):
+        yield f"attempt {attempt.number}: the diary tells of {benchmarked} benchmarks, and one is gone"
+    if events["verified", attempt.number, origin] and not attempt.verdicts():
+        yield f"attempt {attempt.number}: the diary tells of its verdict, and it is gone"
+    if events["reflexion", attempt.number, origin] > len(attempt.reflexions()):
+        yield f"attempt {attempt.number}: the diary tells of a reflexion that is gone"
+
+
+def _best(problem: Problem, told: Sequence[Event], origin: Origin) -> Iterator[str]:
+    crowned = sum(event.get("event") == "best" for event in told)
+    best = problem.best(origin).read()
+    if crowned > (best.revision if best else 0):
+        yield f"best: the diary tells of {crowned} on {origin}, and {best.revision if best else 'none'} is stored"
+
+
+def _evidence(problem: Problem, told: Sequence[Event], origin: Origin) -> Iterator[str]:
+    """The last that was told of, or a newer one that a crash kept the diary from telling of."""
+    sealed = [event["evidence"] for event in told if event.get("event") == "finished" and event.get("evidence")]
+    if not sealed:
+        return
+    place = receipt.path(problem.folder, origin)
+    found = state.read_model(place, receipt.Receipt)
+    if found is None:
+        yield f"evidence: the diary tells of it, and {place.name} is gone"
+    elif found.seal != sealed[-1] and found.seal in sealed:
+        yield f"evidence: {place.name} is an older one than the last that the diary tells of"
+
+
+def _guard(problem: Problem, told: Sequence[Event], origin: Origin) -> Iterator[str]:
+    """Once closed it is closed until the reflexion that it asks for, which is told of before it opens."""
+    asked: int | None = None
+    for event in told:
+        if event.get("event") == "guard_closed":
+            asked = event.get("attempt")
+        elif event.get("event") == "reflexion" and event.get("attempt") == asked:
+            asked = None
+    if asked is not None and problem.guard(origin).closed_by != asked:
+        yield f"guard: attempt {asked} closed it on {origin}, and it was opened without a reflexion"
+
+
+def _time(problem: Problem, attempts: Sequence[Attempt]) -> Iterator[str]:
+    """What the records took is counted before they are stored; A/A runs and what was broken off come on top."""
+    took = sum(
+        found.seconds
+        for attempt in attempts
+        for found in (*attempt.verdicts(), *attempt.comparisons())
+        if found.origin == "device"
+    )
+    spent = 60 * budget.device_minutes(problem.folder)
+    if spent < took * (1 - 1e-9):
+        yield f"budget: {spent:.1f} s of device time are written down as spent, and the records took {took:.1f} s"

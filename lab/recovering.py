@@ -1,0 +1,52 @@
+"""A pointer to best that was removed, made again from the attempts: every keep is stored with its kernel.
+
+Otherwise a slower kernel could become the baseline of a problem that had one.
+"""
+
+from __future__ import annotations
+
+from nki_anvil.backends.run import Origin
+from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.best import Best, Holder, Receipt
+from nki_anvil.lab.comparison import Comparison
+from nki_anvil.lab.problem import Problem
+from nki_anvil.lab.verdict import GATE_SET
+
+
+def recover(problem: Problem, origin: Origin) -> None:
+    """Does nothing where the pointer is there, or no kernel was ever kept. Raises StateDamaged."""
+    pointer = problem.best(origin)
+    if pointer.path.exists():
+        return
+    if keeps := crowned(problem, origin):
+        pointer.put_back(_best(keeps))
+
+
+def crowned(problem: Problem, origin: Origin) -> list[tuple[Attempt, Comparison]]:
+    """Every attempt that was best, oldest first: each was compared with the one before."""
+    found = [
+        (attempt, comparison)
+        for attempt in problem.attempts.all()
+        for comparison in attempt.comparisons()
+        if comparison.origin == origin and comparison.outcome == "keep" and comparison.same_as is None
+    ]
+    return sorted(found, key=lambda keep: keep[1].at)
+
+
+def _best(keeps: list[tuple[Attempt, Comparison]]) -> Best:
+    comparison = keeps[-1][1]
+    receipt = Receipt(
+        at=comparison.at,
+        problem_version=comparison.problem_version,
+        backend=comparison.backend,
+        toolchain=comparison.toolchain,
+        gate_set=GATE_SET,
+        replaced=comparison.best_digest,
+        comparison=comparison,
+    )
+    held = _holder(*keeps[-1]).model_dump()
+    return Best(**held, revision=len(keeps), receipt=receipt, baseline=_holder(*keeps[0]))
+
+
+def _holder(attempt: Attempt, comparison: Comparison) -> Holder:
+    return Holder(digest=attempt.digest, attempt=attempt.number, latency_us=comparison.latency_us)

@@ -1,0 +1,279 @@
+"""What a hasty or a cunning client tries, and what holds all the same: the guard counts, and best is what passed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+import pytest
+from anyio import from_thread
+from lab_world import World, kernel
+
+from nki_anvil.backends.errors import AttemptUnknown, GateUnverified, ReflexionRequired, StateDamaged
+from nki_anvil.lab import contest, receipt
+from nki_anvil.lab.auditing import audit
+from nki_anvil.lab.benchmarking import benchmark_kernel
+from nki_anvil.lab.digest import digest
+from nki_anvil.lab.rules import Rules
+
+pytestmark = pytest.mark.anyio
+
+
+async def cancelled_when(world: World, tells: str, call: Callable[[], Awaitable[Any]]) -> None:
+    """Make a call, and cancel it in the moment in which something that it did is stored."""
+    told = world.lab.changed
+    with anyio.CancelScope() as scope:
+
+        def cancel(problem: str, what: str, attempt: int | None) -> None:
+            if what == tells and attempt is not None and world.lab.problem("p").attempts.get(attempt).verdicts():
+                from_thread.run_sync(scope.cancel)
+
+        world.lab.changed = cancel
+        await call()
+    world.lab.changed = told
+    assert scope.cancelled_caught
+
+
+async def test_a_failure_counts_also_where_the_call_is_cancelled_as_soon_as_it_is_judged(world: World) -> None:
+    await world.open()
+    for number in range(3):
+        wrong = kernel(number, fails="values")
+        await cancelled_when(world, "attempt", lambda wrong=wrong: world.verify(wrong))
+        assert world.lab.problem("p").attempts.get(number + 1).verdicts(), "it was judged"
+    with pytest.raises(ReflexionRequired):
+        await world.verify(kernel(9))
+
+
+async def test_a_revert_counts_also_where_the_call_is_cancelled_as_soon_as_it_is_decided(world: World) -> None:
+    await world.open()
+    await world.verify(kernel(20))
+    await cancelled_when(world, "attempt", lambda: world.benchmark(kernel(20)))
+    with pytest.raises(ReflexionRequired, match=r"2\.00 times the latency of best"):
+        await world.benchmark(kernel(20))
+
+
+async def test_a_keep_whose_call_is_cancelled_is_stored_with_its_kernel_and_counted(world: World) -> None:
+    await world.open()
+    await world.verify(kernel(9, fails="values"))
+    await world.verify(kernel(5))
+    await cancelled_when(world, "best", lambda: world.benchmark(kernel(5)))
+    assert (await world.status()).guard.failures == 0
+    assert world.lab.problem("p").attempts.get(2).comparisons()
+    again = await world.benchmark(kernel(5))
+    assert (again.outcome, again.repeated, again.best_digest) == ("keep", True, again.digest)
+
+
+async def test_evidence_of_the_end_is_whole_although_the_baseline_was_measured_by_a_cancelled_call(
+    world: World,
+) -> None:
+    await cancelled_when(world, "best", world.open)
+    await world.open()
+    await world.attempt(kernel(5))
+    assert (await world.finish()).evidence
+    assert receipt.path(world.state, "modelled").exists()
+
+
+async def test_why_a_kernel_was_best_is_kept_although_the_server_died_before_it_was_stored(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(contest, "store", dies)
+        with pytest.raises(KeyboardInterrupt):
+            await world.open()
+    world.lab = world.again()
+    await world.open()
+    await world.attempt(kernel(5))
+    assert (await world.finish()).evidence
+    assert audit(world.again(), "p").clean
+
+
+async def test_only_the_text_that_passed_is_run_under_its_name(world: World) -> None:
+    await world.open()
+    await world.verify(kernel(9))
+    (world.state / "attempts/0001/kernel.py").write_text(kernel(1, fails="values"))
+    with pytest.raises(StateDamaged, match="not the kernel that was stored"):
+        await world.benchmark(kernel(9))
+    assert (await world.status()).best.attempt == 0
+
+
+async def test_a_kernel_edited_between_verify_and_benchmark_has_to_be_verified(world: World) -> None:
+    await world.open()
+    world.edit(kernel(5))
+    await world.verify()
+    world.edit(kernel(5) + "# by hand\n")
+    with pytest.raises(GateUnverified):
+        await world.benchmark()
+    assert world.file.read_text() == kernel(5) + "# by hand\n"
+
+
+async def test_a_file_edited_while_it_is_benchmarked_is_not_overwritten(world: World) -> None:
+    await world.open()
+    world.edit(kernel(12))
+    await world.verify()
+    world.backend.before = lambda job: world.edit(kernel(7, note="an idea"))
+    result = await world.benchmark()
+    assert (result.outcome, result.restored) == ("revert", None)
+    assert world.file.read_text() == kernel(7, note="an idea")
+
+
+async def test_a_revert_in_the_middle_of_a_benchmark_loses_neither_text(world: World) -> None:
+    await world.open()
+    world.edit(kernel(5))
+    await world.verify()
+    reverted: list[Any] = []
+
+    async def revert() -> None:
+        world.edit(kernel(6, note="unsaved"))
+        reverted.append(await world.revert())
+
+    run = world.backend.run
+
+    async def running(job: Any, report: Any = None) -> Any:
+        if not reverted:
+            await revert()
+        return await run(job, report)
+
+    world.backend.run = running  # type: ignore[method-assign]
+    kept = await world.benchmark()
+    texts = {attempt.text() for attempt in world.lab.problem("p").attempts.all()}
+    assert kept.outcome == "keep"
+    assert {kernel(5), kernel(6, note="unsaved"), kernel(10.0)} <= texts
+    assert world.file.read_text() == kernel(10.0)
+
+
+async def test_a_best_whose_pointer_was_removed_is_found_again_and_no_slower_one_takes_its_place(world: World) -> None:
+    await world.open()
+    await world.attempt(kernel(8))
+    await world.attempt(kernel(5))
+    before = json.loads((world.state / "best.modelled.json").read_text())
+    for call in (world.open, world.status, world.revert):
+        (world.state / "best.modelled.json").unlink()
+        world.edit(kernel(30, note=call.__name__))
+        world.lab = world.again()
+        await call()
+        found = json.loads((world.state / "best.modelled.json").read_text())
+        assert found == before, call.__name__
+    assert world.file.read_text() == kernel(5)
+    assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
+
+
+async def test_neither_opening_again_nor_another_file_opens_a_closed_guard(world: World) -> None:
+    await world.open()
+    await world.attempt(kernel(30))
+    (world.workspace / "other.py").write_text(kernel(4))
+    for how in ({}, {"kernel_path": "other.py"}, {"name": "p"}, {"tolerance": 2e-5}):
+        await world.open(**how)
+        for refused in (world.verify, world.benchmark, lambda: world.evaluate([kernel(4)])):
+            with pytest.raises(ReflexionRequired):
+                await refused()
+    for rules in (Rules(failures_before_reflexion=99), Rules(regression_threshold=99.0)):
+        world.rules = rules
+        world.lab = world.again()
+        with pytest.raises(ReflexionRequired):
+            await world.verify(kernel(4))
+    await world.finish()
+    with pytest.raises(ReflexionRequired):
+        await world.verify(kernel(4))
+
+
+async def test_only_the_reflexion_that_is_asked_for_opens_the_guard(world: World) -> None:
+    await world.open()
+    kept = await world.attempt(kernel(9))
+    closed = await world.attempt(kernel(30))
+    for number in (0, kept.attempt, kept.attempt):
+        assert (await world.reflect(number)).guard.state == "closed"
+    for number in (-1, 99):
+        with pytest.raises(AttemptUnknown):
+            await world.reflect(number)
+    assert (await world.reflect(closed.attempt)).guard.state == "open"
+    assert (await world.reflect(closed.attempt)).guard.state == "open"
+
+
+async def test_thinking_twice_about_one_attempt_does_not_make_up_for_new_failures(world: World) -> None:
+    await world.open()
+    first = await world.attempt(kernel(1, fails="values"))
+    await world.reflect(first.attempt)
+    for number in (2, 3):
+        await world.attempt(kernel(number, fails="values"))
+        await world.reflect(first.attempt)
+    assert (await world.status()).guard.failures == 2
+
+
+async def test_benchmarking_best_again_and_again_is_no_progress(world: World) -> None:
+    await world.open()
+    best = await world.attempt(kernel(5))
+    await world.attempt(kernel(9, fails="values"))
+    for _ in range(3):
+        assert (await world.benchmark(kernel(5))).repeated
+    attempt = world.lab.problem("p").attempts.get(best.attempt)
+    late = attempt.comparisons()[-1].model_copy(update={"outcome": "undecided"})
+    attempt.add_comparison(late)  # what another client, which had begun earlier, stores later
+    assert (await world.benchmark(kernel(5))).repeated
+    assert (await world.status()).guard.failures == 1
+
+
+async def test_other_white_space_is_the_same_attempt_and_other_comments_are_the_same_program(world: World) -> None:
+    await world.open()
+    slow = await world.attempt(kernel(12, program="slow"))
+    spaced = await world.verify(kernel(12, program="slow").replace("\n", "  \r\n") + "\n\n")
+    assert (spaced.attempt, spaced.repeated) == (slow.attempt, True)
+    for number in range(2):
+        said = kernel(12, program="slow", note=str(number))
+        await world.verify(said)
+        assert (await world.benchmark(said)).outcome == "revert"
+    assert (await world.status()).guard.state == "closed", "each is an attempt that was reverted"
+
+
+async def test_two_clients_that_judge_one_kernel_at_once_count_it_once(world: World) -> None:
+    await world.open()
+    other = world.again()
+    async with anyio.create_task_group() as group:
+        for lab in (world.lab, other):
+            group.start_soon(lambda lab=lab: world.verify(kernel(3, fails="values"), lab=lab))
+    assert (await world.status()).guard.failures == 1
+
+
+async def test_what_failed_one_clients_second_look_is_not_kept_because_it_passes_anothers(world: World) -> None:
+    world.edit(kernel(1.5))
+    await world.open()
+    await world.verify(kernel(0.5))
+    other, done = world.again(), list[str]()
+
+    async def overtake(message: str) -> None:
+        if "surprising" in message and not done:
+            done.append("begun")
+            world.second_look = False
+            done.append((await benchmark_kernel(other, "p", source=kernel(0.5))).outcome)
+            world.second_look = True
+
+    late = await world.benchmark(kernel(0.5), report=overtake)
+    assert done == ["begun", "revert"]
+    assert (late.outcome, late.best_digest) == ("revert", digest(kernel(1.5)))
+    with pytest.raises(GateUnverified):
+        await world.benchmark(kernel(0.5))
+
+
+@pytest.mark.parametrize("text", ["latency 9\rnote lone\r", "latency 9\nnote \ud800\n", "latency 9\r\nnote é\r\n"])
+async def test_a_strange_text_is_kept_as_it_is(world: World, text: str) -> None:
+    await world.open()
+    attempt = (await world.verify(text)).attempt
+    assert world.again().problem("p").attempts.get(attempt).text() == text
+
+
+async def test_a_budget_that_ends_in_the_middle_ends_tries_and_nothing_else(device: World) -> None:
+    device.rules = Rules(attempts_limit=3, device_minutes_limit=600.0)
+    device.lab = device.again()
+    await device.open()
+    await device.attempt(kernel(20))
+    assert (await device.status()).guard.state == "closed"
+    device.edit(kernel(7, note="by hand"))
+    await device.revert()
+    device.edit(kernel(6, note="by hand"))
+    assert (await device.revert()).saved_attempt == 3, "a text is kept whatever the budget says"
+    assert (await device.reflect(1)).guard.state == "open"
+    assert (await device.finish()).best_digest
