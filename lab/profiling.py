@@ -21,6 +21,10 @@ from nki_anvil.lab.workbench import Workbench, workbench
 from nki_anvil.sim.advice import LOWERS_PRECISION
 
 
+LEAST_US = 1e-6
+"""A smaller change is the rounding of a sum."""
+
+
 @dataclass(frozen=True)
 class Subject:
     """A stored kernel text to profile, and its profile if today's backend has made one."""
@@ -183,4 +187,4 @@ def _gaps(profile: Profile) -> dict[str, float]:
 def _change(this: dict[str, float], other: dict[str, float]) -> dict[str, float]:
     """This minus other, where they differ."""
     changes = {name: this.get(name, 0.0) - other.get(name, 0.0) for name in sorted({*this, *other})}
-    return {name: change for name, change in changes.items() if change}
+    return {name: change for name, change in changes.items() if abs(change) >= LEAST_US}
