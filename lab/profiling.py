@@ -20,7 +20,6 @@ from nki_anvil.lab.timing import Arm, profile_arm
 from nki_anvil.lab.workbench import Workbench, workbench
 from nki_anvil.sim.advice import LOWERS_PRECISION
 
-
 LEAST_US = 1e-6
 """A smaller change is the rounding of a sum."""
 
