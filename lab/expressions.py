@@ -8,6 +8,8 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from nki_anvil.sim.parsing import parsed_expression
+
 _BINARY: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -24,7 +26,7 @@ def evaluate(expression: str | float, names: Mapping[str, float]) -> float:
     if not isinstance(expression, str):
         return expression
     try:
-        tree = ast.parse(expression, mode="eval")
+        tree = parsed_expression(expression)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise ValueError(f"{expression!r} is not an arithmetic expression.") from None
     try:

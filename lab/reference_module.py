@@ -19,6 +19,7 @@ from typing import Any, TypeGuard, cast
 import numpy as np
 
 from nki_anvil.lab.arithmetic import Arithmetic, Numbers, computing, is_array, value
+from nki_anvil.sim.parsing import parsed
 
 Array = np.ndarray[Any, Any]
 
@@ -74,7 +75,7 @@ class ReferenceModule:
 
 def _parsed(path: Path) -> ast.Module:
     try:
-        return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+        return parsed(path.read_text(encoding="utf-8"), str(path))
     except SyntaxError as error:
         raise ReferenceFault(f"{path.name} does not parse: {error.msg}, line {error.lineno}.") from error
     except (OSError, ValueError) as error:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from nki_anvil.sim import versions
+from nki_anvil.sim.parsing import parsed
 from nki_anvil.sim.rules.finding import Finding
 
 _BASES: Final = frozenset({"NKIObject", "Enum", "IntEnum", "object", "NamedTuple"})
@@ -36,7 +37,7 @@ def findings(text: str, version: str, entry: str | None = None) -> tuple[Finding
     Empty for text that does not parse.
     """
     try:
-        tree = ast.parse(text)
+        tree = parsed(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
     wanted = versions.release(version)

@@ -15,6 +15,7 @@ from types import FrameType
 from nki_anvil.sim import versions
 from nki_anvil.sim.builder import live
 from nki_anvil.sim.errors import TraceError
+from nki_anvil.sim.parsing import parsed
 from nki_anvil.sim.program import NONE
 from nki_anvil.sim.register import VirtualRegister, read
 
@@ -62,7 +63,7 @@ def _loop_at(frame: FrameType) -> ast.While | None:
 def _loops(text: str) -> dict[int, ast.While]:
     """The while loops of a text by the line of their condition."""
     try:
-        tree = ast.parse(text)
+        tree = parsed(text)
     except (SyntaxError, ValueError, RecursionError):
         return {}
     return {node.test.lineno: node for node in ast.walk(tree) if isinstance(node, ast.While)}
