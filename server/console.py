@@ -94,6 +94,7 @@ def _gates(out: rich.console.Console, verdict: VerifyKernel) -> None:
     out.print(table)
     if verdict.hint:
         out.print(verdict.hint, markup=False)
+    _picture(out, verdict.heat_map)
 
 
 def _profile(out: rich.console.Console, profile: ProfileKernel) -> None:
@@ -105,6 +106,12 @@ def _profile(out: rich.console.Console, profile: ProfileKernel) -> None:
         lines = ", ".join(map(str, gap.lines))
         gaps.add_row(gap.name, microseconds(gap.cost_us), lines, escape(gap.advice))
     out.print(engines, gaps)
+    _picture(out, profile.picture)
+
+
+def _picture(out: rich.console.Console, path: str | None) -> None:
+    if path:
+        out.print(f"Picture: {path}", markup=False)
 
 
 def _attempts(out: rich.console.Console, status: ProblemStatus) -> None:

@@ -6,13 +6,25 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from nki_anvil.server.console import Console
 from nki_anvil.server.terminal import Terminal
 from nki_anvil.server.version import VERSION
 
+FIRST = ("serve", "open", "profile", "watch", "verify", "benchmark", "status", "revert", "reflect", "finish", "report")
+"""In the list of commands: the main job in its order; the others follow."""
+
+
+class MainJobFirst(TyperGroup):
+    def list_commands(self, ctx: Any) -> list[str]:
+        names = super().list_commands(ctx)
+        return sorted(names, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
+
+
 app = typer.Typer(
     name="nki-anvil",
+    cls=MainJobFirst,
     help="Make NKI kernels for AWS Trainium faster, while nothing wrong gets through.",
     no_args_is_help=False,
     pretty_exceptions_enable=False,

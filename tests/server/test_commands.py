@@ -217,3 +217,16 @@ def test_a_shell_is_told_the_open_problems_and_the_seeds_and_gets_no_server(
         with pytest.raises(SystemExit):
             main()
         assert answer in capsys.readouterr().out.split()
+
+
+def test_the_main_job_stands_first_in_the_list_of_commands(nki: Nki):
+    listed = [line.split()[0] for line in nki("--help")[1].partition("Commands:")[2].strip().splitlines()]
+    assert listed[:5] == ["serve", "open", "profile", "watch", "verify"]
+
+
+def test_a_report_is_written_at_any_time_and_says_where_it_is(world: World, nki: Nki):
+    nki("open", "reference.py")
+    status, out, _ = nki("report", "--json")
+    assert status == 0
+    assert Path(json.loads(out)["path"]) == world.state / "report.html"
+    assert "No kernel" not in (world.state / "report.html").read_text()

@@ -120,3 +120,12 @@ async def test_a_child_stands_under_its_parent_in_the_lineage(world: World) -> N
     tree = ET.fromstring(found[0])
     [root] = tree.findall("li")
     assert [span.text for span in root.findall("./ul/li/span[1]")] == ["1", "2"]
+
+
+async def test_a_profile_names_its_picture_where_there_is_a_timeline(world: World) -> None:
+    await world.open()
+    assert (await world.profile()).picture is None
+    trace(world, 0, ("vector", 0.0, 10.0))
+    path = (await world.profile()).picture
+    assert path == ".nki-anvil/problems/p/attempts/0000/timeline.modelled.svg"
+    assert "10 us modelled" in (world.workspace / path).read_text()
