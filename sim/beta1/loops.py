@@ -12,8 +12,8 @@ from nki_anvil.sim.errors import TraceError
 
 
 def affine_range(*bounds: Any, **options: Any) -> Iterator[Index]:
-    """Iterations that depend on each other only by accumulation."""
-    return _range("affine_range", bounds, "affine")
+    """Iterations that depend on each other only by accumulation, unless they are scheduled precisely as written."""
+    return _range("affine_range", bounds, "sequential" if options.get("precise_schedule") else "affine")
 
 
 def sequential_range(*bounds: Any, **options: Any) -> Iterator[Index]:

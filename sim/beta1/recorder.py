@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.sim.beta1 import dependencies, leftovers
+from nki_anvil.sim.beta1 import dependencies, leftovers, splitting
 from nki_anvil.sim.beta1.growth import Growth, Rows, repeated
 from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.paths import Path
@@ -273,7 +273,12 @@ class Recorder(Builder):
     def record(
         self, opcode: int, engine: int, operands: Sequence[NkiTensor | None], values: tuple[Any, ...] = ()
     ) -> None:
-        """One instruction."""
+        """One instruction, or as many as the engine needs for it."""
+        smaller = splitting.parts(NAMES[opcode], operands)
+        if smaller is not None:
+            for few in smaller:
+                self.record(opcode, engine, few, values)
+            return
         rows = [_NOWHERE if tensor is None else self._site(tensor) for tensor in operands]
         first = self._sites.count
         for row in rows:
@@ -300,7 +305,7 @@ class Recorder(Builder):
         last = self.last
         if last is None or not _writes_alone(last, result) or self.uses[declared(result)].touched != 1:
             return False
-        if not self._may_write(last, target):
+        if splitting.deep(target) or not self._may_write(last, target):
             return False
         self._sites.replace(last.first_site, self._site(target))
         self.uses[declared(result)].touched = 0
