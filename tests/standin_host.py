@@ -23,6 +23,22 @@ MISSING = (
     "" if SSHD and shutil.which("ssh-keygen") else "OpenSSH's server is not installed (apt-get install openssh-server)"
 )
 
+KERNEL = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+@nki.jit
+def kernel(x, scale):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=scale)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+"""Of two arguments, ``x`` and the scalar ``scale``."""
+
 
 @dataclass
 class StandInHost:
@@ -39,7 +55,13 @@ class StandInHost:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.home.mkdir()
         (self.home / "tools").mkdir()
-        packages = {"current": ["current"], "spike": ["current", "spike"], "explorer": ["current"]}
+        packages = {
+            "spike": ["current", "spike"],
+            "explorer": ["current", "tables"],
+            "current": ["current", "tables"],
+            "beta2": ["beta2", "torch_neuronx", "tables"],
+            "beta2-alone": ["beta2"],
+        }
         self._python("python", packages.get(self.generation, [self.generation]))
         self._python("nrtpy-python", ["nrtpy"])
         for tool, script in (

@@ -126,7 +126,9 @@ class RemoteBackend:
 
     async def _sent(self, post: Post, job: Job, folder: Path, report: Report) -> Run:
         sent = parcel(job)
-        sent.extra["prefer"] = list(self.fleet.places.get(key(job), ())) if job.purpose == "benchmark" else []
+        sent.extra["prefer"] = list(_place(job.core) or self.fleet.places.get(key(job), ()))
+        if job.purpose != "benchmark":
+            sent.extra["prefer"] = []
         seconds = _deadline_s(post.session.host, job)
         try:
             with anyio.fail_after(seconds):
@@ -139,7 +141,7 @@ class RemoteBackend:
     def _remember(self, job: Job, run: Run) -> None:
         cores = run.environment.get("core", "")
         if job.purpose == "benchmark" and cores:
-            self.fleet.places[key(job)] = tuple(int(core) for core in cores.split(","))
+            self.fleet.places[key(job)] = _place(cores)
 
     # who can take jobs
 
@@ -175,6 +177,11 @@ class RemoteBackend:
         facts = await post.session.facts()
         refuse(post.session.host, facts)
         post.toolchain, post.cores, post.down = toolchain(facts), max(1, len(facts["cores"])), False
+
+
+def _place(cores: str) -> tuple[int, ...]:
+    """Cores as a run's environment names them."""
+    return tuple(int(core) for core in cores.split(",") if core.isdecimal())
 
 
 def toolchain(facts: dict[str, Any]) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -11,14 +13,52 @@ from nki_anvil.server.commands.line import app
 from nki_anvil.server.commands.options import Json
 from nki_anvil.server.terminal import Terminal
 
+Host = Annotated[str, typer.Argument(help="[user@]host[:port], a name of ~/.ssh/config, or local.")]
+
 
 @app.command()
-def doctor(context: typer.Context, as_json: Json = False) -> None:
-    """Say what this machine offers: protections of the kernel process, folders, versions."""
+def doctor(
+    context: typer.Context,
+    host: Annotated[str | None, typer.Argument(help="A host to look at; without: this machine.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what this machine, or a host, offers, what is missing there and how to get it."""
+    if host is not None:
+        _tell(context, lambda terminal: _hosts().doctor(terminal.given, host))
     from nki_anvil.server import doctoring
 
     healthy = context.obj.do(doctoring.examine)
     raise typer.Exit(PASSED if healthy else BACKEND)
+
+
+@app.command()
+def setup(context: typer.Context, host: Host, as_json: Json = False) -> None:
+    """Prepare a host: install the worker there, find its Pythons, print what belongs into nki-anvil.toml."""
+    _tell(context, lambda terminal: _hosts().setup(terminal.given, host))
+
+
+@app.command()
+def selftest(
+    context: typer.Context,
+    host: Host,
+    to: Annotated[Path, typer.Option(help="Folder for the two reports.")] = Path(),
+    as_json: Json = False,
+) -> None:
+    """Test everything that is assumed about a host on the host itself, and write a report to send back."""
+    _tell(context, lambda terminal: _hosts().selftest(terminal.given, terminal.console, host, to))
+
+
+def _hosts() -> Any:
+    from nki_anvil.server import hosts
+
+    return hosts
+
+
+def _tell(context: typer.Context, look: Callable[[Terminal], Any]) -> NoReturn:
+    terminal: Terminal = context.obj
+    found = look(terminal)
+    terminal.console.tell(found)
+    raise typer.Exit(PASSED if found else BACKEND)
 
 
 @app.command()

@@ -7,7 +7,6 @@ import hashlib
 import io
 import json
 import os
-import shutil
 import tarfile
 import tempfile
 from collections.abc import Callable, Generator
@@ -181,8 +180,3 @@ def _alone(folder: Path) -> Generator[None]:
     with (folder / "lock").open("w") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         yield
-
-
-def forget(root: Path) -> None:
-    """Remove every compiled kernel, e.g. to see whether compiling again gives the same."""
-    shutil.rmtree(root / "neff", ignore_errors=True)

@@ -110,7 +110,8 @@ class DeviceRun:
     def _compiled(self) -> dict[str, Artefact]:
         """Every shape set's artefact, by name, on this host's processors."""
         environment = probe.chosen(self.facts)
-        artefacts = Artefacts(self.root, self.facts, environment)
+        # a fresh compilation, apart from what is kept, shows whether it gives the same again
+        artefacts = Artefacts(self.folder if self.request.get("fresh") else self.root, self.facts, environment)
         found: dict[str, Artefact] = {}
         self.say("compiling", stage="compile")
         for shape_set in self.job["shape_sets"]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import anyio
 import pytest
-from standin_host import StandInHost, command, keygen, kill
+from standin_host import KERNEL, StandInHost, command, keygen, kill
 
 from nki_anvil.backends.errors import (
     BackendBusy,
@@ -38,21 +38,6 @@ from nki_anvil.backends.worker.device import leases
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
-KERNEL = """
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-@nki.jit
-def kernel(x, scale):
-    # {note}
-    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
-    nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=scale)
-    nisa.dma_copy(dst=out, src=tile)
-    return out
-"""
 CASES = (Case(key="c1", seed=1),)
 
 Make = Callable[..., RemoteBackend]
@@ -62,7 +47,9 @@ Build = Callable[..., Job]
 @pytest.fixture
 def text(request: pytest.FixtureRequest) -> str:
     """A kernel of this test's own, so that no other test has compiled it."""
-    return KERNEL.format(note=f"{request.node.name} {os.getpid()}")
+    return KERNEL.replace(
+        "def kernel(x, scale):\n", f"def kernel(x, scale):\n    # {request.node.name} {os.getpid()}\n"
+    )
 
 
 def runs(there: StandInHost, since: int) -> int:

@@ -2,27 +2,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from standin_host import StandInHost
+from standin_host import KERNEL, StandInHost
 
 from nki_anvil.backends.job import Case, Job
 from nki_anvil.backends.ssh.backend import RemoteBackend
 
 pytestmark = pytest.mark.anyio
 
-KERNEL = """
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-@nki.jit
-def kernel(x, scale):
-    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
-    nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=scale)
-    nisa.dma_copy(dst=out, src=tile)
-    return out
-"""
 CASES = tuple(Case(key=f"c{seed}", seed=seed) for seed in (1, 2))
 
 

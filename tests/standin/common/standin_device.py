@@ -85,6 +85,7 @@ def neff(program: Any, inputs: list[str]) -> bytes:
 class Loaded:
     program: Any
     inputs: list[str]
+    data: bytes = b""
 
     def specs(self, role: str) -> list[tuple[str, tuple[int, ...], int]]:
         """Name, shape and bytes of inputs or outputs."""

@@ -1,0 +1,5 @@
+"""By this module Beta 1 is told."""
+
+from neuronxcc.nki import GenericKernel
+
+__all__ = ["GenericKernel"]
