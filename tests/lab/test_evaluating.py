@@ -127,3 +127,23 @@ def test_of_one_program_the_beam_holds_best_itself_and_else_the_earliest() -> No
     same = Entry(digest="c", attempt=1, program="one", latency_us=8)
     others = [Entry(digest=f"d{i}", attempt=i, program="two", latency_us=7) for i in (9, 4)]
     assert [entry.attempt for entry in merged([same], others, best, 6).entries] == [5, 4]
+
+
+async def test_a_whole_iteration_of_accelopt_goes_in_one_call(world: World) -> None:
+    """B = 6, N = 12, K = 2: 144 candidates, every one judged and told of, at most 12 listed, six in the beam."""
+    await world.open()
+    said: list[str] = []
+
+    async def report(message: str) -> None:
+        said.append(message)
+
+    wanted = [
+        Candidate(kernel=kernel(6 + number / 10, program=str(number % 100)), plan=f"plan {number // 2}")
+        for number in range(144)
+    ]
+    result = await world.evaluate(wanted, report=report)
+    assert result.counts["candidates"] == result.counts["passed"] == len(result.tried) == 144
+    assert (len(result.candidates), len(result.beam)) == (12, 6)
+    assert len({entry.attempt for entry in result.beam}) == 6
+    assert len(result.experience_candidates) == 8
+    assert sum(one.startswith("verified ") for one in said) == 144
