@@ -17,7 +17,7 @@ import numpy as np
 from nki_anvil.backends.backend import Backend
 from nki_anvil.backends.errors import BackendUnsupported
 from nki_anvil.lab import problem as problems
-from nki_anvil.lab import standard, state
+from nki_anvil.lab import standard, state, verified
 from nki_anvil.lab.attempts import Attempts
 from nki_anvil.lab.problem import Problem, ProblemRecord
 from nki_anvil.lab.rules import Rules
@@ -42,11 +42,14 @@ class Laboratory:
     backend: str = "simulator"
     """The one that a problem is opened on when none is named."""
     rules: Rules = field(default_factory=Rules)
+    session: str = ""
+    """Of the client, where it names one: whose work a hook reminds of."""
     changed: Callable[[str, What, int | None], None] = tell_nobody
     """Called with problem, what changed and the attempt; possibly from another thread."""
     load: Load = standard.load
     verify: Verify = standard.verify
     look: Look = standard.look
+    _attended: set[str] = field(default_factory=set[str], repr=False)
     _attempts: dict[str, Attempts] = field(default_factory=dict[str, Attempts], repr=False)
 
     @cached_property
@@ -77,6 +80,11 @@ class Laboratory:
 
     def attempts(self, name: str) -> Attempts:
         return self._attempts.setdefault(name, Attempts(self.folder(name) / "attempts"))
+
+    def attend(self, name: str) -> None:
+        """This client works on the problem: written down once."""
+        if name not in self._attended and verified.attend(self.root, name, self.session):
+            self._attended.add(name)
 
     def shown(self, path: str | Path) -> str:
         """A path as it is told: relative to the workspace where it lies inside, and accepted again like this."""

@@ -3,9 +3,11 @@
 Shape, complete enough for a script of the standard library that hashes a file as ``lab.digest`` does::
 
     {"schema": 1, "problems": {"<name>": {"kernel": "<absolute path>", "open": true,
-                                          "best": ["<digest>", ...], "passed": ["<digest>", ...]}}}
+                                          "best": ["<digest>", ...], "passed": ["<digest>", ...],
+                                          "sessions": ["<a client's session>", ...]}}}
 
 ``passed`` is newest last and capped; an open problem's file whose digest is in neither list is not verified.
+``sessions`` are those that worked on the problem; the empty one stands for a client that names none.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from nki_anvil.backends.errors import StateDamaged
 from nki_anvil.backends.job import Record
 from nki_anvil.lab import state
 
+SESSIONS: Final = 50
+"""Per problem, the newest last."""
 KEPT: Final = 500
 """Digests per problem: 32 KiB at most, which a hook reads in well under a millisecond."""
 
@@ -29,6 +33,7 @@ class Known(Record):
     best: tuple[str, ...] = ()
     """Of every origin."""
     passed: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
 
 
 class VerifiedFile(Record):
@@ -68,8 +73,23 @@ def note(
             open=still_open,
             best=old.best if best is None else best,
             passed=(*digests, passed)[-KEPT:] if passed else digests,
+            sessions=old.sessions,
         )
-        if new == old and problem in file.problems:
-            return
-        everything = VerifiedFile(schema=1, problems={**file.problems, problem: new})
-        state.write_text(root / "verified.json", everything.model_dump_json(by_alias=True, indent=1) + "\n")
+        if new != old or problem not in file.problems:
+            _write(root, file, problem, new)
+
+
+def attend(root: Path, problem: str, session: str) -> bool:
+    """A client's session works on a problem. False where the problem was never noted."""
+    with state.locked(root / ".verified.lock"):
+        file = _begun(root)
+        old = file.problems.get(problem)
+        if old is not None and session not in old.sessions:
+            sessions = (*old.sessions, session)[-SESSIONS:]
+            _write(root, file, problem, old.model_copy(update={"sessions": sessions}))
+        return old is not None
+
+
+def _write(root: Path, file: VerifiedFile, problem: str, known: Known) -> None:
+    everything = VerifiedFile(schema=1, problems={**file.problems, problem: known})
+    state.write_text(root / "verified.json", everything.model_dump_json(by_alias=True, indent=1) + "\n")

@@ -221,4 +221,5 @@ def workbench(lab: Laboratory, name: str) -> Workbench:
     problem.refuse_when_changed()
     backend = lab.backend_named(problem.record.backend)
     recovering.recover(problem, backend.origin)
+    lab.attend(name)
     return Workbench(lab, problem, backend)

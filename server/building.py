@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 Changed = Callable[..., None]
 
+SESSION = "CLAUDE_CODE_SESSION_ID"
+"""Set by Claude Code; the ``session_id`` that its hooks are told."""
+
 
 class Builder:
     """Builds both from one reading of the settings; a wrong setting is told to every call that needs them."""
@@ -52,6 +55,7 @@ class Builder:
             clock=lambda: datetime.now(UTC),
             backend=settings.backend,
             rules=settings.rules,
+            session=os.environ.get(SESSION, ""),
             changed=self._changed,
         )
 

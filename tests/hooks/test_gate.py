@@ -62,6 +62,18 @@ def test_an_edited_kernel_asks_to_verify_or_revert(tmp_path: Path, kernel: Path)
     assert "revert_to_best" in answer["reason"]
 
 
+def test_only_a_session_that_worked_on_the_problem_is_asked(tmp_path: Path, kernel: Path):
+    kernel.write_text(RIGHT + "# edited\n")
+    verified.attend(tmp_path / ".nki-anvil", "silu", "mine")
+    assert run("stop", {"session_id": "another"}, tmp_path) == (None, "")
+    for event in ({"session_id": "mine"}, {}):
+        answer, _ = run("stop", event, tmp_path)
+        assert answer is not None
+    verified.attend(tmp_path / ".nki-anvil", "silu", "")
+    answer, _ = run("stop", {"session_id": "another"}, tmp_path)
+    assert answer is not None, "a client that names no session may be this one"
+
+
 def test_best_needs_no_verification(tmp_path: Path, kernel: Path):
     kernel.write_text(RIGHT + "# best\n")
     verified.note(tmp_path / ".nki-anvil", "silu", str(kernel), best=(digest(kernel.read_text()),))

@@ -290,6 +290,17 @@ async def test_damaged_state_is_named_and_nothing_is_lost(world: World, name: st
     assert path.read_text() == "{ torn"
 
 
+async def test_the_record_for_hooks_says_which_sessions_work_on_a_problem(world: World) -> None:
+    world.lab.session = "first"
+    await world.open()
+    await world.profile()
+    second = world.again()
+    second.session = "second"
+    await world.verify(kernel(8), lab=second)
+    await world.finish()
+    assert verified.read(world.lab.root).problems["p"].sessions == ("first", "second")
+
+
 async def test_a_damaged_record_for_hooks_is_begun_anew(world: World) -> None:
     await world.open()
     (world.workspace / ".nki-anvil" / "verified.json").write_text("{ torn")
