@@ -111,6 +111,8 @@ class Job(Record):
     round: int = 0
     arm: Literal["new", "best", "only"] = "only"
     limits: Limits = Limits()
+    core: str = Field(default="", exclude=True)
+    """Where the comparison runs, as ``Run.environment["core"]`` last said: to be used again. Not in the digest."""
     kernel: str = Field(exclude=True, repr=False)
     uploads: dict[str, NDArray[Any]] = Field(default_factory=dict, exclude=True, repr=False)
 

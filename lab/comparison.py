@@ -11,7 +11,7 @@ from pydantic import Field
 
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab.plan import Block, Terms
+from nki_anvil.lab.plan import Answer, Block, Terms
 from nki_anvil.lab.rules import Rules
 
 
@@ -31,6 +31,11 @@ class Round(Record):
     best_core: str = ""
     new_core: str = ""
     """Where each arm ran: host and core, as far as the backend says."""
+
+    @property
+    def pair(self) -> Answer:
+        """As the plan is told of it: arms that ran on different cores say nothing of each other."""
+        return (self.best_us, self.new_us) if self.best_core == self.new_core else None
 
 
 class Comparison(Record):

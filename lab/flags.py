@@ -25,7 +25,7 @@ NEEDED_QUANTILES = 2.576 + 1.645
 
 def of(rounds: Sequence[Round], environment: dict[str, str], ruling: Ruling, terms: Terms) -> tuple[str, ...]:
     """The plan's own flags first."""
-    valid = [r for r in rounds if not r.void]
+    valid = [r for r in rounds if not r.void] or list(rounds)
     logs = [log(r.best_us / r.new_us) for r in valid]
     others = (
         ("spread", any(spread(us) > SPREAD for r in valid for us in (r.best_samples_us, r.new_samples_us))),
@@ -33,7 +33,7 @@ def of(rounds: Sequence[Round], environment: dict[str, str], ruling: Ruling, ter
         ("drift", drifts(valid)),
         ("launch_dominated", median(min(r.best_us, r.new_us) for r in valid) < LAUNCH_DOMINATED_US),
         ("other_load", bool(environment.get("other_load"))),
-        ("different_cores", any(r.best_core != r.new_core for r in valid)),
+        ("different_cores", len({core for r in rounds for core in (r.best_core, r.new_core)}) > 1),
     )
     needed = rounds_needed(logs, terms.delta)
     costs = f"{WORTH_TELLING:.0%} would take about {needed} rounds"

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from anyio.to_thread import run_sync
 
+from nki_anvil.backends.errors import BackendBusy
 from nki_anvil.backends.job import Record
 from nki_anvil.lab import state
 from nki_anvil.lab.decision import interval, scatter
@@ -25,6 +26,9 @@ CLASSES_US = (100.0, 1000.0)
 
 BIASED = 2
 """So many A/A runs of three whose interval excludes zero call a machine biased; a third run cannot change that."""
+
+FEWEST = 3
+"""Rounds without which a standard deviation means nothing."""
 
 
 class StoredNoise(Record):
@@ -89,10 +93,15 @@ async def calibrate(sampler: Sampler, arm: Arm, first: Timed, level: int) -> Sto
 
 
 async def _same_against_itself(sampler: Sampler, arm: Arm) -> list[float]:
-    """ln(second / first) of every round that is not void."""
+    """ln(second / first) of every round that is not void. Raises BackendBusy where hardly any was."""
     rounds, taken, terms = Rounds(), Taken(), sampler.terms()
     planned = sampler.rules.calibration_rounds
     await sampler.follow(look(taken, terms, planned, planned, "plan"), rounds, arm, arm)
+    if len(taken.valid) < FEWEST:
+        raise BackendBusy(
+            f"{sampler.backend.name} could not run both arms on one core in {len(taken.pairs)} rounds.",
+            "Call again when less runs there.",
+        )
     return [log(taken.pairs[i][1] / taken.pairs[i][0]) for i in taken.valid]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field, replace
-from math import log
+from math import inf, log, nan
 from statistics import fmean
 from typing import Final, Literal
 
@@ -60,7 +60,13 @@ class Ruling:
 Pair = tuple[float, float]
 """Latencies of best and new in one round."""
 
-Plan = Generator[Ask, Pair, Ruling]
+Answer = Pair | None
+"""None: a round whose arms ran on different cores; it is void, whatever they took."""
+
+Plan = Generator[Ask, Answer, Ruling]
+
+NOTHING: Final = Decision("undecided", 1.0, 0.0, inf, 0)
+"""What no round at all says."""
 
 
 @dataclass
@@ -75,8 +81,16 @@ class Taken:
     def valid(self) -> list[int]:
         return [i for i in range(len(self.pairs)) if i not in self.void]
 
+    def note(self, answer: Answer, block: Block) -> None:
+        if answer is None:
+            self.void.add(len(self.pairs))
+        self.pairs.append(answer or (nan, nan))
+        self.blocks.append(block)
+
     def decide(self, terms: Terms, *, final: bool = False) -> Decision:
         valid = self.valid
+        if not valid:
+            return NOTHING
         best, new = [self.pairs[i][0] for i in valid], [self.pairs[i][1] for i in valid]
         return decide(best, new, delta=terms.delta, aa_sd=terms.aa_sd, confidence=terms.confidence, final=final)
 
@@ -107,7 +121,7 @@ def compare(terms: Terms) -> Plan:
     return Ruling(outcome, decision, tuple(flags), frozenset(taken.void))
 
 
-def _plan(taken: Taken, terms: Terms) -> Generator[Ask, Pair, tuple[Decision, bool]]:
+def _plan(taken: Taken, terms: Terms) -> Generator[Ask, Answer, tuple[Decision, bool]]:
     last = terms.rounds[-1]
     decision, loaded = yield from look(taken, terms, terms.rounds[0], last, "plan")
     for planned in terms.rounds[1:]:
@@ -122,7 +136,7 @@ def _plan(taken: Taken, terms: Terms) -> Generator[Ask, Pair, tuple[Decision, bo
 
 def look(
     taken: Taken, terms: Terms, planned: int, most: int, block: Block
-) -> Generator[Ask, Pair, tuple[Decision, bool]]:
+) -> Generator[Ask, Answer, tuple[Decision, bool]]:
     """Have ``planned`` valid rounds, repeating void ones, and decide.
 
     Returns the decision and whether the machine is loaded: after ``loaded_factor`` times the ``most`` rounds that are
@@ -130,11 +144,9 @@ def look(
     """
     while True:
         for number in range(len(taken.valid), planned):
-            pair = yield Ask(block, number + 1, planned)
-            taken.pairs.append(pair)
-            taken.blocks.append(block)
+            taken.note((yield Ask(block, number + 1, planned)), block)
         decision = taken.decide(terms)
-        if not decision.repeat:
+        if not decision.repeat and len(taken.valid) >= planned:
             return decision, False
         if len(taken.pairs) >= int(terms.loaded_factor * most):
             return replace(taken.decide(terms, final=True), outcome="undecided"), True
@@ -146,15 +158,15 @@ class Disagreement(ValueError):
     """Recorded rounds that this plan would not have taken."""
 
 
-def replay(plan: Plan, rounds: Iterable[tuple[Block, Pair]]) -> Ruling:
+def replay(plan: Plan, rounds: Iterable[tuple[Block, Answer]]) -> Ruling:
     """What the plan makes of recorded rounds. Raises Disagreement where it would have asked for others."""
     recorded = list(rounds)
     ask = next(plan)
-    for number, (block, pair) in enumerate(recorded):
+    for number, (block, answer) in enumerate(recorded):
         if block != ask.block:
             raise Disagreement(f"round {number} is recorded as {block}, and the plan asks for {ask.block}")
         try:
-            ask = plan.send(pair)
+            ask = plan.send(answer)
         except StopIteration as end:
             if number + 1 < len(recorded):
                 raise Disagreement(f"{len(recorded)} rounds are recorded, and {number + 1} decide") from None

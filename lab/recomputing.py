@@ -72,8 +72,7 @@ def _ruling(comparison: Comparison) -> Ruling:
         return Ruling(decision.outcome, decision, (), frozenset())
     if comparison.terms is None:
         raise Disagreement("the terms of the decision are not recorded")
-    taken: list[tuple[plan.Block, plan.Pair]] = [(r.block, (r.best_us, r.new_us)) for r in comparison.rounds]
-    return plan.replay(plan.compare(comparison.terms), taken)
+    return plan.replay(plan.compare(comparison.terms), [(r.block, r.pair) for r in comparison.rounds])
 
 
 def _outcome(comparison: Comparison, ruling: Ruling) -> Iterator[str]:
@@ -111,7 +110,7 @@ def _latencies(comparison: Comparison, ruling: Ruling) -> Iterator[str]:
     if void != ruling.void:
         yield f"rounds {sorted(void)} are stored as void, and {sorted(ruling.void)} are"
         return
-    valid = comparison.valid_rounds
+    valid = comparison.valid_rounds or comparison.rounds
     for name, us, found in (
         ("latency", comparison.latency_us, median(r.new_us for r in valid)),
         ("latency of best", comparison.best_latency_us or 0.0, median(r.best_us for r in valid)),

@@ -6,6 +6,24 @@ It must not know where values come from; the server fills them from environment,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from nki_anvil.lab.decision import FEWEST_ROUNDS
+
+MOST_ROUNDS: Final = 1000
+"""In one look. Each is two processes; nobody waits for more."""
+
+
+def refuse_looks(rounds: tuple[int, ...]) -> tuple[int, ...]:
+    """Raises ValueError for looks that can decide nothing or do not grow."""
+    grows = all(before < after for before, after in pairwise(rounds))
+    if not (rounds and grows and rounds[0] >= 1 and FEWEST_ROUNDS <= rounds[-1] <= MOST_ROUNDS):
+        raise ValueError(
+            f"looks have to grow and to end between {FEWEST_ROUNDS} and {MOST_ROUNDS} rounds, as [5, 9, 15] do, "
+            f"and {list(rounds)} do not"
+        )
+    return rounds
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from nki_anvil.backends.backend import Backend, Report, silent
 from nki_anvil.lab import flags, plan
 from nki_anvil.lab.comparison import Comparison, Round
 from nki_anvil.lab.decision import decide_modelled
-from nki_anvil.lab.plan import Ask, Pair, Ruling, Terms
+from nki_anvil.lab.plan import Answer, Ask, Ruling, Terms
 from nki_anvil.lab.rules import Rules
 from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.timing import Arm, Timed, time_arm
@@ -56,6 +56,13 @@ class Rounds:
             self.floor_us = timed.floor_us
 
 
+@dataclass
+class Held:
+    """The core that a comparison has, as far as the backend says: every later process asks for it."""
+
+    core: str = ""
+
+
 def free(_seconds: float) -> None:
     """What costs nothing."""
 
@@ -75,6 +82,7 @@ class Sampler:
     """Told of the device seconds of every process, A/A runs and screens too, as soon as it has ended."""
     modelled: dict[str, Timed] = field(default_factory=dict[str, Timed])
     """What the model said in this call; it says the same again."""
+    held: Held = field(default_factory=Held)
 
     async def alone(self, arm: Arm) -> Comparison:
         """The latency of the first kernel that passed: it is compared with nothing, and kept."""
@@ -115,14 +123,14 @@ class Sampler:
             confirm=confirm,
         )
 
-    async def follow(self, asking: Generator[Ask, Pair, T], rounds: Rounds, new: Arm, best: Arm) -> T:
+    async def follow(self, asking: Generator[Ask, Answer, T], rounds: Rounds, new: Arm, best: Arm) -> T:
         """Take the rounds that a plan asks for until it has come to an end; what that is."""
         try:
             ask = next(asking)
             while True:
                 await self.report(f"round {ask.number} of {ask.planned}")
                 taken = await self._round(rounds, new, best, ask.block)
-                ask = asking.send((taken.best_us, taken.new_us))
+                ask = asking.send(taken.pair)
         except StopIteration as end:
             return end.value
 
@@ -172,7 +180,9 @@ class Sampler:
     async def _run(self, arm: Arm, number: int, which: Literal["new", "best", "only"], seed: int) -> Timed:
         if arm.digest in self.modelled:
             return self.modelled[arm.digest]
-        timed = await time_arm(self.backend, self.specification, arm, seed=seed, number=number, which=which)
+        core = self.held.core
+        timed = await time_arm(self.backend, self.specification, arm, seed=seed, number=number, which=which, core=core)
+        self.held.core = timed.environment.get("core", "")
         if self.backend.origin == "modelled":
             self.modelled[arm.digest] = timed
         else:
@@ -184,7 +194,7 @@ class Sampler:
 
     def _judged(self, new: Arm, best: Arm, rounds: Rounds, ruling: Ruling, terms: Terms | None) -> Comparison:
         marked = rounds.marked(ruling.void)
-        valid = [r for r in marked if not r.void]
+        valid = [r for r in marked if not r.void] or marked
         decision = ruling.decision
         told = flags.of(marked, rounds.environment, ruling, terms) if terms else ()
         return self._comparison(

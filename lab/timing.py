@@ -52,6 +52,7 @@ def job(
     seed: int = 0,
     number: int = 0,
     which: Literal["new", "best", "only"] = "only",
+    core: str = "",
 ) -> Job:
     """The kernel at the timed shape with inputs of its own distribution."""
     timed = specification.timed
@@ -66,6 +67,7 @@ def job(
         cases=(Case(key="timed", shapes=timed, seed=seed),) if purpose == "benchmark" else (),
         round=number,
         arm=which,
+        core=core,
         kernel=arm.text,
     )
 
@@ -78,10 +80,14 @@ async def time_arm(
     seed: int,
     number: int,
     which: Literal["new", "best", "only"],
+    core: str = "",
     report: Report = silent,
 ) -> Timed:
-    """Run one arm in a fresh process. Raises a BackendError, or GateUnverified where a kernel no longer traces."""
-    sent = job(specification, arm, "benchmark", seed=seed, number=number, which=which)
+    """Run one arm in a fresh process, on ``core`` where that can be had.
+
+    Raises a BackendError, or GateUnverified where a kernel no longer traces.
+    """
+    sent = job(specification, arm, "benchmark", seed=seed, number=number, which=which, core=core)
     run = await backend.run(sent, report)
     refuse_failures(run, arm)
     profile = next(iter(run.profiles), None)

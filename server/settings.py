@@ -9,10 +9,10 @@ import difflib
 import os
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import platformdirs
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import AfterValidator, Field, SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import (
     BaseSettings,
@@ -24,7 +24,7 @@ from pydantic_settings import (
 
 from nki_anvil.backends.errors import ArgumentsInvalid
 from nki_anvil.backends.ssh.hosts import HostSettings
-from nki_anvil.lab.rules import Rules
+from nki_anvil.lab.rules import MOST_ROUNDS, Rules, refuse_looks
 
 PREFIX = "NKI_ANVIL_"
 FILE = "nki-anvil.toml"
@@ -65,19 +65,19 @@ class Settings(BaseSettings):
 
     auto_restore: bool = Rules.auto_restore
     guard_refuses: bool = Rules.guard_refuses
-    failures_before_reflexion: int = Field(default=Rules.failures_before_reflexion, ge=1)
+    failures_before_reflexion: int = Field(default=Rules.failures_before_reflexion, ge=1, le=1000)
     regression_threshold: float = Field(default=Rules.regression_threshold, gt=1)
     attempts_limit: int | None = Field(default=Rules.attempts_limit, ge=1)
     device_minutes_limit: float | None = Field(default=Rules.device_minutes_limit, gt=0)
     resolution: float = Field(default=Rules.resolution, ge=0, lt=1)
     confidence: float = Field(default=Rules.confidence, gt=0.5, lt=1)
     minimum_effect: float = Field(default=Rules.minimum_effect, ge=0, lt=1)
-    rounds: tuple[int, ...] = Rules.rounds
-    promising_rounds: int = Field(default=Rules.promising_rounds, ge=0)
-    confirming_rounds: int = Field(default=Rules.confirming_rounds, ge=1)
-    calibration_rounds: int = Field(default=Rules.calibration_rounds, ge=3)
-    calibration_days: float = Field(default=Rules.calibration_days, gt=0)
-    loaded_factor: float = Field(default=Rules.loaded_factor, ge=1)
+    rounds: Annotated[tuple[int, ...], AfterValidator(refuse_looks)] = Rules.rounds
+    promising_rounds: int = Field(default=Rules.promising_rounds, ge=0, le=MOST_ROUNDS)
+    confirming_rounds: int = Field(default=Rules.confirming_rounds, ge=1, le=MOST_ROUNDS)
+    calibration_rounds: int = Field(default=Rules.calibration_rounds, ge=5, le=MOST_ROUNDS)
+    calibration_days: float = Field(default=Rules.calibration_days, gt=0, le=3650)
+    loaded_factor: float = Field(default=Rules.loaded_factor, ge=1, le=10)
     implausible_share: float = Field(default=Rules.implausible_share, gt=0, le=1)
     surprising_speedup: float = Field(default=Rules.surprising_speedup, gt=1)
     surprising_percent_of_bound: float = Field(default=Rules.surprising_percent_of_bound, ge=0)
@@ -125,7 +125,8 @@ def load(**given: Any) -> Settings:
 def _said(item: ErrorDetails) -> str:
     name = ".".join(map(str, item["loc"]))
     if item["type"] != "extra_forbidden":
-        return f"{name}: {item['msg'][:1].lower()}{item['msg'][1:]}"
+        said = item["msg"].removeprefix("Value error, ")
+        return f"{name}: {said[:1].lower()}{said[1:]}"
     near = difflib.get_close_matches(name, Settings.model_fields, n=1)
     return f"there is no setting {name!r}" + (f", did you mean {near[0]!r}?" if near else "")
 

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
-from itertools import pairwise
+from itertools import chain, cycle, pairwise, repeat
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from lab_world import WordedBackend, World, kernel
 from served import call, served
 
-from nki_anvil.backends.errors import BudgetSpent
+from nki_anvil.backends.errors import BackendBusy, BudgetSpent
 from nki_anvil.backends.job import Job
 from nki_anvil.backends.noisy import Noise, NoisyBackend
 from nki_anvil.lab.auditing import audit
@@ -210,14 +211,46 @@ async def test_a_quiet_device_has_no_drift(tmp_path: Path) -> None:
         assert "drift" not in (await compared(world, kernel(us))).flags
 
 
-async def test_arms_that_ran_on_different_cores_are_told(tmp_path: Path) -> None:
+def on_cores(world: World, cores: Iterator[str]) -> list[str]:
+    """Each process on the next of these cores. Returns those that they asked for."""
+    sampled, run, asked = world.backend._environment, world.backend.run, list[str]()  # type: ignore[attr-defined]
+
+    async def asking(job: Job, report: Any = None) -> Any:
+        if job.purpose == "benchmark" and job.round >= 0:
+            asked.append(job.core)
+        return await run(job, report)
+
+    world.backend._environment = lambda found: {**sampled(found), "core": next(cores)}  # type: ignore[attr-defined]
+    world.backend.run = asking  # type: ignore[method-assign]
+    return asked
+
+
+async def test_a_comparison_asks_for_the_core_it_has_and_takes_a_round_again_that_lost_it(tmp_path: Path) -> None:
     world = noisy_world(tmp_path)
     await world.open()
     await world.verify(kernel(9))
-    sampled = world.backend._environment  # type: ignore[attr-defined]
-    count = iter(range(10**6))
-    world.backend._environment = lambda run: {**sampled(run), "core": str(next(count) % 2)}  # type: ignore[attr-defined]
-    assert "different_cores" in (await world.benchmark(kernel(9))).flags
+    asked = on_cores(world, chain(["3"] * 58, repeat("4")))
+    result = await world.benchmark(kernel(9))
+    taken = world.lab.problem("p").attempts.get(1).comparisons()[0].rounds
+    assert [r.void for r in taken if r.best_core != r.new_core] == [True]
+    assert asked[1:] == ["3"] * 58 + ["4"] * (len(asked) - 59)
+    assert result.outcome == "keep"
+    assert "different_cores" in result.flags
+    assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
+
+
+async def test_arms_that_never_run_on_one_core_decide_nothing(tmp_path: Path) -> None:
+    world = noisy_world(tmp_path)
+    await world.open()
+    await world.verify(kernel(5))
+    on_cores(world, chain(["3"] * 51, cycle("34")))
+    result = await world.benchmark(kernel(5))
+    assert (result.outcome, result.best_digest) == ("undecided", world.lab.problem("p").attempts.get(0).digest)
+    assert {"different_cores", "loaded"} <= set(result.flags)
+    assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
+    on_cores(world, cycle("56"))
+    with pytest.raises(BackendBusy, match="both arms on one core"):
+        await world.benchmark(kernel(5))
 
 
 async def test_a_surprising_gain_of_a_device_is_verified_again_in_the_same_call(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Settings: one model, three sources, and clear words for what makes no sense."""
 
 import ast
+import dataclasses
 import inspect
 import socket
 import textwrap
@@ -49,6 +50,47 @@ def test_every_rule_of_the_laboratory_is_a_setting_with_the_same_default():
 def test_a_setting_that_makes_no_sense_is_refused_with_its_name(workspace: Path, text: str):
     (workspace / "nki-anvil.toml").write_text(text)
     with pytest.raises(ArgumentsInvalid, match=r"settings make no sense.*\[arguments.invalid\]"):
+        load()
+
+
+@pytest.mark.parametrize(
+    "rounds", ["[]", "[0]", "[5, 5]", "[9, 5]", "[0, 5]", "[-5, 5]", "[3]", "[5, 100000]", "[5.5, 9]"]
+)
+def test_looks_that_can_decide_nothing_are_refused_in_one_sentence(
+    rounds: str, workspace: Path, monkeypatch: pytest.MonkeyPatch
+):
+    refused = pytest.raises(ArgumentsInvalid, match=r"rounds.*\[arguments.invalid\]")
+    (workspace / "nki-anvil.toml").write_text(f"rounds = {rounds}\n")
+    with refused:
+        load()
+    (workspace / "nki-anvil.toml").unlink()
+    monkeypatch.setenv("NKI_ANVIL_ROUNDS", rounds)
+    with refused:
+        load()
+
+
+def test_other_looks_are_a_setting(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("NKI_ANVIL_ROUNDS", "[3, 7, 20]")
+    assert load().rules.rounds == (3, 7, 20)
+
+
+NUMBERS = [
+    field.name for field in dataclasses.fields(Rules) if field.type in ("int", "float", "int | None", "float | None")
+]
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("value", ["-1", "nan", '"many"'])
+def test_no_number_that_makes_no_sense_becomes_a_rule(name: str, value: str, workspace: Path):
+    (workspace / "nki-anvil.toml").write_text(f"{name} = {value}\n")
+    with pytest.raises(ArgumentsInvalid, match=name):
+        load()
+
+
+@pytest.mark.parametrize("name", ["calibration_days", "loaded_factor"])
+def test_what_would_overflow_a_clock_or_a_count_is_refused(name: str, workspace: Path):
+    (workspace / "nki-anvil.toml").write_text(f"{name} = inf\n")
+    with pytest.raises(ArgumentsInvalid, match=name):
         load()
 
 
