@@ -35,6 +35,7 @@ endurance: $(STAMP)
 	@NKI_ANVIL_ENDURANCE=1 $(BIN)/pytest -m slow
 
 setup: $(STAMP)
+	@echo "nki-anvil is in $(CURDIR)/$(BIN): put that on your PATH."
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("nki-anvil needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Set PYTHON=/path/to/python3.11.") if sys.version_info < (3, 11) else None'
