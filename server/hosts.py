@@ -47,7 +47,7 @@ class HostReport(BaseModel):
     files: list[str] = []
 
     def __bool__(self) -> bool:
-        return all(step.passed for step in self.steps)
+        return all(step.passed is not False for step in self.steps)
 
     def __str__(self) -> str:
         head = [f"{self.host}, {self.at}, nki-anvil {self.version}"]

@@ -29,18 +29,18 @@ class Step:
 async def examine(session: Session) -> tuple[list[Step], dict[str, Any]]:
     """Connection, Python, SDK, a way to run, profiler, cores, disk, clock: all of them, whatever fails."""
     try:
-        sent = time.time()
         facts = await session.facts(anew=True)
+        now_s = time.time()
     except BackendError as error:
         code = error.code
         reached = code in ("host.python", "backend.disk_full", "backend.failed")
         steps = [Step("connection", True, session.host.name)] if reached else []
         return [*steps, Step("Python" if reached else "connection", False, error.message, error.remedy)], {}
-    return steps_of(session, facts, (sent + time.time()) / 2), facts
+    return steps_of(session, facts, now_s), facts
 
 
 def steps_of(session: Session, facts: dict[str, Any], now_s: float) -> list[Step]:
-    """What the facts mean. ``now_s`` is this machine's clock while the host told its own."""
+    """What the facts mean. ``now_s`` is this machine's clock when the host had told its own."""
     host, name = session.host, session.host.name
     environments: list[dict[str, Any]] = facts["environments"]
     compiler = next((one for one in environments if one["dialect"]), None)
@@ -63,7 +63,7 @@ def steps_of(session: Session, facts: dict[str, Any], now_s: float) -> list[Step
                f"{len(facts['free_cores'])} free" if facts["cores"] else facts["devices_error"] or "none",
                "Install aws-neuronx-dkms and aws-neuronx-tools, and use an instance with Trainium."),
         Step("disk", free > SPACE_BYTES, f"{free / 2**30:.1f} GiB free", "" if free > SPACE_BYTES else "Free some."),
-        Step("clock", abs(skew) < SKEW_S, f"{skew:+.0f} s from this machine's",
+        Step("clock", True if abs(skew) < SKEW_S else None, f"{skew:+.0f} s from this machine's",
              "" if abs(skew) < SKEW_S else "No harm to results; `timedatectl set-ntp true` there sets it right."),
     ]  # fmt: skip
     return steps
