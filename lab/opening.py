@@ -17,6 +17,7 @@ from nki_anvil.lab.best import Best
 from nki_anvil.lab.contest import contest
 from nki_anvil.lab.judging import judge
 from nki_anvil.lab.laboratory import Laboratory
+from nki_anvil.lab.nkibench import naming
 from nki_anvil.lab.problem import Problem, ProblemRecord, fingerprint
 from nki_anvil.lab.results import Baseline, Opened
 from nki_anvil.lab.specification import Specification
@@ -53,7 +54,8 @@ async def open_problem(
 ) -> Opened:
     """Open a problem, or take it up again where it was left.
 
-    ``reference`` is the path of a reference module or a problem folder inside the workspace, or ``seed:<name>``. Raises
+    ``reference`` is the path of a reference module or a problem folder inside the workspace, ``seed:<name>``,
+    or ``nkibench:<task>`` of a checkout in the workspace. Raises
     ProblemInvalid, ProblemChanged, KernelMissing and the errors of paths, arguments and backends.
     """
     wanted = await run_sync(partial(resolve, lab, reference, kernel_path, name, tolerance, chip, backend))
@@ -94,6 +96,8 @@ def resolve(
     _ = lab.root
     if reference.startswith(seeds.PREFIX):
         path = seeds.copy(reference.removeprefix(seeds.PREFIX), lab.workspace)
+    elif reference.startswith(naming.PREFIX):
+        path = naming.copy(reference.removeprefix(naming.PREFIX), lab.workspace)
     else:
         path = reference
     found = working_file.confine(lab.workspace, path)

@@ -17,7 +17,7 @@ from anyio.to_thread import run_sync
 
 from nki_anvil.backends.errors import AnvilError
 from nki_anvil.backends.run import Profile
-from nki_anvil.lab import status
+from nki_anvil.lab import porting, status
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.problem import Problem
@@ -77,7 +77,10 @@ class Slots:
 
     def kernel(self) -> str:
         """Best, or the working file while nothing has passed."""
-        return _fenced(self._best.text() if self._best else self.problem_.working_file.read_text(encoding="utf-8"))
+        return _fenced(self._text())
+
+    def _text(self) -> str:
+        return self._best.text() if self._best else self.problem_.working_file.read_text(encoding="utf-8")
 
     def digest(self) -> str:
         return short(self._best.digest) if self._best else "not verified"
@@ -96,7 +99,7 @@ class Slots:
         return bearing.told(self.kernel())
 
     def migration(self) -> str:
-        return guides.text("migration")
+        return f"{porting.told(self._text())}\n\n{guides.text('migration')}"
 
     # what happened
 

@@ -33,7 +33,7 @@ async def open_problem(
     reference: Annotated[
         str,
         Field(
-            description="Reference module (get_inputs, forward), problem folder, or seed:<name>.",
+            description="Reference module (get_inputs, forward), problem folder, seed:<name>, or nkibench:<task>.",
             examples=["seed:rmsnorm", "problems/attention", "reference.py"],
         ),
     ],

@@ -9,16 +9,20 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from nki_anvil.backends.worker import isolation
 
 Record = dict[str, Any]
+
+RUNS: Final = 3
+LONG_S: Final = 0.5
+"""A run that takes this long is not repeated: its share of noise is small."""
 
 
 def main(folder: Path) -> None:
@@ -54,9 +58,8 @@ def execute(request: Record, folder: Path) -> Record:
             return {"failed": {"code": first.code, "message": f"{first.message} {first.remedy}", "line": first.line}}
         executable = Executable(program)
     arrays = [_array(folder / f"input{i}.npy", spec) for i, spec in enumerate(request["arguments"]) if "shape" in spec]
-    with _timed(taken, "simulated_s"):
-        outcome = executable.run(arrays)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    taken["simulated_s"], outcome = fastest(lambda: executable.run(arrays))
+    peak = _peak_mb()
     for position, output in enumerate(outcome.outputs):
         np.save(folder / f"output{position}.npy", output)
     found = estimate(program, request["chip"], outcome.trips)
@@ -67,6 +70,28 @@ def execute(request: Record, folder: Path) -> Record:
         "modelled_us": float(found.latency_us),
         "instructions": len(program),
     }
+
+
+def fastest(run: Callable[[], Any]) -> tuple[float, Any]:
+    """The processor seconds of the fastest of a few runs, as others' load only adds to them; and the last result."""
+    best, result = float("inf"), None
+    for _ in range(RUNS):
+        result = None  # gives its memory back before the next run takes as much
+        started = time.process_time()
+        result = run()
+        best = min(best, time.process_time() - started)
+        if best > LONG_S:
+            break
+    return best, result
+
+
+def _peak_mb() -> float:
+    """The most memory that this process has had resident; what its parent had does not count where Linux tells."""
+    with suppress(OSError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def _array(path: Path, spec: Record) -> Any:

@@ -1,0 +1,28 @@
+"""``nkibench:NAME``: a task of a checkout in the workspace, copied to where it can be worked on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from nki_anvil.lab import state, working_file
+from nki_anvil.lab.nkibench import summary
+
+PREFIX: Final = "nkibench:"
+
+
+def copy(name: str, workspace: Path) -> Path:
+    """The folder ``kernels/NAME`` with the task's reference and kernel; files that are there already stay as they are.
+
+    ``name`` is a task, or ``FOLDER/TASK`` where the workspace holds several checkouts. Raises PathUnreadable and
+    ProblemUnknown.
+    """
+    where, _, task_name = name.rpartition("/")
+    root = working_file.confine(workspace, where) if where else workspace
+    task = summary.named(root, task_name)
+    folder = workspace / "kernels" / task.name
+    for source, target in ((task.reference, "reference.py"), (task.kernel, "kernel.py")):
+        working_file.confine(workspace, str(source))
+        if not (folder / target).exists():
+            state.write_bytes(folder / target, source.read_bytes())
+    return folder
