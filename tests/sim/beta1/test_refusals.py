@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ def refused(kernel, *arguments) -> TraceError:
     return caught.value
 
 
-def test_an_affine_loop_that_writes_one_place_names_the_missing_index(beta1):
+def test_an_affine_loop_that_writes_one_place_names_the_missing_index(beta1: Any):
     nl = beta1.nl
 
     @beta1.nki.jit
@@ -36,7 +38,7 @@ def test_an_affine_loop_that_writes_one_place_names_the_missing_index(beta1):
     assert error.line
 
 
-def test_an_affine_loop_that_reads_another_iterations_block_is_refused(beta1):
+def test_an_affine_loop_that_reads_another_iterations_block_is_refused(beta1: Any):
     nl = beta1.nl
 
     @beta1.nki.jit
@@ -54,7 +56,7 @@ def test_an_affine_loop_that_reads_another_iterations_block_is_refused(beta1):
     assert "sequential_range" in error.remedy
 
 
-def test_the_same_loops_are_right_when_they_are_sequential(beta1):
+def test_the_same_loops_are_right_when_they_are_sequential(beta1: Any):
     nl = beta1.nl
 
     @beta1.nki.jit
@@ -69,7 +71,7 @@ def test_the_same_loops_are_right_when_they_are_sequential(beta1):
     assert (kernel(X) == np.cumsum(X, axis=0)).all()
 
 
-def test_slices_and_grids_do_not_mix(beta1):
+def test_slices_and_grids_do_not_mix(beta1: Any):
     nl = beta1.nl
 
     @beta1.nki.jit
@@ -83,7 +85,7 @@ def test_slices_and_grids_do_not_mix(beta1):
     assert "nl.arange(n)[None, :]" in error.remedy
 
 
-def test_a_tile_does_not_leave_the_loop_it_was_made_in(beta1):
+def test_a_tile_does_not_leave_the_loop_it_was_made_in(beta1: Any):
     nl = beta1.nl
 
     @beta1.nki.jit
@@ -91,7 +93,7 @@ def test_a_tile_does_not_leave_the_loop_it_was_made_in(beta1):
         out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
         for i in nl.affine_range(4):
             tile = nl.load(x[i])
-        nl.store(out, tile)
+        nl.store(out, tile)  # pyright: ignore[reportPossiblyUnboundVariable]
         return out
 
     error = refused(kernel, X)
@@ -99,7 +101,7 @@ def test_a_tile_does_not_leave_the_loop_it_was_made_in(beta1):
     assert "before the loop" in error.remedy
 
 
-def test_a_tile_of_more_than_128_partitions_is_refused(beta1):
+def test_a_tile_of_more_than_128_partitions_is_refused(beta1: Any):
     nl = beta1.nl
 
     @beta1.nki.jit
@@ -112,7 +114,7 @@ def test_a_tile_of_more_than_128_partitions_is_refused(beta1):
     assert "par_dim(128)" in error.remedy
 
 
-def test_a_load_of_more_than_128_rows_is_refused(beta1):
+def test_a_load_of_more_than_128_rows_is_refused(beta1: Any):
     nl = beta1.nl
 
     @beta1.nki.jit
@@ -124,7 +126,7 @@ def test_a_load_of_more_than_128_rows_is_refused(beta1):
     assert "loop" in error.remedy
 
 
-def test_a_psum_tile_of_more_than_512_floats_is_refused(beta1):
+def test_a_psum_tile_of_more_than_512_floats_is_refused(beta1: Any):
     nl = beta1.nl
 
     @beta1.nki.jit
@@ -136,7 +138,7 @@ def test_a_psum_tile_of_more_than_512_floats_is_refused(beta1):
     assert "psum_fmax = 512" in error.remedy
 
 
-def test_an_output_that_is_not_written_is_refused(beta1):
+def test_an_output_that_is_not_written_is_refused(beta1: Any):
     nl = beta1.nl
 
     @beta1.nki.jit
@@ -151,7 +153,7 @@ def test_an_output_that_is_not_written_is_refused(beta1):
     assert error.remedy
 
 
-def test_an_output_on_chip_is_refused(beta1):
+def test_an_output_on_chip_is_refused(beta1: Any):
     nl = beta1.nl
 
     @beta1.nki.jit
@@ -163,7 +165,7 @@ def test_an_output_on_chip_is_refused(beta1):
     assert "shared_hbm" in error.remedy
 
 
-def test_an_index_past_the_end_asks_for_a_mask(beta1):
+def test_an_index_past_the_end_asks_for_a_mask(beta1: Any):
     nl = beta1.nl
 
     @beta1.nki.jit
@@ -179,7 +181,7 @@ def test_an_index_past_the_end_asks_for_a_mask(beta1):
     assert "mask=" in error.remedy
 
 
-def test_a_grid_in_a_branch_and_a_grid_on_a_block_dimension_are_refused(beta1):
+def test_a_grid_in_a_branch_and_a_grid_on_a_block_dimension_are_refused(beta1: Any):
     nl = beta1.nl
 
     @beta1.nki.jit
@@ -195,7 +197,7 @@ def test_a_grid_in_a_branch_and_a_grid_on_a_block_dimension_are_refused(beta1):
     assert refused(blocks, X).code == "NKI-BLOCK"
 
 
-def test_an_operation_on_hbm_asks_for_a_load(beta1):
+def test_an_operation_on_hbm_asks_for_a_load(beta1: Any):
     nl = beta1.nl
 
     @beta1.nki.jit
@@ -205,6 +207,6 @@ def test_an_operation_on_hbm_asks_for_a_load(beta1):
     assert "nl.load" in refused(kernel, X).remedy
 
 
-def test_a_name_that_beta1_lacks_is_answered_with_near_ones(beta1):
+def test_a_name_that_beta1_lacks_is_answered_with_near_ones(beta1: Any):
     with pytest.raises(AttributeError, match="Did you mean"):
         _ = beta1.nisa.tensor_skalar

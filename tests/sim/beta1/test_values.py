@@ -18,7 +18,7 @@ def draw(rng: np.random.Generator, *shape: int) -> Any:
     return rng.standard_normal(shape).astype(np.float32)
 
 
-def test_the_last_tile_is_cut_by_its_mask(beta1, rng):
+def test_the_last_tile_is_cut_by_its_mask(beta1: Any, rng: np.random.Generator):
     nl, nisa = beta1.nl, beta1.nisa
 
     @beta1.nki.jit
@@ -37,7 +37,7 @@ def test_the_last_tile_is_cut_by_its_mask(beta1, rng):
     assert close(kernel(x), np.exp(-x))
 
 
-def test_two_grids_on_one_axis_are_one_access_and_writes_through_them_land(beta1, rng):
+def test_two_grids_on_one_axis_are_one_access_and_writes_through_them_land(beta1: Any, rng: np.random.Generator):
     nl = beta1.nl
 
     @beta1.nki.jit
@@ -53,7 +53,7 @@ def test_two_grids_on_one_axis_are_one_access_and_writes_through_them_land(beta1
     assert (kernel(x) == x.reshape(64, 8, 4).transpose(0, 2, 1).reshape(64, 32)).all()
 
 
-def test_psum_accumulates_over_two_loops_and_begins_by_overwriting(beta1, rng):
+def test_psum_accumulates_over_two_loops_and_begins_by_overwriting(beta1: Any, rng: np.random.Generator):
     nl, nisa = beta1.nl, beta1.nisa
 
     @beta1.nki.jit
@@ -73,7 +73,7 @@ def test_psum_accumulates_over_two_loops_and_begins_by_overwriting(beta1, rng):
     assert close(kernel(a, b), (a.T @ b).reshape(2, 128, 64))
 
 
-def test_a_zeroed_psum_tile_that_no_matmul_touches_reads_as_zero(beta1):
+def test_a_zeroed_psum_tile_that_no_matmul_touches_reads_as_zero(beta1: Any):
     nl = beta1.nl
 
     @beta1.nki.jit
@@ -86,7 +86,7 @@ def test_a_zeroed_psum_tile_that_no_matmul_touches_reads_as_zero(beta1):
     assert (kernel() == 0).all()
 
 
-def test_a_loop_reduction_over_two_loops_begins_anew_even_where_its_tile_was_filled(beta1, rng):
+def test_a_loop_reduction_over_two_loops_begins_anew_even_in_a_filled_tile(beta1: Any, rng: np.random.Generator):
     nl, nisa = beta1.nl, beta1.nisa
 
     @beta1.nki.jit
@@ -107,7 +107,7 @@ def test_a_loop_reduction_over_two_loops_begins_anew_even_where_its_tile_was_fil
     assert (kernel(x) == x.max(axis=1, keepdims=True)).all()
 
 
-def test_matmul_transposes_its_left_operand_by_itself(beta1, rng):
+def test_matmul_transposes_its_left_operand_by_itself(beta1: Any, rng: np.random.Generator):
     nl = beta1.nl
 
     @beta1.nki.jit
@@ -123,7 +123,7 @@ def test_matmul_transposes_its_left_operand_by_itself(beta1, rng):
     assert close(kernel(a, b), a @ b)
 
 
-def test_rows_are_loaded_and_stored_by_index_tiles(beta1, rng):
+def test_rows_are_loaded_and_stored_by_index_tiles(beta1: Any, rng: np.random.Generator):
     nl = beta1.nl
 
     @beta1.nki.jit
@@ -142,7 +142,7 @@ def test_rows_are_loaded_and_stored_by_index_tiles(beta1, rng):
     assert (kernel(x, take, put) == wanted).all()
 
 
-def test_the_programs_of_a_grid_share_the_output(beta1, rng):
+def test_the_programs_of_a_grid_share_the_output(beta1: Any, rng: np.random.Generator):
     nl = beta1.nl
 
     @beta1.nki.jit
@@ -158,7 +158,7 @@ def test_the_programs_of_a_grid_share_the_output(beta1, rng):
     assert (kernel[nl.spmd_dim(nl.nc(1), 3), 4](x) == 2 * x).all()
 
 
-def test_a_mask_over_two_axes_keeps_a_triangle(beta1, rng):
+def test_a_mask_over_two_axes_keeps_a_triangle(beta1: Any, rng: np.random.Generator):
     nl = beta1.nl
 
     @beta1.nki.jit
@@ -175,7 +175,7 @@ def test_a_mask_over_two_axes_keeps_a_triangle(beta1, rng):
     assert (kernel(x) == np.tril(x)).all()
 
 
-def test_affine_select_and_iota_follow_their_expressions(beta1, rng):
+def test_affine_select_and_iota_follow_their_expressions(beta1: Any, rng: np.random.Generator):
     nl, nisa = beta1.nl, beta1.nisa
 
     @beta1.nki.jit
@@ -194,7 +194,7 @@ def test_affine_select_and_iota_follow_their_expressions(beta1, rng):
     assert close(kernel(x), np.stack(wanted).astype(np.float32))
 
 
-def test_a_sequential_loop_carries_state_from_block_to_block(beta1, rng):
+def test_a_sequential_loop_carries_state_from_block_to_block(beta1: Any, rng: np.random.Generator):
     nl = beta1.nl
 
     @beta1.nki.jit
@@ -210,7 +210,7 @@ def test_a_sequential_loop_carries_state_from_block_to_block(beta1, rng):
     assert close(kernel(x), np.cumsum(x, axis=0, dtype=np.float32))
 
 
-def test_a_branch_on_a_loop_index_is_taken_in_its_iterations_only(beta1, rng):
+def test_a_branch_on_a_loop_index_is_taken_in_its_iterations_only(beta1: Any, rng: np.random.Generator):
     nl = beta1.nl
 
     @beta1.nki.jit
@@ -257,7 +257,7 @@ def test_repeating_a_body_gives_the_program_that_tracing_every_iteration_gives(r
         assert rolled.digest() == unrolled.digest()
 
 
-def test_a_body_is_traced_once_however_many_iterations_there_are(beta1):
+def test_a_body_is_traced_once_however_many_iterations_there_are(beta1: Any):
     nl, traced = beta1.nl, list[int]()
 
     def kernel(x):
@@ -271,7 +271,7 @@ def test_a_body_is_traced_once_however_many_iterations_there_are(beta1):
     assert len(traced) == 1
 
 
-def test_gigabytes_of_blocks_live_in_the_few_that_are_in_use(beta1):
+def test_gigabytes_of_blocks_live_in_the_few_that_are_in_use(beta1: Any):
     from nki_anvil.sim.execution.memory import arrange
     from nki_anvil.sim.kinds import WIDTHS
     from nki_anvil.sim.liveness import liveness
@@ -300,7 +300,7 @@ def test_gigabytes_of_blocks_live_in_the_few_that_are_in_use(beta1):
     assert len(offsets) == len(sizes)
 
 
-def test_arguments_that_a_kernel_stores_to_change_in_place(beta1, rng):
+def test_arguments_that_a_kernel_stores_to_change_in_place(beta1: Any, rng: np.random.Generator):
     nl = beta1.nl
 
     def kernel(x, out):
@@ -312,7 +312,7 @@ def test_arguments_that_a_kernel_stores_to_change_in_place(beta1, rng):
     assert (out == x + 1).all()
 
 
-def test_a_result_that_is_used_after_its_place_changed_is_refused_with_the_cure(beta1, rng):
+def test_a_result_that_is_used_after_its_place_changed_is_refused_with_the_cure(beta1: Any, rng: np.random.Generator):
     nl = beta1.nl
 
     @beta1.nki.jit
@@ -329,7 +329,7 @@ def test_a_result_that_is_used_after_its_place_changed_is_refused_with_the_cure(
         kernel(draw(rng, 8, 8))
 
 
-def test_reductions_normalisations_and_broadcasts_are_numpys(beta1, rng):
+def test_reductions_normalisations_and_broadcasts_are_numpys(beta1: Any, rng: np.random.Generator):
     nl = beta1.nl
 
     @beta1.nki.jit
@@ -358,7 +358,7 @@ def test_reductions_normalisations_and_broadcasts_are_numpys(beta1, rng):
         assert np.allclose(one, wanted, rtol=1e-5, atol=1e-6)
 
 
-def test_allocated_tiles_hold_their_own_values(beta1, rng):
+def test_allocated_tiles_hold_their_own_values(beta1: Any, rng: np.random.Generator):
     nl, ncc = beta1.nl, beta1.ncc
 
     @beta1.nki.jit
