@@ -17,25 +17,20 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
-from urllib.parse import quote
+from typing import Final
 
 import anyio
 import anyio.abc
 from anyio.to_thread import run_sync
-from numpy.typing import NDArray
-from pydantic import ValidationError
 
+from nki_anvil.backends import reading
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import BackendDiskFull, BackendError, BackendFailed, BackendTimeout
 from nki_anvil.backends.job import Job
-from nki_anvil.backends.run import CaseResult, Origin, Profile, Run, Trace
+from nki_anvil.backends.run import Origin, Run
 from nki_anvil.backends.worker import arrays, bootstrap, executor, runner, simulator
 from nki_anvil.sim.constants import Constants
-from nki_anvil.sim.dtypes import numpy_dtype
 
-_RUN_BYTES: Final = 256 << 20
-_TIMELINE_BYTES: Final = 256 << 20
 _LINE_BYTES: Final = 64 << 10
 _ALLOWANCE_S: Final = 180.0
 """What a job may take besides its own limits: starting processes on a busy machine, checking and costing programs."""
@@ -187,37 +182,12 @@ def _progress(line: bytes) -> str:
 
 def _read(folder: Path, job: Job) -> Run:
     """The evidence, checked for form and completed with its arrays."""
-    run = _run_json(folder, job)
+    if not (folder / reading.RUN).exists():
+        raise _failed(folder, "The worker ended without a result.")
+    run = reading.run_json(folder, job)
     if run.failure:
         raise _failed(folder, f"The worker failed: {run.failure}.")
-    profiles = tuple(_with_timeline(profile, folder) for profile in run.profiles)
-    return run.model_copy(update={"cases": _with_arrays(folder, job, run), "profiles": profiles})
-
-
-def _with_arrays(folder: Path, job: Job, run: Run) -> tuple[CaseResult, ...]:
-    if all(case.error for case in run.cases):
-        return run.cases
-    try:
-        with arrays.open_to_read(folder / executor.OUTPUTS, job.limits.output_bytes + (64 << 20)) as archive:
-            return tuple(_with_outputs(case, job, run, archive) for case in run.cases)
-    except arrays.DamagedArrays as error:
-        raise BackendFailed(f"The worker's result is damaged: {error}.", "Call again.") from error
-
-
-def _run_json(folder: Path, job: Job) -> Run:
-    path = folder / runner.RUN
-    if not path.exists():
-        raise _failed(folder, "The worker ended without a result.")
-    if path.stat().st_size > _RUN_BYTES:
-        raise BackendFailed(f"The worker's result has more than {_RUN_BYTES >> 20} MiB.")
-    try:
-        run = Run.model_validate_json(path.read_bytes(), strict=True)
-    except ValidationError as error:
-        message = f"The worker's result is damaged: {error.error_count()} fields are not as they should be."
-        raise BackendFailed(message, "Call again.") from error
-    if run.job != job.digest():
-        raise BackendFailed("The worker's result belongs to another job.", "Call again.")
-    return run
+    return reading.complete(folder, job, run)
 
 
 def _failed(folder: Path, message: str) -> BackendError:
@@ -232,35 +202,3 @@ def _failed(folder: Path, message: str) -> BackendError:
 
 def _disk_full() -> BackendDiskFull:
     return BackendDiskFull("The disk is full.", "Free some space, e.g. with `nki-anvil clean`, and call again.")
-
-
-def _with_outputs(case: CaseResult, job: Job, run: Run, archive: Any) -> CaseResult:
-    if case.error is not None:
-        return case
-    trace = _trace_of(case, job, run)
-    outputs = tuple(
-        _shaped(arrays.read(archive, f"{case.key}/{position}", numpy_dtype(spec.dtype)), spec.shape)
-        for position, spec in enumerate(trace.outputs)
-    )
-    return case.model_copy(update={"outputs": outputs})
-
-
-def _shaped(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    if array.shape != shape:
-        raise arrays.DamagedArrays(f"an output has shape {array.shape} where its program says {shape}")
-    return array
-
-
-def _trace_of(case: CaseResult, job: Job, run: Run) -> Trace:
-    shapes = {asked.key: asked.shapes for asked in job.cases}.get(case.key)
-    for trace in run.traces:
-        if trace.shapes == shapes:
-            return trace
-    raise arrays.DamagedArrays(f"the case {case.key} was not asked for")
-
-
-def _with_timeline(profile: Profile, folder: Path) -> Profile:
-    path = folder / f"timeline.{quote(profile.shapes, safe='')}.json"
-    if not path.exists() or path.stat().st_size > _TIMELINE_BYTES:
-        return profile
-    return profile.model_copy(update={"timeline": path.read_text()})
