@@ -163,7 +163,7 @@ def double_row_matmul(a, b):
         for row in range(2):
             nisa.dma_copy(pair[:, row, :], source[nl.ds(row * depth, depth), :])
     product = tile(a.shape[1], b.shape[1], buffer=nl.psum)
-    nisa.nc_matmul(product, *pairs, perf_mode=nisa.matmul_perf_mode.double_row)
+    nisa.nc_matmul(product, pairs[0], pairs[1], perf_mode=nisa.matmul_perf_mode.double_row)
     result = tile(*product.shape, dtype=nl.bfloat16)
     nisa.tensor_copy(result, product)
     return stored(result)
