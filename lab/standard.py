@@ -1,4 +1,4 @@
-"""The laboratory's own parts behind its seams: the loader with its pool of cases, the full verification, and a quick look."""
+"""The laboratory behind its seams: the loader with its pool of cases, the full verification, and a quick look."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ SCENARIOS = {
 }  # fmt: skip
 
 LEFT_OUT = {
-    "They call fixtures by name (test_simple_text, test://static-text ...), which only a server made for the suite has; "
-    "what they check of ours is checked in tests/server with our own tools, resources and prompts.": (
+    "They call fixtures by name (test_simple_text, test://static-text ...), which only a server made for the suite "
+    "has; what they check of ours is checked in tests/server with our own tools, resources and prompts.": (
         r"tools-call-.*|resources-read-.*|resources-templates-read|prompts-get-.*|json-schema-2020-12"
         r"|http-custom-header-server-validation|server-sse-polling|server-stateless"
     ),
