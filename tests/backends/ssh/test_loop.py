@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from line_server import KERNEL, REFERENCE
 from mcp import Client, StdioServerParameters
-from standin_host import StandInHost
+from standin_host import MISSING, StandInHost
 
 from nki_anvil.backends.ssh.backend import STAND_IN
 
@@ -65,11 +65,34 @@ def workspace(tmp_path: Path) -> Path:
     return tmp_path
 
 
+GENERATIONS = [
+    ("current", "0.7.0"),
+    ("current", "0.6.0"),
+    ("spike", "0.5.0"),
+    ("explorer", "0.3.0"),
+    ("beta2", "0.2.0"),
+]
+
+
+@pytest.fixture(params=GENERATIONS, ids=lambda one: f"{one[0]}-{one[1]}")
+def generation(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[StandInHost]:
+    """A host of each generation; all but the newest only in long runs."""
+    name, nki = request.param
+    if MISSING:
+        pytest.skip(MISSING)
+    if (name, nki) != GENERATIONS[0] and not os.environ.get("NKI_ANVIL_ENDURANCE"):
+        pytest.skip("older generations: with NKI_ANVIL_ENDURANCE=1")
+    host = StandInHost(tmp_path_factory.mktemp(name) / "host", name, nki)
+    host.start()
+    yield host
+    host.stop()
+
+
 @pytest.mark.slow
 async def test_a_session_on_a_host_opens_profiles_verifies_keeps_reverts_and_finishes(
-    there: StandInHost, workspace: Path
+    generation: StandInHost, workspace: Path
 ) -> None:
-    settings_file(workspace, there)
+    settings_file(workspace, generation)
     async with session(workspace) as client:
         opened = await call(client, "open_problem", reference="reference.py", kernel_path="kernel.py", name="p")
         assert opened["origin"] == "device"
