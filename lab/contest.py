@@ -126,7 +126,7 @@ async def profile_best(bench: Workbench, attempt: Attempt, report: Report) -> No
     """Where the time of a new best goes; what fails here costs nobody their keep."""
     try:
         await report("profiling the new best")
-        profile = await profile_arm(bench.backend, bench.specification, await arm_of(attempt), report)
+        profile = await profile_arm(bench.backend, bench.specification, await arm_of(attempt), bench.spend, report)
         await run_sync(attempt.add_profile, bench.backend.name, bench.toolchain, profile)
     except BackendError:
         pass  # profile_kernel takes it when it is asked for

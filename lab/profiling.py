@@ -47,8 +47,8 @@ async def profile_kernel(
 ) -> Profiled:
     """Profile a kernel, verified or not, and compare it with ``best``, ``baseline`` or the kernel of a digest.
 
-    Raises GateUnverified for a kernel that does not run, AttemptUnknown, and the errors of paths, problems and
-    backends.
+    Raises GateUnverified for a kernel that does not run, AttemptUnknown, BudgetSpent, and the errors of paths, problems
+    and backends.
     """
 
     def admit() -> tuple[Workbench, Subject, Subject | None]:
@@ -70,7 +70,8 @@ async def profiled(bench: Workbench, subject: Subject, report: Report = silent) 
     if subject.known is not None:
         return subject.known
     arm = Arm(subject.digest, await run_sync(subject.evidence.text))
-    profile = await profile_arm(bench.backend, bench.specification, arm, report)
+    await run_sync(bench.refuse_when_spent)
+    profile = await profile_arm(bench.backend, bench.specification, arm, bench.spend, report)
     await run_sync(subject.evidence.add_profile, bench.backend.name, bench.toolchain, profile)
     return profile
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 from typing import Literal
+
+from anyio.to_thread import run_sync
 
 from nki_anvil.backends.backend import Backend, Report, silent
 from nki_anvil.backends.errors import BackendTimeout, BackendUnreachable, GateUnverified
@@ -106,9 +109,16 @@ async def time_arm(
     )
 
 
-async def profile_arm(backend: Backend, specification: Specification, arm: Arm, report: Report = silent) -> Profile:
-    """Where a kernel's time goes at the timed shape. Raises as ``time_arm``."""
+async def profile_arm(
+    backend: Backend,
+    specification: Specification,
+    arm: Arm,
+    spend: Callable[[float], None],
+    report: Report = silent,
+) -> Profile:
+    """Where a kernel's time goes at the timed shape; ``spend`` is told what it took (s). Raises as ``time_arm``."""
     run = await backend.run(job(specification, arm, "profile"), report)
+    await run_sync(spend, sum(run.seconds.values()))
     refuse_failures(run, arm)
     if not run.profiles:
         raise BackendUnreachable(
