@@ -60,8 +60,8 @@ CHECKOUT = {
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """``AccelOpt/NKIBench`` in a folder, with a task that passes, one that errs and one that is refused."""
-    root = tmp_path / "AccelOpt" / "NKIBench"
+    """``AccelOpt/NKIBench`` in a workspace, with a task that passes, one that errs and one that is refused."""
+    root = tmp_path / "workspace" / "AccelOpt" / "NKIBench"
     (root / "kernels").mkdir(parents=True)
     (root / "reference").mkdir()
     summary = {}

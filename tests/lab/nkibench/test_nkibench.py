@@ -97,14 +97,15 @@ def test_the_geometric_mean_is_over_the_tasks_that_have_a_ratio():
     assert not Benchmark.of([])
 
 
-def test_a_task_is_copied_by_name_and_its_files_are_not_overwritten(checkout: Path, tmp_path: Path):
-    folder = naming.copy("powers", tmp_path)
-    assert folder == tmp_path / "kernels" / "powers"
+def test_a_task_is_copied_by_name_and_its_files_are_not_overwritten(checkout: Path):
+    workspace = checkout.parents[1]
+    folder = naming.copy("powers", workspace)
+    assert folder == workspace / "kernels" / "powers"
     (folder / "kernel.py").write_text("mine")
-    assert naming.copy("AccelOpt/powers", tmp_path) == folder
+    assert naming.copy("AccelOpt/powers", workspace) == folder
     assert (folder / "kernel.py").read_text() == "mine"
     with pytest.raises(ProblemUnknown, match="sours"):
-        naming.copy("sours", tmp_path)
+        naming.copy("sours", workspace)
 
 
 @pytest.mark.slow

@@ -1,0 +1,43 @@
+"""A task of a checkout as a problem: opened by name, verified by every gate, profiled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lab_world import World
+from served import call, refusal, served
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+async def test_a_task_opens_by_its_name(world: World, checkout: Path):
+    async with served(world) as client:
+        await call(client, "open_problem", reference="nkibench:powers", name="powers")
+    copied = world.lab.workspace / "kernels" / "powers" / "kernel.py"
+    assert copied.read_text() == (checkout / "kernels" / "powers.py").read_text()
+
+
+async def test_a_task_that_is_not_there_is_refused_with_those_that_are(world: World, checkout: Path):
+    assert checkout.is_relative_to(world.lab.workspace)
+    async with served(world) as client:
+        said = await refusal(client, "open_problem", reference="nkibench:sours")
+    assert "powers, wrong, illegal" in said
+
+
+async def test_port_beta1_names_the_lines_of_the_kernel_at_hand(world: World, checkout: Path):
+    async with served(world) as client:
+        await call(client, "open_problem", reference="reference.py")
+        text = (checkout / "kernels" / "powers.py").read_text() + '"""\nlatency 5.0\n"""\n'
+        for tool in ("verify_kernel", "benchmark_kernel"):
+            await call(client, tool, problem="p", source=text)
+        answer = await client.get_prompt("port-beta1", {"problem": "p"})
+    text = answer.messages[0].content.text  # type: ignore[union-attr]
+    assert "lines 3, 4, 5: `import neuronxcc.nki`" in text
+    assert "line 17: `nl.store`" in text
+    assert "the partitions; keep blocks" in text
