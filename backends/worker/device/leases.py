@@ -39,11 +39,19 @@ class Lease:
 
 @contextmanager
 def leased(
-    folder: Path, groups: Sequence[tuple[int, ...]], holder: str, patience_s: float, tell: Callable[[str], None]
+    folder: Path,
+    groups: Sequence[tuple[int, ...]],
+    holder: str,
+    patience_s: float,
+    tell: Callable[[str], None],
+    keep_s: float = 0.0,
 ) -> Generator[Lease]:
-    """The first free group of cores, the preferred ones first. Raises CoresBusy after ``patience_s``."""
+    """The first free group of cores, the preferred ones first, and for ``keep_s`` no other than the first.
+
+    Raises CoresBusy after ``patience_s``.
+    """
     _prepare(folder)
-    lease = _wait(folder, groups, holder, patience_s, tell)
+    lease = _wait(folder, groups, holder, patience_s, tell, keep_s)
     _note(folder, "leased", lease, holder)
     try:
         yield lease
@@ -82,11 +90,17 @@ def free(folder: Path, cores: Sequence[int]) -> list[int]:
 
 
 def _wait(
-    folder: Path, groups: Sequence[tuple[int, ...]], holder: str, patience_s: float, tell: Callable[[str], None]
+    folder: Path,
+    groups: Sequence[tuple[int, ...]],
+    holder: str,
+    patience_s: float,
+    tell: Callable[[str], None],
+    keep_s: float,
 ) -> Lease:
-    deadline, told = time.monotonic() + patience_s, False
+    began, told = time.monotonic(), False
+    deadline = began + patience_s
     while True:
-        for group in groups:
+        for group in groups[: 1 if time.monotonic() < began + keep_s else None]:
             descriptors = _try(folder, group)
             if descriptors is not None:
                 _sign(descriptors, holder)

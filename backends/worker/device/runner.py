@@ -151,7 +151,8 @@ class DeviceRun:
             raise MachineFailure("no_cores", f"this host has no Neuron cores: {why}")
         folder = Path(self.request["host"].get("leases") or leases.FOLDER)
         groups = leases.groups_of(cores, min(size, len(cores)), self.request.get("prefer") or ())
-        with leases.leased(folder, groups, self.digest, self.limits["lease"], self.say) as lease:
+        patience_s, keep_s = self.limits["lease"], self.request.get("keep_s") or 0.0
+        with leases.leased(folder, groups, self.digest, patience_s, self.say, keep_s) as lease:
             yield lease, Programs(self.children, self._surroundings(lease), lease.descriptors)
 
     def _surroundings(self, lease: Optional[leases.Lease]) -> dict[str, str]:
