@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import anyio
 import numpy as np
 
 from nki_anvil.backends.backend import Report
@@ -23,18 +24,31 @@ REFERENCE_S = 1800.0
 """What the honest runs of one request may take at the benchmark's shapes, on a machine that is busy with others."""
 
 
-async def run(folder: Path, names: tuple[str, ...], seeds: int, chip: str, full: bool, report: Report) -> Benchmark:
-    """The tasks of those names, or all. Raises PathUnreadable, ProblemUnknown and the errors of references."""
+async def run(
+    folder: Path, names: tuple[str, ...], seeds: int, chip: str, full: bool, processes: int, report: Report
+) -> Benchmark:
+    """The tasks of those names, or all, so many at a time. Raises PathUnreadable and ProblemUnknown."""
     chosen = [summary.named(folder, name) for name in names] or summary.tasks(folder)
-    results: list[TaskResult] = []
-    for number, task in enumerate(chosen):
-        await report(f"{task.name}: task {number + 1} of {len(chosen)}")
-        try:
-            found = await (_gated(task, chip, report) if full else running.run(task, seeds, chip, report))
-        except AnvilError as error:
-            found = TaskResult(name=task.name, passed=False, reason=error.text)
-        results.append(found)
-    return Benchmark.of(results)
+    results: list[TaskResult | None] = [None] * len(chosen)
+    turn = anyio.Semaphore(processes)
+
+    async def one(number: int, task: Task) -> None:
+        async with turn:
+            await report(f"{task.name}: task {number + 1} of {len(chosen)}")
+            results[number] = await _judged(task, seeds, chip, full, report)
+
+    async with anyio.create_task_group() as group:
+        for number, task in enumerate(chosen):
+            group.start_soon(one, number, task)
+    return Benchmark.of([result for result in results if result is not None])
+
+
+async def _judged(task: Task, seeds: int, chip: str, full: bool, report: Report) -> TaskResult:
+    """One task; what stops it alone is its result."""
+    try:
+        return await (_gated(task, chip, report) if full else running.run(task, seeds, chip, report))
+    except AnvilError as error:
+        return TaskResult(name=task.name, passed=False, reason=error.text)
 
 
 async def _gated(task: Task, chip: str, report: Report) -> TaskResult:

@@ -22,6 +22,7 @@ def nkibench(
     seeds: Annotated[int, typer.Option(min=1, help="Draws for each task; --full makes its own.")] = 1,
     chip: Annotated[str, typer.Option(help="trn1 or trn2.")] = "trn2",
     full: Annotated[bool, typer.Option("--full", help="Through every gate of a verification.")] = False,
+    processes: Annotated[int, typer.Option(min=1, help="Tasks at a time.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Run NKIBench's kernels on the simulator: values, speed against NumPy, modelled latency, share of peak."""
@@ -32,6 +33,6 @@ def nkibench(
         raise ArgumentsInvalid(f"There is no chip {chip!r}.", f"Known are {', '.join(CHIPS)}.")
     console = Console(as_json=True) if as_json else context.obj.console
     with console.progress() as report:
-        found = anyio.run(suite.run, folder, tuple(task or ()), seeds, chip, full, report)
+        found = anyio.run(suite.run, folder, tuple(task or ()), seeds, chip, full, processes, report)
     console.tell(found)
     raise typer.Exit(PASSED if found else REJECTED)

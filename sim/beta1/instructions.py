@@ -598,6 +598,14 @@ def dma_transpose(
     return copy(tile, dtype=dtype) if dtype is not None and as_dtype(dtype) != source.dtype else tile
 
 
+def tensor_copy_dynamic_dst(*arguments: Any, **options: Any) -> Any:
+    """Not simulated: Beta 1 places its result by a register on chip."""
+    raise NotSimulated(
+        "nisa.tensor_copy_dynamic_dst places a tile by a register.",
+        remedy="In the current dialect: .ap(scalar_offset=).",
+    )
+
+
 def builtin_custom_op(*arguments: Any, **options: Any) -> Any:
     """Not simulated: what it computes is not in the kernel."""
     raise NotSimulated("nisa.builtin_custom_op calls code outside of the kernel.", remedy="Use instructions.")

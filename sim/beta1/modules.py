@@ -123,6 +123,7 @@ _INSTRUCTIONS: Final = [
     "tensor_partition_reduce",
     "reciprocal",
     "tensor_copy",
+    "tensor_copy_dynamic_dst",
     "tensor_copy_dynamic_src",
     "tensor_copy_predicated",
     "memset",
