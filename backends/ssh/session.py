@@ -27,6 +27,8 @@ from nki_anvil.backends.ssh.shipment import shipment
 from nki_anvil.backends.ssh.transport import Channel, Lost, Transport
 from nki_anvil.backends.worker import arrays
 
+COMPARISON: Final = "comparison"
+"""Of a parcel's extras: what it is timed against. All that have the same belong on one machine."""
 RESULTS: Final = ("run.json", "outputs.npz")
 _ARCHIVE_BYTES: Final = 8 << 30
 _FAREWELL_S: Final = 15.0
@@ -69,6 +71,7 @@ class Session:
     host: Host
     transport: Transport
     boots: dict[str, str] = field(default_factory=dict[str, str])
+    """Of every job that has begun: the host's identifier that changes when it is started again."""
     _shipping: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def facts(self, *, anew: bool = False) -> dict[str, Any]:
@@ -100,7 +103,10 @@ class Session:
                     await self._cancel(channel)
                 raise
 
-        await self._tried(carry_out, report)
+        try:
+            await self._tried(carry_out, report, sent.name)
+        finally:
+            self.boots.pop(sent.name, None)
 
     async def install(self) -> None:
         """Send this version's worker, unless the host has it."""
@@ -109,7 +115,7 @@ class Session:
 
     # one try and the next
 
-    async def _tried(self, work: Any, report: Report | None = None) -> Any:
+    async def _tried(self, work: Any, report: Report | None = None, name: str = "") -> Any:
         """Until it is done, or the connection could not be had again for as long as the settings allow."""
         deadline, wait = time.monotonic() + self.host.settings.patience_s, _BACKOFF_S
         while True:
@@ -125,8 +131,8 @@ class Session:
                 await asyncio.sleep(wait)
                 wait = min(2 * wait, _LONGEST_WAIT_S)
             except BackendUnreachable:
-                if report is None or time.monotonic() >= deadline or not self.boots:
-                    raise  # a host that never answered is not waited for
+                if name not in self.boots or time.monotonic() >= deadline:
+                    raise  # a host that has not begun the job is not waited for
                 await asyncio.sleep(wait)
                 wait = min(2 * wait, _LONGEST_WAIT_S)
 
@@ -209,7 +215,6 @@ class Session:
         """A job that was begun before the host was started again is not there any more."""
         before = self.boots.setdefault(name, boot)
         if before != boot:
-            del self.boots[name]
             raise HostRebooted(f"{self.host.name} was started again while the job ran.", "Call again.")
 
     async def _message(self, channel: Channel) -> dict[str, Any]:
@@ -238,7 +243,7 @@ class Session:
         data = await channel.exactly(size)
         if hashlib.sha256(data).hexdigest() != message["sha256"]:
             raise ResultTruncated(f"The result from {self.host.name} is not what was announced.", "Call again.")
-        await anyio.to_thread.run_sync(_unpack, data, folder)
+        await anyio.to_thread.run_sync(unpack, data, folder)
         await channel.send(b'{"do": "received"}\n')
         channel.end()
 
@@ -261,7 +266,7 @@ def _packed(job: Job) -> bytes:
     return stream.getvalue()
 
 
-def _unpack(data: bytes, folder: Path) -> None:
+def unpack(data: bytes, folder: Path) -> None:
     """The files that a result consists of and nothing else; raises ResultTruncated."""
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:

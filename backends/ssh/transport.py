@@ -128,8 +128,8 @@ class SshTransport:
         except asyncssh.PermissionDenied:
             raise refusals.key_refused(self.host) from None
         except (asyncssh.Error, OSError, TimeoutError) as error:
-            if isinstance(error, LOST):
-                raise Lost(str(error)) from None
+            if isinstance(error, (asyncssh.ConnectionLost, ConnectionResetError)):
+                raise Lost(str(error)) from None  # cut while it was made, not refused
             raise refusals.unreachable(self.host, error) from None
 
     async def _untrusted(self, given: dict[str, Any], error: Exception) -> BackendError:

@@ -82,10 +82,12 @@ class NrtpyModel:
         named = {f"output_{position}": result for position, result in enumerate(results)}
         if outputs is None:
             return {name: NrtpyTensor(opaque(result), name) for name, result in named.items()}
+        arrays = [inputs[name].array for name in self._loaded.inputs]
+        written = dict(zip(named, device.written(self._loaded, arrays, results)))
         for name, result in named.items():
             if outputs[name].array.nbytes != result.nbytes:
                 raise NrtError(f"NRT Error NRT_INVALID(2): the output {name} has {outputs[name].array.nbytes} bytes")
-            outputs[name].array = opaque(result)
+            outputs[name].array = opaque(device.left(written[name], result, outputs[name].array))
         return None
 
     def benchmark(

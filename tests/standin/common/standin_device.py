@@ -173,6 +173,25 @@ def run(loaded: Loaded, arrays: list[Any]) -> tuple[list[Any], list[Any]]:
     return outcome.outputs, outcome.inputs_after
 
 
+def written(loaded: Loaded, arrays: list[Any], outputs: list[Any]) -> list[Any]:
+    """Which elements of the outputs the kernel writes: those that do not depend on what fresh memory holds."""
+    from nki_anvil.sim.execution import Executable
+
+    again = Executable(loaded.program).run(arrays, poison=1).outputs
+    return [bits(first) == bits(second) for first, second in zip(outputs, again, strict=True)]
+
+
+def left(mask: Any, result: Any, memory: Any) -> Any:
+    """The output as it lies in memory that held something before: what is never written stays."""
+    before = np.ascontiguousarray(memory).view(np.uint8).reshape(-1).view(bits(result).dtype).reshape(result.shape)
+    return np.where(mask, bits(result), before)
+
+
+def bits(array: Any) -> Any:
+    plain = np.ascontiguousarray(array)
+    return plain.view(f"u{plain.dtype.itemsize}").reshape(plain.shape)
+
+
 def latencies_us(loaded: Loaded, count: int) -> list[float]:
     """What the model says, with a scatter between processes and between runs as a device has it."""
     from nki_anvil.sim.profile import estimate
