@@ -33,6 +33,7 @@ def of(rounds: Sequence[Round], environment: dict[str, str], ruling: Ruling, ter
         ("drift", drifts(valid)),
         ("launch_dominated", median(min(r.best_us, r.new_us) for r in valid) < LAUNCH_DOMINATED_US),
         ("other_load", bool(environment.get("other_load"))),
+        ("stand-in: nothing was measured", bool(environment.get("stand_in"))),
         ("different_cores", len({core for r in rounds for core in (r.best_core, r.new_core)}) > 1),
     )
     needed = rounds_needed(logs, terms.delta)

@@ -111,5 +111,6 @@ async def test_a_session_on_a_host_opens_profiles_verifies_keeps_reverts_and_fin
         kept = await call(client, "benchmark_kernel", problem="p")
         assert kept["outcome"] == "keep", kept
         assert kept["origin"] == "device"
+        assert "stand-in: nothing was measured" in kept["flags"]
         finished = await call(client, "finish_problem", problem="p")
         assert finished["origin"] == "device"
