@@ -55,6 +55,13 @@ class Console:
         """Something about the command itself: on stderr, so that it is never part of a result."""
         self._err.print(text, markup=False, style="dim", soft_wrap=True)
 
+    def line(self, value: Any) -> None:
+        """One line of a result that is still growing: on stderr where JSON is to follow, which stands alone."""
+        if self._as_json:
+            self.note(str(value))
+        else:
+            self._out.print(str(value), markup=False)
+
     def show(self, result: Result) -> None:
         if self._as_json:
             self._out.print_json(result.model_dump_json())

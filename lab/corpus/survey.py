@@ -21,6 +21,7 @@ from nki_anvil.lab.corpus.fate import Fate, fate
 from nki_anvil.lab.corpus.sidecar import Sidecar, Stated
 
 Task: TypeAlias = Callable[[], "list[Fate]"]
+Tell: TypeAlias = Callable[[Fate], None]
 
 _UNTRIED = "nothing here calls it: state its arguments in corpus.toml"
 
@@ -36,8 +37,9 @@ class Survey(BaseModel):
         return dict(Counter(one.status for one in self.kernels))
 
     def __str__(self) -> str:
+        """The count alone: each kernel's line was told when it was there."""
         counted = ", ".join(f"{count} {status}" for status, count in sorted(self.counts.items())) or "no kernel"
-        return "\n".join([*map(str, self.kernels), f"{self.folder}: {counted}"])
+        return f"{self.folder}: {counted}"
 
     def __bool__(self) -> bool:
         """Whether everything that was tried came out as it should."""
@@ -73,8 +75,9 @@ def survey(
     python: str = "",
     bounds: Bounds | None = None,
     processes: int = 1,
+    tell: Tell | None = None,
 ) -> Survey:
-    """Every kernel under a folder whose file, name or ``file:name`` matches.
+    """Every kernel under a folder whose file, name or ``file:name`` matches; ``tell`` hears of each as it ends.
 
     Raises PathUnreadable for a folder that is not there, ArgumentsInvalid for a corpus.toml that makes no sense.
     """
@@ -84,12 +87,17 @@ def survey(
     corpus = Corpus(folder, sidecar.read(statements, folder), bounds or Bounds(), python)
     tasks = [*_stated(corpus, match), *_discovered(corpus, match)]
     with ThreadPoolExecutor(max(1, processes)) as pool:
-        found = [one for fates in pool.map(_done, tasks) for one in fates]
+        found = [one for fates in pool.map(partial(_done, tell=tell), tasks) for one in fates]
     return Survey(folder=str(folder), kernels=found)
 
 
-def _done(task: Task) -> list[Fate]:
-    return task()
+def _done(task: Task, tell: Tell | None) -> list[Fate]:
+    """A task's fates, told before the same thread begins another."""
+    fates = task()
+    if tell is not None:
+        for one in fates:
+            tell(one)
+    return fates
 
 
 def _stated(corpus: Corpus, match: str) -> list[Task]:

@@ -27,9 +27,17 @@ def corpus(
     from nki_anvil.backends.corpus.child import Bounds
     from nki_anvil.lab.corpus.survey import survey
 
-    bounds = Bounds(seconds=seconds)
-    found = survey(folder, statements=statements, match=match, python=python, bounds=bounds, processes=processes)
-    (Console(as_json=True) if as_json else context.obj.console).tell(found)
+    console: Console = Console(as_json=True) if as_json else context.obj.console
+    found = survey(
+        folder,
+        statements=statements,
+        match=match,
+        python=python,
+        bounds=Bounds(seconds=seconds),
+        processes=processes,
+        tell=console.line,
+    )
+    console.tell(found)
     raise typer.Exit(PASSED if found else REJECTED)
 
 

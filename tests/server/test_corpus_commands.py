@@ -42,11 +42,12 @@ def test_a_corpus_is_told_line_by_line_or_as_json_and_ends_by_what_came_of_it(nk
     (tmp_path / "corpus.toml").write_text(STATED + 'reference = "a"\n')
     status, out, _ = nki("corpus", str(tmp_path))
     assert status == 0
-    assert "matches" in out
+    assert [line.split()[0] for line in out.splitlines()] == ["matches", f"{tmp_path}:"]
     (tmp_path / "corpus.toml").write_text(STATED + 'reference = "-a"\n')
-    status, out, _ = nki("corpus", str(tmp_path), "--json")
+    status, out, progress = nki("corpus", str(tmp_path), "--json")
     assert status == 1
     assert json.loads(out)["kernels"][0]["status"] == "differs"
+    assert progress.startswith("differs")
 
 
 def test_wrong_use_is_status_two(nki: Nki, tmp_path: Path):

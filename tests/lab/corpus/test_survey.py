@@ -16,6 +16,22 @@ def only(folder: Path, **options: object) -> Fate:
     return found.kernels[0]
 
 
+def test_each_kernel_is_told_of_before_the_next_one_runs(folder: Path, adding: str, stated: str):
+    (folder / "adding.py").write_text(adding)
+    (folder / "later.py").write_text(adding)
+    (folder / "corpus.toml").write_text(stated + stated.replace("adding.py", "later.py"))
+    told: list[Fate] = []
+
+    def spoil_the_next(one: Fate) -> None:
+        told.append(one)
+        (folder / "later.py").write_text(adding.replace("op=nl.add", "op=nl.subtract"))
+
+    found = survey(folder, tell=spoil_the_next)
+    assert [one.status for one in told] == ["matches", "differs"]
+    assert told == found.kernels
+    assert str(found) == f"{folder}: 1 differs, 1 matches"
+
+
 def test_a_kernel_is_called_by_its_files_own_test_and_compared_with_the_reference_of_its_name(
     folder: Path, adding: str
 ):
