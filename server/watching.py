@@ -11,7 +11,7 @@ from typing import Final
 import anyio
 from pydantic import BaseModel
 
-from nki_anvil.backends.errors import PathUnreadable
+from nki_anvil.backends.errors import AnvilError
 from nki_anvil.lab.looking import Looked, file_of, look
 from nki_anvil.server.console import Console
 from nki_anvil.tools.call import Call
@@ -75,7 +75,8 @@ class Glance(BaseModel):
 async def watch(desk: Desk, console: Console, problem: str, kernel: str | None, *, once: bool, full: bool) -> bool:
     """Looks now and after every save, until it is cancelled; with `once` only now. Whether the last look was right.
 
-    Raises AnvilError for anything but a file that is gone for a moment.
+    Raises AnvilError where there is nothing to watch, and with `once` whatever goes wrong; else that is said, and the
+    next save is waited for.
     """
     path = await file_of(await desk.laboratory(), problem, kernel)
 
@@ -108,7 +109,7 @@ async def _until_cancelled(
         async with busy:
             try:
                 await work()
-            except PathUnreadable as error:
+            except AnvilError as error:
                 console.complain(error.text)
 
     async def listen() -> None:

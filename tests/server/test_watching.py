@@ -9,6 +9,7 @@ import anyio
 import pytest
 from lab_world import World, kernel
 
+from nki_anvil.backends.errors import BackendUnreachable
 from nki_anvil.lab.looking import look
 from nki_anvil.lab.verdict import Verdict
 from nki_anvil.server import watching
@@ -101,6 +102,36 @@ async def test_every_save_gets_a_look_and_enter_gets_all_gates(
     ]
     assert "is right" in said[3]
     assert len(watched.lab.problem("p").attempts.all()) == 2, "only what Enter verified is an attempt"
+
+
+async def test_what_goes_wrong_at_one_save_is_said_and_the_next_save_is_looked_at(
+    watched: World, monkeypatch: pytest.MonkeyPatch
+):
+    said: list[str] = []
+    calm = watched.lab.look
+
+    async def silent_machine(*_: Any, **__: Any) -> Any:
+        raise BackendUnreachable("The host does not answer.", "Call again.")
+
+    class Listening(Console):
+        @staticmethod
+        def complain(text: str) -> None:
+            said.append(text)
+            monkeypatch.setattr(watched.lab, "look", calm)
+            watched.edit(kernel(6))
+
+        def tell(self, value: Any, *, good: bool | None = None) -> None:
+            said.append(str(value))
+            tasks.cancel_scope.cancel()
+
+    monkeypatch.setattr("sys.stdin", Path(os.devnull).open())  # noqa: SIM115
+    monkeypatch.setattr(watched.lab, "look", silent_machine)
+    async with opened(lambda: watched.lab, lambda: None) as desk:  # type: ignore[arg-type,return-value]
+        with anyio.fail_after(30):
+            async with anyio.create_task_group() as tasks:
+                await watching.watch(desk, Listening(), "p", None, once=False, full=False)
+    assert "[backend.unreachable]" in said[0]
+    assert said[1].startswith("right so far")
 
 
 def test_a_message_that_counts_moves_the_bar():
