@@ -124,7 +124,7 @@ async def test_what_goes_wrong_at_one_save_is_said_and_the_next_save_is_looked_a
             said.append(str(value))
             tasks.cancel_scope.cancel()
 
-    monkeypatch.setattr("sys.stdin", Path(os.devnull).open())  # noqa: SIM115
+    monkeypatch.setattr("sys.stdin", Path(os.devnull).open())  # noqa: ASYNC230, SIM115
     monkeypatch.setattr(watched.lab, "look", silent_machine)
     async with opened(lambda: watched.lab, lambda: None) as desk:  # type: ignore[arg-type,return-value]
         with anyio.fail_after(30):
