@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -19,14 +18,14 @@ from nki_anvil.backends.backend import Report
 from nki_anvil.backends.corpus import child
 from nki_anvil.backends.errors import BackendFailed
 from nki_anvil.backends.job import Limits
-from nki_anvil.backends.worker import kernel_runs
-from nki_anvil.backends.worker.children import Children
 from nki_anvil.lab.nkibench.results import TaskResult
 from nki_anvil.lab.nkibench.summary import Task
 from nki_anvil.lab.reference import Reference
 from nki_anvil.lab.yields import ACCELOPT_TRN2
+from nki_anvil.sim.versions import CURRENT
 
-MODULE: Final = "nki_anvil.backends.corpus.execution_process"
+TRACING: Final = "nki_anvil.backends.corpus.tracing_process"
+EXECUTION: Final = "nki_anvil.backends.corpus.execution_process"
 BOUNDS: Final = child.Bounds(seconds=600.0, memory_bytes=8 << 30)
 SEEDS: Final = (0, 21, 42, 63, 84)
 """AccelOpt's own, in its order; more seeds go on by 21."""
@@ -65,11 +64,10 @@ async def run(task: Task, seeds: int, chip: str, report: Report) -> TaskResult:
 
 def _seed(task: Task, told: dict[str, Any], folder: Path, chip: str, measured: _Measured) -> str:
     """Trace, execute and compare; returns why the kernel failed, else nothing."""
-    program = _traced(task, told["arguments"], chip)
-    if isinstance(program, str):
-        return program
-    (folder / "program").write_bytes(program)
-    answer = _executed(folder, {"arguments": told["arguments"], "chip": chip})
+    refused = _traced(task, told["arguments"], folder, chip)
+    if refused:
+        return refused
+    answer = _asked(folder, EXECUTION, {"arguments": told["arguments"], "chip": chip})
     if "failed" in answer:
         return _said(answer["failed"])
     if answer["outputs"] != told["outputs"]:
@@ -87,18 +85,20 @@ def _seed(task: Task, told: dict[str, Any], folder: Path, chip: str, measured: _
     return ""
 
 
-def _traced(task: Task, arguments: list[dict[str, Any]], chip: str) -> bytes | str:
-    """The kernel's program, or why there is none."""
-    inputs = [_specification(position, argument) for position, argument in enumerate(arguments)]
-    job = {"entry": None, "chip": chip, "version": "0.7", "lnc": 1, "limits": Limits().model_dump()}
-    children = Children()
-    try:
-        found = kernel_runs.run(children, job, task.kernel.read_text(encoding="utf-8"), {"inputs": inputs}, 0)
-    except kernel_runs.NeverStarted as error:
-        raise BackendFailed(str(error), "Call again.") from error
-    finally:
-        children.end_all()
-    return found.program if found.error is None else _said(found.error)
+def _traced(task: Task, arguments: list[dict[str, Any]], folder: Path, chip: str) -> str:
+    """Leave the kernel's program in the folder; returns why there is none, else nothing."""
+    answer = _asked(
+        folder,
+        TRACING,
+        {
+            "job": {"entry": None, "chip": chip, "version": CURRENT, "lnc": 1, "limits": Limits().model_dump()},
+            "inputs": [_specification(position, argument) for position, argument in enumerate(arguments)],
+            "kernel": task.kernel.read_text(encoding="utf-8"),
+        },
+    )
+    if "machine" in answer:
+        raise BackendFailed(answer["machine"], "Call again.")
+    return _said(answer["failed"]) if "failed" in answer else ""
 
 
 def _specification(position: int, argument: dict[str, Any]) -> dict[str, Any]:
@@ -109,15 +109,13 @@ def _specification(position: int, argument: dict[str, Any]) -> dict[str, Any]:
     return {"name": f"input{position}", "shape": None, "dtype": kind, "value": value}
 
 
-def _executed(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
+def _asked(folder: Path, module: str, request: dict[str, Any]) -> dict[str, Any]:
+    """The answer of a process of ours to one request; how it ended, as a failure, where it left none."""
     limits = {"seconds": BOUNDS.seconds, "memory_bytes": BOUNDS.memory_bytes}
     for name in ("request.json", "answer.json"):
         (folder / name).unlink(missing_ok=True)
     (folder / "request.json").write_text(json.dumps({**request, **limits}))
-    try:
-        ending = child.run_in(folder, BOUNDS.seconds, MODULE)
-    except subprocess.SubprocessError as error:
-        raise BackendFailed(f"The program could not be run: {error}.", "Call again.") from error
+    ending = child.run_in(folder, BOUNDS.seconds, module)
     answer = folder / "answer.json"
     return json.loads(answer.read_text()) if answer.is_file() else {"failed": ending}
 
