@@ -35,7 +35,7 @@ async def session(workspace: Path, **environment: str) -> AsyncGenerator[Client]
     own = {
         "NKI_ANVIL_WORKSPACE": str(workspace), "NKI_ANVIL_DATA": str(workspace / "data"), STAND_IN: "1",
         "NKI_ANVIL_HOSTS": "standin", "NKI_ANVIL_BACKEND": "ssh", "NKI_ANVIL_ROUNDS": "[3, 5]",
-        "NKI_ANVIL_CALIBRATION_ROUNDS": "3", "NKI_ANVIL_CONFIRMING_ROUNDS": "1", **environment,
+        "NKI_ANVIL_CALIBRATION_ROUNDS": "5", "NKI_ANVIL_CONFIRMING_ROUNDS": "1", **environment,
     }  # fmt: skip
     command = StdioServerParameters(
         command=sys.executable, args=["-P", "-m", "nki_anvil.server.main", "serve"], env={**os.environ, **own},
