@@ -154,19 +154,11 @@ def _whole(x: Any, result: NkiTensor) -> Any:
     return spread(matched(x, result.shape) if x.ndim > result.ndim else x, result.shape)
 
 
-class Periodic(Unary):
-    """Sine, cosine and what else the current dialect composes."""
-
-
-def _composed(name: str) -> Unary:
-    return Periodic(name)
-
-
 OPERATIONS: Final[dict[str, Any]] = {
     **{name: Binary(name) for name in (*sorted(operations.BINARY), *sorted(operations.BITWISE))},
     **{name: Unary(name) for name in sorted(operations.ACTIVATIONS - {"prelu"})},
     **{name: Unary(name) for name in ("invert", "logical_not")},
-    **{name: _composed(name) for name in ("sin", "cos", "tan", "floor", "ceil", "trunc", "negative")},
+    **{name: Unary(name) for name in ("sin", "cos", "tan", "floor", "ceil", "trunc", "negative")},
     **{name: Operation(name) for name in ("average", "prelu", "bypass")},
 }
 """By name; every one can stand as ``op=``."""

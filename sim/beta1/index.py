@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.sim.beta1.paths import Path, path
+from nki_anvil.sim.beta1.paths import path
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.layout import Shape
 
@@ -457,6 +457,3 @@ class MGrid:
 def volume(shape: Shape) -> int:
     """Places of a grid."""
     return math.prod(shape)
-
-
-__all__ = ["Condition", "Grid", "Index", "MGrid", "Path", "Scattered", "arange", "broadcast", "plain", "volume"]

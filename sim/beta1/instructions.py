@@ -14,10 +14,7 @@ from nki_anvil.sim.beta1.assignment import move, spread
 from nki_anvil.sim.beta1.calls import fresh, masked, operand, recorder, require
 from nki_anvil.sim.beta1.creation import ndarray
 from nki_anvil.sim.beta1.elementwise import Binary, common, copy
-from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.masks import Box, boxes, cut
-from nki_anvil.sim.beta1.reductions import tensor_reduce
-from nki_anvil.sim.beta1.selection import affine_select, iota
 from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.dtypes import as_dtype
 from nki_anvil.sim.errors import NotSimulated, TraceError
@@ -614,6 +611,3 @@ def builtin_custom_op(*arguments: Any, **options: Any) -> Any:
 def get_nc_version() -> Any:
     """The generation of the chip that the kernel is traced for."""
     return isa.get_nc_version()
-
-
-__all__ = ["Index", "affine_select", "iota", "tensor_reduce"]

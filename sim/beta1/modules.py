@@ -11,6 +11,7 @@ import numpy as np
 
 from nki_anvil.sim.absent import missing
 from nki_anvil.sim.beta1 import (
+    broadcasting,
     compiler,
     creation,
     elementwise,
@@ -90,10 +91,11 @@ def _language() -> dict[str, Any]:
 
 
 _LANGUAGE: Final[Mapping[Any, str]] = {
+    broadcasting: "broadcast_to",
     creation: "ndarray zeros ones full zeros_like empty_like shared_constant shared_identity_matrix par_dim",
     elementwise: "copy where",
     loops: "affine_range sequential_range static_range program_id num_programs program_ndim nc spmd_dim",
-    movement: "ds dslice load store load_transpose2d transpose matmul broadcast_to expand_dims gather_flattened"
+    movement: "ds dslice load store load_transpose2d transpose matmul expand_dims gather_flattened"
     " atomic_rmw device_print dropout rand random_seed all_reduce",
     reductions: "mean var softmax rms_norm loop_reduce",
 }
@@ -142,9 +144,6 @@ _INSTRUCTIONS: Final = [
     "dma_transpose",
     "builtin_custom_op",
     "get_nc_version",
-    "iota",
-    "affine_select",
-    "tensor_reduce",
 ]
 _ENUMS: Final = [
     "reduce_cmd",
@@ -162,6 +161,7 @@ _ENUMS: Final = [
 
 def _isa() -> dict[str, Any]:
     named = {name: getattr(instructions, name) for name in _INSTRUCTIONS}
+    named.update(iota=selection.iota, affine_select=selection.affine_select, tensor_reduce=reductions.tensor_reduce)
     named.update({name: getattr(enums, name) for name in _ENUMS})
     named["dma_engine"] = enums.engine.dma
     named["matmul_perf_mode"] = types.SimpleNamespace(
@@ -210,6 +210,3 @@ def _absent(name: str, known: list[str]) -> Callable[[str], Any]:
         raise missing(name, attribute, known)
 
     return absent
-
-
-__all__ = ["emulated_beta1", "selection"]

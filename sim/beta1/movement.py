@@ -6,7 +6,6 @@ from typing import Any
 
 from nki_anvil.sim import isa
 from nki_anvil.sim.beta1 import assignment
-from nki_anvil.sim.beta1.broadcasting import broadcast_to
 from nki_anvil.sim.beta1.calls import fresh, masked, operand, recorder, require
 from nki_anvil.sim.beta1.elementwise import copy
 from nki_anvil.sim.beta1.masks import boxes, cut
@@ -218,6 +217,3 @@ def all_reduce(x: Any, op: Any, program_axes: Any, **options: Any) -> None:
     raise NotSimulated(
         "nl.all_reduce combines programs that run at once.", remedy="Store partial results and add them."
     )
-
-
-__all__ = ["broadcast_to", "ds", "load", "matmul", "store"]

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any, Final, cast
 
 from nki_anvil.sim import isa
-from nki_anvil.sim.beta1.calls import fresh, masked, operand, recorder, require
+from nki_anvil.sim.beta1.calls import fresh, masked, recorder, require
 from nki_anvil.sim.beta1.dependencies import ACCUMULATES
 from nki_anvil.sim.beta1.elementwise import OPERATIONS, Operation
 from nki_anvil.sim.beta1.index import Condition, Index
 from nki_anvil.sim.beta1.masks import Box, boxes, sliced
-from nki_anvil.sim.beta1.tile import Part, Tile
+from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.isa.operands import operation
 from nki_anvil.sim.language import reductions as current
@@ -205,6 +205,3 @@ def tensor_reduce(
         keepdims=keepdims,
         negate=negate,
     )
-
-
-__all__ = ["LoopReduction", "Part", "Reduction", "loop_reduce", "operand", "reduced", "tensor_reduce"]

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from nki_anvil.sim import isa
-from nki_anvil.sim.beta1.calls import fresh, masked, operand, recorder, require
+from nki_anvil.sim.beta1.calls import fresh, operand, require
 from nki_anvil.sim.beta1.index import Condition, Index, Scattered, plain
 from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.layout import Shape
-from nki_anvil.sim.memory import MemoryRegion
 from nki_anvil.sim.tensor import NkiTensor
 
 
@@ -82,6 +81,3 @@ def _comparison(name: str) -> Any:
     from nki_anvil.sim.beta1.elementwise import OPERATIONS
 
     return OPERATIONS[name]
-
-
-__all__ = ["MemoryRegion", "affine_select", "as_predicate", "iota", "masked", "recorder"]

@@ -14,14 +14,10 @@ from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.builder import LIVE
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.kernel import Kernel
-from nki_anvil.sim.memory import MemoryRegion
-from nki_anvil.sim.program import Program
 from nki_anvil.sim.tensor import NkiTensor
 
 VERSION: Final = "beta1"
 """What a program of this dialect says in place of an NKI version."""
-
-Bind = Callable[[Recorder, Any], Any]
 
 
 def traced(recorder: Recorder, kernel: Kernel, arguments: Callable[[Recorder], tuple[Any, Any]]) -> Recorder:
@@ -115,6 +111,3 @@ def _tensors(returned: Any) -> Iterator[Tile]:
         raise TraceError(
             "NKI-OUTPUT", f"The kernel returns a {type(returned).__name__}.", remedy="Return tensors in HBM."
         )
-
-
-__all__ = ["VERSION", "MemoryRegion", "Program", "traced", "wrapped_all"]
