@@ -141,6 +141,7 @@ class Builder:
             raise TraceError(
                 "NKI-SHAPE", f"{tensor!r} is empty.", remedy="Leave the instruction out where there is nothing to do."
             )
+        tensor.check_inside()
         key = (storage.index, tensor.dtype, tensor.offset, tensor.shape, tensor.strides, indirection)
         index = self._accesses.get(key)
         if index is None:

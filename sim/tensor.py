@@ -404,7 +404,11 @@ class NkiTensor:
         indirect_dim: int = 0,
         dtype: Any = None,
     ) -> NkiTensor:
-        """An explicit pattern of [step, count] pairs over the block, counted from this view's own offset."""
+        """An explicit pattern of [step, count] pairs over the block, counted from this view's own offset.
+
+        One that lies outside is refused by the first instruction that it is given to: kernels make patterns one tile
+        too far and then leave the instruction out.
+        """
         wanted = self.dtype if dtype is None else _dtype(dtype)
         old, new = size_of(self.dtype), size_of(wanted)
         start = self.offset * old // new + (0 if offset is None else _integer(offset, "offset"))
@@ -417,7 +421,8 @@ class NkiTensor:
         indirection = self._indirection(scalar_offset, vector_offset, indirect_dim, step)
         view = NkiTensor(self.storage, wanted, start, *self._normal(pairs, wanted), indirection)
         if indirection is None:
-            view.check_inside()
+            view.check_layout()
+            self.storage.strayed |= not view.is_inside()
         return view
 
     def indirect(self, index: NkiTensor, num_elem: int | None = None) -> NkiTensor:
@@ -426,27 +431,32 @@ class NkiTensor:
 
     # what the views are made of
 
-    def check_inside(self) -> None:
-        """Raise TraceError where the pattern leaves its block, or on chip its partitions."""
-        storage, row = self.storage, self.storage.row(self.dtype)
-        if self.offset < 0 or any(step < 0 for step in self.strides):
-            raise _outside(f"Pattern {self.get_pattern()} at {self.offset} walks backwards.")
-        if not storage.on_chip:
-            if self.offset + layout.extent(self.shape, self.strides) > storage.partitions * row:
-                raise _outside(f"Pattern {self.get_pattern()} at {self.offset} leaves {row} elements of {self!r}.")
-            return
-        partition, free = divmod(self.offset, row)
-        if self.strides[0] % row:
+    def check_layout(self) -> None:
+        """Raise TraceError where on chip the first pair does not walk whole partitions."""
+        row = self.storage.row(self.dtype)
+        if self.storage.on_chip and self.strides[0] % row:
             raise TraceError(
                 "NKI-LAYOUT",
                 f"The first step {self.strides[0]} is no multiple of the {row} elements of a partition.",
                 remedy="On chip the first pair walks the partitions: its step is the elements per partition.",
             )
+
+    def check_inside(self) -> None:
+        """Raise TraceError where the pattern leaves its block, or on chip its partitions."""
+        if self.storage.strayed and self.indirection is None and not self.is_inside():
+            size = f"{self.storage.partitions} x {self.storage.row(self.dtype)}"
+            raise _outside(f"Pattern {self.get_pattern()} at {self.offset} leaves the {size} elements of {self!r}.")
+
+    def is_inside(self) -> bool:
+        """Whether the pattern stays in its block, and on chip in its partitions."""
+        storage, row = self.storage, self.storage.row(self.dtype)
+        if self.offset < 0 or any(step < 0 for step in self.strides):
+            return False
+        if not storage.on_chip:
+            return self.offset + layout.extent(self.shape, self.strides) <= storage.partitions * row
+        partition, free = divmod(self.offset, row)
         last = partition + (self.shape[0] - 1) * (self.strides[0] // row)
-        if last >= storage.partitions or free + layout.extent(self.shape[1:], self.strides[1:]) > row:
-            raise _outside(
-                f"Pattern {self.get_pattern()} at {self.offset} leaves {storage.partitions} x {row} elements."
-            )
+        return last < storage.partitions and free + layout.extent(self.shape[1:], self.strides[1:]) <= row
 
     def _normal(self, pairs: Sequence[tuple[int, ...]], dtype: DType) -> tuple[Shape, Shape]:
         """Shape and strides; where the partition is not walked its step does not matter."""

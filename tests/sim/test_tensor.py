@@ -103,7 +103,6 @@ def test_an_explicit_pattern_counts_from_the_view_and_in_its_own_dtype(tile):
         (lambda t: t.permute((0, 2, 1)).reshape((4, 48)), "NKI-LAYOUT"),
         (lambda t: t.reshape((4, 47)), "NKI-SHAPE"),
         (lambda t: t.broadcast(1, 12), "NKI-SHAPE"),
-        (lambda t: t.ap([[48, 4], [1, 49]]), "NKI-BOUNDS"),
         (lambda t: t.ap([[47, 4], [1, 4]]), "NKI-LAYOUT"),
         (lambda t: t[:, :, 0:3].view(nl.bfloat16).view(nl.float32)[:, :, 3], "NKI-BOUNDS"),
         (lambda t: t[:, :, 1:2].view(nl.uint8)[:, :, 1:2].view(nl.float32), "NKI-SHAPE"),
@@ -118,6 +117,26 @@ def test_a_view_that_cannot_be_is_refused(tile, view, code):
         view(tile)
     assert error.value.code == code
     assert error.value.remedy
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        ([[48, 4], [1, 49]], 0),
+        ([[48, 4], [1, 48]], 1),
+        ([[48, 5], [1, 48]], 0),
+        ([[48, 4], [-1, 2]], 4),
+        ([[48, 4], [1, 1]], -1),
+    ],
+)
+def test_a_pattern_outside_is_refused_by_the_instruction_that_it_is_given_to(tile, pattern):
+    outside = tile.ap(*pattern)
+    with pytest.raises(TraceError) as error:
+        nisa.memset(outside, 0)
+    assert error.value.code == "NKI-BOUNDS"
+    with pytest.raises(TraceError):
+        nisa.memset(outside[:, :], 0)
+    nisa.memset(tile.ap([[48, 4], [12, 4]], 11), 0)
 
 
 def test_a_dynamic_select_becomes_a_scalar_offset_of_the_access(live, hbm):

@@ -345,6 +345,12 @@ def test_a_rule_finds_its_breach_and_nothing_just_inside_the_limit(code: str) ->
     assert codes(good) == set()
 
 
+def test_a_float_zero_fills_integers_as_well() -> None:
+    k = Kernel()
+    engine("memset", s(4, 4, dtype=INT32), value=0.0)(k)
+    assert codes(k) == set()
+
+
 def test_rules_have_different_codes_a_remedy_and_a_source() -> None:
     assert len({rule.code for rule in TABLE}) == len(TABLE)
     assert all(rule.remedy.endswith(".") and rule.source and rule.text.endswith(".") for rule in TABLE)
