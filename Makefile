@@ -4,6 +4,7 @@ VENV    := .venv
 BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed
 CLIENTS := $(VENV)/.clients
+CLUSTER := $(VENV)/.cluster
 PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test lint types bench check-all slow endurance setup clean
@@ -27,11 +28,11 @@ bench: $(STAMP)
 # The slower proofs: whole loops over stdio, other clients, conformance. Skips, with a message, what npm cannot bring.
 check-all: lint types test slow
 
-slow: $(STAMP) $(CLIENTS)
+slow: $(STAMP) $(CLIENTS) $(CLUSTER)
 	@$(BIN)/pytest -m slow
 
 # Long runs by hand; the same proofs run in short form in check-all.
-endurance: $(STAMP)
+endurance: $(STAMP) $(CLUSTER)
 	@NKI_ANVIL_ENDURANCE=1 $(BIN)/pytest -m slow
 
 setup: $(STAMP)
@@ -48,6 +49,10 @@ $(STAMP): pyproject.toml
 # Node, for other people's clients. Where it cannot be had, the tests that need it skip and say so.
 $(CLIENTS): $(STAMP)
 	@$(PIP) --group clients && touch $@ || echo "Node cannot be installed here: other clients are not checked."
+
+# Ray, for the tests of clusters: too large for `make test`. Where it cannot be had, they skip and say so.
+$(CLUSTER): $(STAMP)
+	@$(PIP) --group cluster && touch $@ || echo "Ray cannot be installed here: clusters are not checked."
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

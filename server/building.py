@@ -71,7 +71,12 @@ def backends(settings: Settings) -> dict[str, Backend]:
 
     data = settings.data.expanduser().resolve()
     simulator = ChildBackend(data / "jobs", constants=_constants(settings, data))
-    return {"simulator": simulator, **_remote(settings, simulator, data), **_for_tests(simulator)}
+    return {
+        "simulator": simulator,
+        **_remote(settings, simulator, data),
+        **_cluster(settings, simulator, data),
+        **_for_tests(simulator),
+    }
 
 
 def _remote(settings: Settings, simulator: Backend, data: Path) -> dict[str, Backend]:
@@ -92,6 +97,20 @@ def _remote(settings: Settings, simulator: Backend, data: Path) -> dict[str, Bac
     if settings.backend == "local":
         found["local"] = RemoteBackend("local", [(own, LocalTransport(own))], simulator, data / "jobs")
     return found
+
+
+def _cluster(settings: Settings, simulator: Backend, data: Path) -> dict[str, Backend]:
+    """A Ray cluster's devices, and its slots for simulators. Nothing connects before the first job."""
+    if not settings.ray:
+        return {}
+    from nki_anvil.backends.cluster.backend import RayBackend
+    from nki_anvil.backends.ssh.hosts import HostSettings
+
+    own = settings.remote.get("ray", HostSettings())
+    return {
+        name: RayBackend(name, settings.ray, own, simulator, data / "jobs", simulate=simulate)
+        for name, simulate in (("ray", False), ("ray-simulator", True))
+    }
 
 
 def _constants(settings: Settings, data: Path) -> Constants | None:

@@ -52,6 +52,8 @@ class Settings(BaseSettings):
     simulator only."""
     remote: dict[str, HostSettings] = Field(default_factory=dict)
     """More per host, as tables ``[remote.<host>]``: Pythons, cores, time limits. Defaults suit the vendor's images."""
+    ray: str = ""
+    """Address of a Ray cluster: ``host:6379``, ``ray://host:10001`` or ``auto``. Empty: none. Needs nki-anvil[ray]."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """INFO says one line per call; a log that is read after a failure should show what led to it."""
     host: str = "127.0.0.1"

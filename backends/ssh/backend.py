@@ -33,7 +33,7 @@ from nki_anvil.backends.run import Origin, Run
 from nki_anvil.backends.ssh import merging, refusals
 from nki_anvil.backends.ssh.fleet import Fleet, Post, key
 from nki_anvil.backends.ssh.hosts import Host
-from nki_anvil.backends.ssh.session import Session, parcel
+from nki_anvil.backends.ssh.session import COMPARISON, Session, parcel
 from nki_anvil.backends.ssh.transport import Transport
 from nki_anvil.backends.worker import simulator
 
@@ -127,8 +127,12 @@ class RemoteBackend:
     async def _sent(self, post: Post, job: Job, folder: Path, report: Report) -> Run:
         sent = parcel(job)
         sent.extra["prefer"] = list(_place(job.core) or self.fleet.places.get(key(job), ()))
-        if job.purpose != "benchmark":
+        if job.purpose == "benchmark":
+            sent.extra[COMPARISON] = key(job)
+        else:
             sent.extra["prefer"] = []
+        if job.core:  # what a comparison began with is waited for: another core has other noise
+            sent.extra["keep_s"] = post.session.host.settings.lease_s / 2
         seconds = _deadline_s(post.session.host, job)
         try:
             with anyio.fail_after(seconds):
