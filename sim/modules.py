@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from nki_anvil.sim import compiler, isa, language, typing, versions
 from nki_anvil.sim.absent import missing
-from nki_anvil.sim.beta1.modules import emulated_beta1
 from nki_anvil.sim.dtypes import DType
 from nki_anvil.sim.earlier import adapted
 from nki_anvil.sim.errors import TraceError
@@ -84,15 +83,20 @@ def import_failure(error: BaseException) -> TraceError | None:
 
 
 @contextmanager
-def install(version: str = versions.CURRENT) -> Generator[None]:
+def install(version: str = versions.CURRENT, *, beta1: bool = True) -> Generator[None]:
     """Provide the emulated modules of one NKI version in this process, and make it the version that kernels are traced
     under where none is named; whatever was imported under their names before comes back after.
+    Without ``beta1``, ``neuronxcc`` is not there, and what it needs is not loaded.
     """
     token = versions.INSTALLED.set(versions.chosen(version))
     hidden = {name: module for name, module in sys.modules.items() if name.partition(".")[0] in _FOREIGN}
     for name in hidden:
         del sys.modules[name]
-    sys.modules.update({**emulated(version), **emulated_beta1()})
+    sys.modules.update(emulated(version))
+    if beta1:
+        from nki_anvil.sim.beta1.modules import emulated_beta1
+
+        sys.modules.update(emulated_beta1())
     try:
         yield
     finally:

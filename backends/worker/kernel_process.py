@@ -71,7 +71,7 @@ def _trace_and_deliver(request: dict[str, Any], ready: Callable[[], None], deliv
     text: Optional[kernel_text.KernelText] = None
     entry: Optional[str] = None
     left_out: list[str] = []
-    with sim.install(request["version"]):
+    with sim.install(request["version"], beta1="neuronxcc" in request["kernel"]):
         _confine(request)
         ready()
         try:
