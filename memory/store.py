@@ -18,7 +18,7 @@ from typing import Final
 from filelock import FileLock
 
 from nki_anvil.backends.errors import MemoryInvalid, PathUnwritable, StateDamaged, StateNewer
-from nki_anvil.memory import migrations
+from nki_anvil.memory import filesystem, migrations
 from nki_anvil.memory.experience import Evidence, Experience, Measurement, Tags
 
 FILE: Final = "memory.sqlite"
@@ -50,6 +50,12 @@ class Store:
     def open(cls, folder: Path, *, clock: Callable[[], float] = time.time) -> Store:
         """Open or create ``memory.sqlite`` in ``folder``; raises PathUnwritable, StateDamaged or StateNewer."""
         path = folder / FILE
+        if kind := filesystem.network(folder):
+            raise PathUnwritable(
+                f"The memory cannot be kept in {folder}: that is a network filesystem ({kind}), on which several "
+                "processes would damage it.",
+                "Set NKI_ANVIL_DATA to a folder on a disk of this machine.",
+            )
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with FileLock(folder / f"{FILE}.lock", timeout=BUSY_S):
