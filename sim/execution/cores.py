@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,29 +21,77 @@ from nki_anvil.sim.program import NONE, Program
 _MEETINGS = tuple(NAMES.index(name) for name in ("core_barrier", "sendrecv"))
 
 
-def interleaved(
-    program: Program,
-    block: Callable[[int, int, int], list[Step]],
-    meet: Callable[[tuple[int, ...]], list[Step]],
-) -> list[Step]:
-    """The steps of both cores, stretch by stretch; ``block`` makes a stretch, ``meet`` what happens between two."""
-    ranges = [_range(program, core) for core in range(program.cores)]
-    meetings = [_meetings(program, first, last) for first, last in ranges]
-    kinds = [[int(program.tables["instructions"]["opcode"][i]) for i in found] for found in meetings]
-    if any(kind != kinds[0] for kind in kinds):
-        raise ExecutionError(
-            "SIM-LNC", f"the cores meet {' and '.join(str(len(k)) for k in kinds)} times, or otherwise"
-        )
-    steps: list[Step] = []
-    starts = [first for first, _ in ranges]
-    for together in zip(*meetings, strict=True):
-        for core, index in enumerate(together):
-            steps += block(starts[core], index, NONE)
-            starts[core] = index + 1
-        steps += meet(together)
-    for start, (_, last) in zip(starts, ranges, strict=True):
-        steps += block(start, last, NONE)
-    return steps
+class Interleaving:
+    """Puts the steps of both cores in order, stretch by stretch.
+
+    ``block`` makes a stretch of one core, ``meet`` what happens where both stand at a meeting, and ``loop`` one loop of
+    two, one on each core, in whose bodies they meet.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        block: Callable[[int, int, int], list[Step]],
+        meet: Callable[[tuple[int, ...]], list[Step]],
+        loop: Callable[[tuple[int, ...], list[Step]], list[Step]],
+    ) -> None:
+        self._program, self._block, self._meet, self._loop = program, block, meet, loop
+        rows = program.tables["instructions"]
+        self._meetings = np.flatnonzero(np.isin(rows["opcode"], _MEETINGS))
+
+    def steps(self) -> list[Step]:
+        """The steps of both cores from beginning to end."""
+        ranges = [_range(self._program, core) for core in range(self._program.cores)]
+        return self._between(ranges, [NONE] * len(ranges))
+
+    def _between(self, ranges: list[tuple[int, int]], regions: list[int]) -> list[Step]:
+        """The steps of one stretch of each core, each directly inside its region."""
+        stops = [self._stops(first, last, region) for (first, last), region in zip(ranges, regions, strict=True)]
+        if any([one.kind for one in of_core] != [one.kind for one in stops[0]] for of_core in stops):
+            met = " and ".join(str(len(of_core)) for of_core in stops)
+            raise ExecutionError("SIM-LNC", f"the cores meet {met} times, or otherwise")
+        steps: list[Step] = []
+        starts = [first for first, _ in ranges]
+        for together in zip(*stops, strict=True):
+            for core, stop in enumerate(together):
+                steps += self._block(starts[core], stop.first, regions[core])
+                starts[core] = stop.last
+            steps += self._at(together)
+        for start, (_, last), region in zip(starts, ranges, regions, strict=True):
+            steps += self._block(start, last, region)
+        return steps
+
+    def _at(self, together: tuple[_Stop, ...]) -> list[Step]:
+        if together[0].region == NONE:
+            return self._meet(tuple(stop.first for stop in together))
+        inner = [stop.region for stop in together]
+        return self._loop(tuple(inner), self._between([(stop.first, stop.last) for stop in together], inner))
+
+    def _stops(self, first: int, last: int, region: int) -> list[_Stop]:
+        """Meetings directly in a region, and the loops directly in it inside which there are some."""
+        instructions, regions = self._program.tables["instructions"], self._program.tables["regions"]
+        found: dict[int, _Stop] = {}
+        for index in self._meetings[(first <= self._meetings) & (self._meetings < last)].tolist():
+            around = int(instructions["region"][index])
+            if around == region:
+                found[index] = _Stop(index, index + 1, NONE, int(instructions["opcode"][index]))
+                continue
+            while int(regions["parent"][around]) != region:
+                around = int(regions["parent"][around])
+            start, end = int(regions["first"][around]), int(regions["last"][around])
+            found[start] = _Stop(start, end, around, NONE - 1 - int(regions["kind"][around]))
+        return [found[index] for index in sorted(found)]
+
+
+class _Stop(NamedTuple):
+    """Where a core waits for the other: a meeting, or a loop with meetings inside."""
+
+    first: int
+    last: int
+    region: int
+    """The loop's, else NONE."""
+    kind: int
+    """Both cores' must be the same: an opcode, or below NONE the loop's kind."""
 
 
 def _range(program: Program, core: int) -> tuple[int, int]:
@@ -53,16 +102,6 @@ def _range(program: Program, core: int) -> tuple[int, int]:
     if int(mine[-1]) - int(mine[0]) + 1 != len(mine):
         raise NotSimulated("a program whose cores' instructions are mixed is not simulated")
     return int(mine[0]), int(mine[-1]) + 1
-
-
-def _meetings(program: Program, first: int, last: int) -> list[int]:
-    rows = program.tables["instructions"]
-    found = [int(i) for i in range(first, last) if int(rows["opcode"][i]) in _MEETINGS]
-    for index in found:
-        if int(rows["region"][index]) != NONE:
-            line = int(rows["line"][index])
-            raise NotSimulated("a meeting of two cores inside a dynamic loop is not simulated", line)
-    return found
 
 
 def exchange(sites: list[Site]) -> list[Step]:

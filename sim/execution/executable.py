@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nki_anvil.sim import dtypes
 from nki_anvil.sim.execution.accumulation import Written
 from nki_anvil.sim.execution.bench import Bench, Step
-from nki_anvil.sim.execution.cores import exchange, interleaved
+from nki_anvil.sim.execution.cores import Interleaving, exchange
 from nki_anvil.sim.execution.errors import ExecutionError
 from nki_anvil.sim.execution.fresh import Fresh
 from nki_anvil.sim.execution.linker import Linker
@@ -114,13 +114,20 @@ class Executable:
         if self.program.cores == 1:
             body = self._block(0, len(self.program), NONE)
         else:
-            body = interleaved(self.program, self._block, self._exchange)
+            body = Interleaving(self.program, self._block, self._exchange, self._together).steps()
         return [*self._fresh.at_start(), *body, *self._fresh.at_end()]
 
     def _exchange(self, indices: tuple[int, ...]) -> list[Step]:
         """Where both cores meet: after a barrier nothing more is to do, a sendrecv swaps tiles."""
         sites = [self._linker.site(index) for index in indices]
         return exchange(sites) if sites[0].instruction.name == "sendrecv" else []
+
+    def _together(self, regions: tuple[int, ...], body: list[Step]) -> list[Step]:
+        """Loops in whose bodies the cores meet: a trip of one is a trip of all."""
+        rows, steps = self.program.tables["regions"], list[Step]()
+        for region in regions:
+            steps += self._fresh.before_loop(*(int(rows[name][region]) for name in ("first", "last", "parent")))
+        return [*steps, self._loop(regions, body)]
 
     def _block(self, first: int, last: int, region: int) -> list[Step]:
         """The steps of a body: its instructions and, as one step each, the loops directly inside it."""
@@ -131,7 +138,7 @@ class Executable:
             if loops and loops[0][0] <= position:
                 start, stop, loop = loops.pop(0)
                 steps += self._fresh.before_loop(start, stop, region)
-                steps.append(self._loop(loop, start, stop))
+                steps.append(self._loop((loop,), self._block(start, stop, loop)))
                 position = max(position, stop)
             else:
                 steps += self._fresh.before(position, region)
@@ -144,28 +151,43 @@ class Executable:
         chosen = np.flatnonzero(rows["parent"] == region).tolist()
         return sorted((int(rows["first"][r]), int(rows["last"][r]), r) for r in chosen)
 
-    def _loop(self, region: int, first: int, last: int) -> Step:
-        body = self._block(first, last, region)
-        counted = int(self.program.tables["regions"]["kind"][region]) == 0
+    def _loop(self, regions: tuple[int, ...], body: list[Step]) -> Step:
+        """One loop, or those of both cores trip by trip."""
+        rows = self.program.tables["regions"]
+        counted = int(rows["kind"][regions[0]]) == 0
+        first, last = int(rows["first"][regions[0]]), int(rows["last"][regions[0]])
         line = int(self.program.tables["instructions"]["line"][first]) if last > first else 0
-        return partial(self._count if counted else self._repeat, region, body, line)
+        return partial(self._count if counted else self._repeat, regions, body, line)
 
-    def _count(self, region: int, body: list[Step], line: int) -> None:
+    def _count(self, regions: tuple[int, ...], body: list[Step], line: int) -> None:
         rows, registers = self.program.tables["regions"], self._bench.registers
-        lower, upper = (self._bound(rows, name, region) for name in ("lower", "upper"))
-        variable = int(rows["register"][region])
-        for value in range(lower, upper, int(rows["step"][region])):
+        variables = [int(rows["register"][region]) for region in regions]
+        counts = [self._values(region) for region in regions]
+        if any(len(count) != len(counts[0]) for count in counts):
+            raise _apart([len(count) for count in counts], line)
+        for values in zip(*counts, strict=True):
             self._spend(len(body), line)
-            registers[variable] = value
-            self._bench.trips[region] += 1
+            for region, variable, value in zip(regions, variables, values, strict=True):
+                registers[variable] = value
+                self._bench.trips[region] += 1
             for step in body:
                 step()
 
-    def _repeat(self, region: int, body: list[Step], line: int) -> None:
-        condition = int(self.program.tables["regions"]["register"][region])
-        while self._bench.registers[condition] != 0:
+    def _values(self, region: int) -> range:
+        rows = self.program.tables["regions"]
+        lower, upper = (self._bound(rows, name, region) for name in ("lower", "upper"))
+        return range(lower, upper, int(rows["step"][region]))
+
+    def _repeat(self, regions: tuple[int, ...], body: list[Step], line: int) -> None:
+        conditions = [int(self.program.tables["regions"]["register"][region]) for region in regions]
+        while any(going := [self._bench.registers[condition] != 0 for condition in conditions]):
+            if not all(going):
+                raise _apart(
+                    [self._bench.trips[region] + one for region, one in zip(regions, going, strict=True)], line
+                )
             self._spend(len(body), line)
-            self._bench.trips[region] += 1
+            for region in regions:
+                self._bench.trips[region] += 1
             for step in body:
                 step()
 
@@ -181,6 +203,13 @@ class Executable:
 
     def _instruction(self, index: int) -> list[Step]:
         return [*self._linker.steps(index), *self._writes.after(index)]
+
+
+def _apart(trips: list[int], line: int) -> ExecutionError:
+    counts = " and ".join(map(str, trips))
+    return ExecutionError(
+        "SIM-LNC", f"a loop in which the cores meet runs {counts} times: one core waits for ever", line
+    )
 
 
 def _plain(array: NDArray[Any]) -> NDArray[Any]:

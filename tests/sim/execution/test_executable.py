@@ -220,6 +220,47 @@ def test_sendrecv_swaps_tiles_between_cores() -> None:
     assert (Executable(b.program()).run([numbers(2, 4)]).outputs[0] == numbers(2, 4)[::-1]).all()
 
 
+def swapping(kind: str) -> ProgramBuilder:
+    """Each core doubles its row and adds the other's, as often as its own element of the second input says."""
+    b = ProgramBuilder(cores=2)
+    source, often, out = b.input((2, 4)), b.input((2, 1), "int32"), b.result((2, 4))
+    for core in (0, 1):
+        b.core = core
+        mine, bound = slice(core, core + 1), b.register()
+        tile, taken, left = b.tensor((1, 4)), b.tensor((1, 4)), b.tensor((1, 1), "int32")
+        b.emit("dma_copy", tile, source[mine])
+        b.emit("dma_copy", left, often[mine])
+        b.emit("register_load", left, register=bound)
+        loop = b.loop("while", bound) if kind == "while" else b.loop("fori", b.register(), upper_register=bound)
+        with loop:
+            b.emit("sendrecv", taken, tile, send_to_rank=1 - core, recv_from_rank=1 - core, pipe_id=0, line=70)
+            b.emit("tensor_scalar", tile, tile, op0="multiply", value0=2.0)
+            b.emit("core_barrier", None, cores=[0, 1])
+            b.emit("tensor_tensor", tile, tile, taken, op="add")
+            b.emit("tensor_scalar", left, left, op0="subtract", value0=1.0)
+            if kind == "while":
+                b.emit("register_load", left, register=bound)
+        b.emit("core_barrier", None, cores=[0, 1])
+        b.emit("dma_copy", out[mine], tile)
+    return b
+
+
+@pytest.mark.parametrize("kind", ["fori", "while"])
+@pytest.mark.parametrize("trips", [0, 1, 5])
+def test_cores_meet_in_every_trip_of_a_dynamic_loop(kind: str, trips: int) -> None:
+    x = numbers(2, 4)
+    outcome = Executable(swapping(kind).program()).run([x, np.full((2, 1), trips, np.int32)])
+    wanted = np.linalg.matrix_power(np.array([[2.0, 1.0], [1.0, 2.0]]), trips) @ x
+    np.testing.assert_allclose(outcome.outputs[0], wanted, rtol=1e-6)
+    assert outcome.trips == (trips, trips)
+
+
+@pytest.mark.parametrize("kind", ["fori", "while"])
+def test_a_core_that_loops_on_alone_would_wait_for_ever(kind: str) -> None:
+    with pytest.raises(ExecutionError, match=r"line 70.*4 and 3 times.*SIM-LNC"):
+        Executable(swapping(kind).program()).run([numbers(2, 4), np.array([[4], [3]], np.int32)])
+
+
 def test_cores_that_do_not_meet_are_refused() -> None:
     b, _ = pair()
     b.emit("core_barrier", None, cores=[0, 1])
