@@ -38,7 +38,7 @@ class Replay:
     measured: float
     predicted: float
     goal: float
-    held_out: bool = False
+    unfitted: bool = False
     """No constant of the model was fitted to it."""
 
     @property
@@ -161,7 +161,7 @@ def _mamba() -> Iterator[Replay]:
         row = ArraySpec((MAMBA_STATES, length), np.float32)
         found = _first_generation(recorded.state_space(MAMBA_STATES, 512), wide, wide, rate, row, row)
         quantity = f"{channels} channels, length {length}"
-        yield Replay("Trn1 Mamba tutorial", quantity, "us", measured, found.latency_us, GOAL_OTHER, held_out=True)
+        yield Replay("Trn1 Mamba tutorial", quantity, "us", measured, found.latency_us, GOAL_OTHER, unfitted=True)
 
 
 _CASES: Final = (_activation, _single_transfers, _throughput, _large_matmul, _mixed_modes, _tensor_engine, _silu)

@@ -18,9 +18,9 @@ SHAPES = ("default", "nkibench")
 
 def tables() -> Iterator[Table]:
     cases = replay()
-    yield _accuracy("Model against public recordings", [case for case in cases if not case.held_out])
-    held_out = [case for case in cases if case.held_out]
-    yield _accuracy("Model against public recordings that no constant was fitted to", held_out)
+    yield _accuracy("Model against public recordings", [case for case in cases if not case.unfitted])
+    unfitted = [case for case in cases if case.unfitted]
+    yield _accuracy("Model against public recordings that no constant was fitted to", unfitted)
     for shapes in SHAPES:
         yield _cost(shapes)
 

@@ -126,7 +126,7 @@ def accuracy() -> str:
             f"{case.measured:,.4g} {case.unit}",
             f"{case.predicted:,.4g} {case.unit}",
             f"{case.ratio:.2f}",
-            f"{case.goal:g}x" + ("" if case.within_goal else " (missed)") + (", held out" if case.held_out else ""),
+            f"{case.goal:g}x" + ("" if case.within_goal else " (missed)") + (", not fitted" if case.unfitted else ""),
         )
         for case in replay()
     ]
