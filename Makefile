@@ -7,7 +7,7 @@ CLIENTS := $(VENV)/.clients
 CLUSTER := $(VENV)/.cluster
 PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint types bench check-all slow endurance setup clean
+.PHONY: demo test lint types bench check-all slow endurance audit setup clean
 
 demo: $(STAMP)
 	@$(BIN)/python -P tests/demo/demo.py
@@ -34,6 +34,11 @@ slow: $(STAMP) $(CLIENTS) $(CLUSTER)
 # Long runs by hand; the same proofs run in short form in check-all.
 endurance: $(STAMP) $(CLUSTER)
 	@NKI_ANVIL_ENDURANCE=1 $(BIN)/pytest -m slow
+
+# Known vulnerabilities of what is installed; says so where the database cannot be asked, and fails only for a finding.
+audit: $(STAMP)
+	@$(PIP) "pip-audit>=2.7" 2>/dev/null || echo "pip-audit cannot be installed here."
+	@$(BIN)/python tests/repository/dependencies.py
 
 setup: $(STAMP)
 	@echo "nki-anvil is in $(CURDIR)/$(BIN): put that on your PATH."
