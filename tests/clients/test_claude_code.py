@@ -64,8 +64,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def claude(program: Path, home: Path) -> Claude:
     """Runs Claude Code for that user, with nothing of ours in its environment."""
-    import uv
-
+    uv: Any = pytest.importorskip("uv", reason="uv cannot be had here: Claude Code is not checked")
     tools = f"{Path(uv.find_uv_bin()).parent}:/usr/local/bin:/usr/bin:/bin"
     certificates = {name: value for name, value in os.environ.items() if name.startswith(("SSL_", "UV_"))}
     shared = str(Path(platformdirs.user_cache_dir("nki-anvil-tests")) / "uv")
