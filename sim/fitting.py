@@ -20,7 +20,7 @@ from nki_anvil.sim.costs.rates import Rates
 from nki_anvil.sim.model import Model
 from nki_anvil.sim.program import Program
 
-SETTLED: Final = 0.15
+SETTLED: Final = 0.05
 """Largest relative standard error of a constant that the measurements settle; one that is less certain keeps its
 published value."""
 LAUNCH_STEP_NS: Final = 1000.0

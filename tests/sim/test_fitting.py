@@ -92,7 +92,7 @@ def test_every_constant_of_a_strange_machine_is_found_or_said_not_to_be(seed):
     machine = {name: constant(PUBLISHED, name) * exp(random.normal(0, 0.25)) or 7000.0 for name in ADJUSTABLE}
     machine["clock_cold"] = min(machine["clock_cold"], 0.9)
     found = by_name(fit(observed(machine, 0.005), CHIP, PUBLISHED))
-    assert sum(one.settled for one in found.values()) >= len(ADJUSTABLE) - 4
+    assert sum(one.settled for one in found.values()) >= len(ADJUSTABLE) - 6
     alone = [name for name in ADJUSTABLE if found[name].settled and not any(name in twins for twins in TWINS)]
     off = {name: found[name].value / machine[name] - 1 for name in alone}
     assert all(abs(one) <= max(WITHIN, 3 * found[name].error) for name, one in off.items()), off
