@@ -34,10 +34,9 @@ def place(name: str) -> Path:
     """The folder in which a seed ships; nothing is to be written there. Raises ProblemUnknown."""
     known = names()
     if name not in known:
-        near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known
-        raise ProblemUnknown(
-            f"There is no seed {name[:80]!r}. There are {', '.join(near)}.", "Call open_problem with one of these."
-        )
+        near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+        said = f"The nearest: {', '.join(near)}." if near else f"There are {', '.join(known)}."
+        raise ProblemUnknown(f"There is no seed {name[:80]!r}. {said}", "Call open_problem with one of these.")
     return Path(str(files("nki_anvil.seeds").joinpath("problems", name)))
 
 

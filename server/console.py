@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 from nki_anvil.backends.backend import Report
+from nki_anvil.backends.errors import AnvilError
 from nki_anvil.tools.benchmark_kernel import BenchmarkKernel
 from nki_anvil.tools.problem_status import ProblemStatus
 from nki_anvil.tools.profile_kernel import ProfileKernel
@@ -37,6 +38,14 @@ class Console:
     @staticmethod
     def complain(text: str) -> None:
         rich.console.Console(stderr=True, highlight=False, soft_wrap=True).print(text, style="red", markup=False)
+
+    def refuse(self, error: AnvilError) -> None:
+        """Why a command was refused: for a person on stderr, for a script as ``{"error": {...}}`` on stdout."""
+        if self._as_json:
+            said = {"code": error.code, "message": error.message, "remedy": error.remedy}
+            self._out.print_json(json.dumps({"error": said}))
+        else:
+            self.complain(error.text)
 
     @contextmanager
     def progress(self) -> Generator[Report]:

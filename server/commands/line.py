@@ -8,6 +8,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from nki_anvil.backends.errors import AnvilError
+from nki_anvil.server.commands.exits import status_of
 from nki_anvil.server.console import Console
 from nki_anvil.server.terminal import Terminal
 from nki_anvil.server.version import VERSION
@@ -17,9 +19,19 @@ FIRST = ("serve", "open", "profile", "watch", "verify", "benchmark", "status", "
 
 
 class MainJobFirst(TyperGroup):
+    """Lists the main job's commands first, and ends every command that is refused with its reason and exit status."""
+
     def list_commands(self, ctx: Any) -> list[str]:
         names = super().list_commands(ctx)
         return sorted(names, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except AnvilError as error:
+            console = ctx.obj.console if ctx.obj else Console()
+            console.refuse(error)
+            raise typer.Exit(status_of(error)) from error
 
 
 app = typer.Typer(

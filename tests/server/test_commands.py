@@ -77,6 +77,20 @@ def test_json_is_the_result_and_nothing_else(world: World, nki: Nki):
         assert json.loads(out)["best"]["latency_us"] == 10
 
 
+def test_a_refusal_is_json_too_where_json_was_asked_for(world: World, nki: Nki):
+    for arguments in (("--json", "verify", "none"), ("verify", "none", "--json")):
+        status, out, err = nki(*arguments)
+        assert status == 2
+        assert json.loads(out)["error"]["code"] == "problem.unknown"
+        assert not err
+    nki("open", "reference.py")
+    world.edit(kernel(5))
+    status, out, _ = nki("benchmark", "--json")
+    refused = json.loads(out)["error"]
+    assert (status, refused["code"]) == (1, "gate.unverified")
+    assert "verify" in refused["remedy"]
+
+
 @pytest.mark.parametrize("path", ["none.py", "folder", "binary.py", "../outside.py", "link.py"])
 def test_a_file_that_is_no_kernel_is_wrong_use_in_one_line(world: World, nki: Nki, path: str):
     nki("open", "reference.py")
