@@ -7,12 +7,9 @@ none of it. It must not know what a verdict is.
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
-import shutil
 import signal
-import tempfile
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict
@@ -23,7 +20,7 @@ import anyio
 import anyio.abc
 from anyio.to_thread import run_sync
 
-from nki_anvil.backends import reading
+from nki_anvil.backends import reading, scratch
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import BackendDiskFull, BackendError, BackendFailed, BackendTimeout
 from nki_anvil.backends.job import Job
@@ -59,7 +56,7 @@ class ChildBackend:
     async def run(self, job: Job, report: Report = silent) -> Run:
         """Carry out a job; raises a BackendError where the machine, not the kernel, is at fault."""
         async with self._turn:
-            with _machine_errors(), _job_folder(self.folder, job) as folder:
+            with _machine_errors(), scratch.held(self.folder, job.digest()[:16] + "-") as folder:
                 await run_sync(_write, folder, job, self.constants)
                 await self._carry_out(folder, job, report)
                 run = await run_sync(_read, folder, job)
@@ -92,33 +89,6 @@ def _machine_errors() -> Generator[None]:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise _disk_full() from error
         raise BackendFailed(f"The worker could not be started or read: {error}.") from error
-
-
-@contextmanager
-def _job_folder(parent: Path, job: Job) -> Generator[Path]:
-    """A private folder that is gone afterwards; what a killed server has left behind goes with it."""
-    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _sweep(parent)
-    folder = Path(tempfile.mkdtemp(prefix=job.digest()[:16] + "-", dir=parent))
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(handle)
-
-
-def _sweep(parent: Path) -> None:
-    """Remove the folders that no living process holds."""
-    for folder in parent.iterdir():
-        with suppress(OSError):
-            handle = os.open(folder, os.O_RDONLY)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
-            finally:
-                os.close(handle)
 
 
 def _write(folder: Path, job: Job, constants: Constants | None) -> None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from typing import Any
 import anyio
 import anyio.abc
 
+from nki_anvil.backends import scratch
 from nki_anvil.backends.errors import ProblemInvalid
 
 _REMEDY = "Correct the reference and open the problem again."
@@ -40,12 +39,8 @@ class Reference:
     @asynccontextmanager
     async def ask(self, operation: str, **request: Any) -> AsyncGenerator[tuple[dict[str, Any], Path]]:
         """The answer, and the folder with the arrays beside it, which is gone afterwards. Raises ProblemInvalid."""
-        folder = Path(await anyio.to_thread.run_sync(lambda: tempfile.mkdtemp(prefix="nki-anvil-reference-")))
-        try:
+        with scratch.held(scratch.place(), "reference-") as folder:
             yield await self._answer(folder, {"operation": operation, **request}), folder
-        finally:
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(lambda: shutil.rmtree(folder, ignore_errors=True))
 
     async def _answer(self, folder: Path, request: dict[str, Any]) -> dict[str, Any]:
         request |= {"reference": str(self.path), "memory_bytes": self.memory_bytes}

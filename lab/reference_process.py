@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from nki_anvil.backends.worker import isolation
 from nki_anvil.backends.worker.inputs import EDGES, digest, draw
 from nki_anvil.lab import limits, yardstick
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
@@ -38,6 +39,7 @@ PROBE_ANSWER: Final = 100.0
 
 
 def main(folder: Path) -> None:
+    isolation.die_with_parent()
     request = json.loads((folder / "request.json").read_text())
     _limit_memory(int(request["memory_bytes"]))
     try:

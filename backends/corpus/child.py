@@ -6,13 +6,13 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from nki_anvil.backends import scratch
 from nki_anvil.backends.errors import PathUnreadable
 from nki_anvil.backends.worker import bootstrap, isolation
 
@@ -40,8 +40,7 @@ class Answer:
 
 def ask(request: dict[str, Any], bounds: Bounds, python: str | None = None) -> Answer:
     """Run one request in a process of its own. Raises PathUnreadable for a Python that cannot be started."""
-    with tempfile.TemporaryDirectory(prefix="nki-anvil-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
+    with scratch.held(scratch.place(), "case-") as folder:
         limits = {"seconds": bounds.seconds, "memory_bytes": bounds.memory_bytes}
         (folder / "request.json").write_text(json.dumps({**request, **limits}))
         ending = _run(folder, bounds.seconds, python or sys.executable)

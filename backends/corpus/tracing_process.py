@@ -19,7 +19,8 @@ def main(folder: Path) -> None:
     isolation.die_with_parent()
     children = Children()
     try:
-        found = kernel_runs.run(children, request["job"], request["kernel"], {"inputs": request["inputs"]}, 0)
+        inputs = {"inputs": request["inputs"]}
+        found = kernel_runs.run(children, str(folder), request["job"], request["kernel"], inputs, 0)
         answer = {"failed": found.error} if found.error is not None else {}
         (folder / "program").write_bytes(found.program)
     except kernel_runs.NeverStarted as error:

@@ -41,13 +41,18 @@ class NeverStarted(Exception):
 _OUTCOMES = {"Timeout": "timeout", "SystemExit": "exited", "TooLarge": "too_large"}
 
 
-def run(children: Children, job: dict[str, Any], kernel: str, shape_set: dict[str, Any], hash_seed: int) -> KernelRun:
-    """Trace the kernel at one shape set; what the kernel does wrong is in the result. Raises NeverStarted."""
+def run(
+    children: Children, place: str, job: dict[str, Any], kernel: str, shape_set: dict[str, Any], hash_seed: int
+) -> KernelRun:
+    """Trace the kernel at one shape set; what the kernel does wrong is in the result. Raises NeverStarted.
+
+    Its empty folder is made in ``place``, which somebody removes even if this process is killed.
+    """
     limits = job["limits"]
     nonce = secrets.token_hex(answer.NONCE_BYTES // 2)
     channel, printed = Ear(answer.largest(limits["program_bytes"])), Ear(limits["printed_bytes"], deaf_at_limit=True)
     reader, writer = os.pipe()
-    with tempfile.TemporaryDirectory(prefix="nki-anvil-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix="trace-", dir=place, ignore_cleanup_errors=True) as folder:
         process = _start(children, folder, writer, hash_seed)
         os.close(writer)
         ears = {reader: channel, _stdout(process): printed}

@@ -121,7 +121,8 @@ class Runner:
         text = self.kernel.decode(errors="replace")
         # Each job has hash seeds of its own, and a retry has the same.
         seeds = (int(self.digest[:8], 16), int(self.digest[8:16], 16))
-        first, second = (pool.submit(kernel_runs.run, self.children, self.job, text, shape_set, seed) for seed in seeds)
+        known = (self.children, str(self.folder), self.job, text, shape_set)
+        first, second = (pool.submit(kernel_runs.run, *known, seed) for seed in seeds)
         return first, second
 
     def _shape_set(self, process: Process, name: str, first: KernelRun, second: KernelRun) -> None:

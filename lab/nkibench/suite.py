@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 import anyio
 import numpy as np
 
+from nki_anvil.backends import scratch
 from nki_anvil.backends.backend import Report
 from nki_anvil.backends.child import ChildBackend
 from nki_anvil.backends.errors import AnvilError
@@ -57,8 +57,7 @@ async def _gated(task: Task, chip: str, report: Report) -> TaskResult:
     if not quick.passed:
         return quick
     random = np.random.default_rng()
-    with tempfile.TemporaryDirectory(prefix="nki-anvil-", ignore_cleanup_errors=True) as name:
-        data = Path(name)
+    with scratch.held(scratch.place(), "task-") as data:
         specification = await loading.load(task.reference, kernel=task.kernel, chip=chip)
         pool = Pool(specification, data)
         pool.reference = Reference(task.reference, seconds=REFERENCE_S)

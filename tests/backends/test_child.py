@@ -153,7 +153,7 @@ async def test_cancelling_ends_every_process_and_removes_the_folder(
         assert working_below() != []
         group.cancel_scope.cancel()
     assert working_below() == []
-    assert list((tmp_path / "jobs").iterdir()) == []
+    assert [*(tmp_path / "jobs").iterdir(), *(tmp_path / "scratch").iterdir()] == []
 
 
 async def test_no_more_jobs_run_at_once_than_there_are_cores(tmp_path: Path, job: Callable[..., Job]) -> None:
@@ -179,7 +179,7 @@ async def test_no_more_jobs_run_at_once_than_there_are_cores(tmp_path: Path, job
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 async def test_a_killed_runner_is_a_failed_backend_and_takes_its_children_along(
-    backend: ChildBackend, job: Callable[..., Job], working_below: Callable[[], list[int]]
+    backend: ChildBackend, job: Callable[..., Job], working_below: Callable[[], list[int]], tmp_path: Path
 ) -> None:
     async def kill_runner(_message: str) -> None:
         os.kill(runner_among(working_below()), signal.SIGKILL)
@@ -189,6 +189,45 @@ async def test_a_killed_runner_is_a_failed_backend_and_takes_its_children_along(
     with anyio.fail_after(5):
         while working_below():
             await anyio.lowlevel.checkpoint()
+    assert [*(tmp_path / "jobs").iterdir(), *(tmp_path / "scratch").iterdir()] == []
+
+
+SERVER = """
+import sys
+from pathlib import Path
+import anyio
+from nki_anvil.backends.child import ChildBackend
+from nki_anvil.backends.job import Job
+
+async def report(message):
+    print(message, flush=True)
+
+job = Job.model_validate_json(sys.stdin.readline())
+job = job.model_copy(update={"kernel": "def kernel(x, scale):\\n    while True: pass\\n"})
+anyio.run(ChildBackend(Path(sys.argv[1])).run, job, report)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+async def test_a_killed_server_leaves_no_process_and_no_folder_but_what_the_next_job_sweeps(
+    backend: ChildBackend, job: Callable[..., Job], working_below: Callable[[], list[int]], tmp_path: Path
+) -> None:
+    hangs = job(HANGS, limits=Limits(trace_s=60))
+    server = await anyio.open_process([sys.executable, "-c", SERVER, str(tmp_path / "jobs")])
+    assert server.stdin is not None
+    assert server.stdout is not None
+    await server.stdin.send(f'{{"kernel": "", {hangs.model_dump_json()[1:]}\n'.encode())
+    with anyio.fail_after(60):
+        assert b"tracing" in await server.stdout.receive()
+        server.kill()
+        await server.wait()
+        while working_below():
+            await anyio.lowlevel.checkpoint()
+    await server.aclose()
+    left = list((tmp_path / "jobs").iterdir())
+    assert left
+    await backend.run(job(SCALE, purpose="trace", shape_sets=(shapes(),)))
+    assert [*(tmp_path / "jobs").iterdir(), *(tmp_path / "scratch").iterdir()] == []
 
 
 async def test_a_full_disk_has_an_error_of_its_own(

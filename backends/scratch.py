@@ -1,0 +1,64 @@
+"""Folders that are gone when their owner is done, also one that was killed: making a folder removes the dead ones.
+
+A folder is alive while a process holds its lock. The lock ends with that process, however it ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from nki_anvil.backends.errors import PathUnwritable
+
+
+@contextmanager
+def held(parent: Path, prefix: str) -> Generator[Path]:
+    """A private folder below ``parent``, which holds nothing else than such folders."""
+    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _sweep(parent)
+    folder, handle = _made(parent, prefix)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(handle)
+
+
+def place() -> Path:
+    """Where this user's folders lie that belong to no data folder. Raises PathUnwritable for somebody else's."""
+    parent = Path(tempfile.gettempdir()) / f"nki-anvil-{os.getuid()}"
+    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    there = parent.lstat()
+    if not stat.S_ISDIR(there.st_mode) or there.st_uid != os.getuid():
+        raise PathUnwritable(f"{parent} belongs to another user.", "Set TMPDIR to a folder of your own.")
+    return parent
+
+
+def _made(parent: Path, prefix: str) -> tuple[Path, int]:
+    """A new folder and its lock; again where another process swept it before it was locked."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        with suppress(FileNotFoundError):
+            handle = os.open(folder, os.O_RDONLY)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            if folder.exists():
+                return folder, handle
+            os.close(handle)
+
+
+def _sweep(parent: Path) -> None:
+    """Remove the folders that no living process holds."""
+    for folder in parent.iterdir():
+        with suppress(OSError):
+            handle = os.open(folder, os.O_RDONLY)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(handle)
