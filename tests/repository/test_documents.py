@@ -83,6 +83,12 @@ def test_every_client_that_the_readme_names_gets_a_configuration_that_parses():
             assert json.loads(block) if kind == "json" else tomllib.loads(block)
 
 
+def test_the_readme_carries_the_name_by_which_the_registry_knows_whose_package_it_is():
+    server = json.loads((ROOT / "server.json").read_text())
+    assert f"mcp-name: {server['name']} " in (ROOT / "README.md").read_text()
+    assert len(server["description"]) <= 100, "the registry's limit"
+
+
 def test_versions_agree_in_every_manifest():
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert json.loads((ROOT / ".claude-plugin/plugin.json").read_text())["version"] == version
