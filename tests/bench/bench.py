@@ -1,6 +1,6 @@
 """Speed and accuracy, printed as tables. Ratios are taken within one run; absolute times are this machine's own.
 
-``python tests/bench/bench.py [server] [simulator] [model] [decisions] [judge] [memory] [search] [tokens]``
+``python tests/bench/bench.py [server] [simulator] [model] [decisions] [judge] [memory] [search] [tokens] [waiting]``
 prints the parts named, or all of them; ``--default`` takes the seeds' small default shapes instead of NKIBench's.
 """
 
@@ -16,6 +16,7 @@ import search_cost
 import server_speed
 import simulator_speed
 import token_cost
+import waiting
 from rich.console import Console
 from rich.table import Table
 
@@ -31,6 +32,7 @@ PARTS: dict[str, Callable[[], Iterable[Table]]] = {
     "memory": memory_speed.tables,
     "search": search_cost.tables,
     "tokens": token_cost.tables,
+    "waiting": waiting.tables,
 }
 
 
