@@ -5,7 +5,9 @@ It knows the reference and no kernel. Several processes may use one pool: files 
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -247,7 +249,7 @@ def _structure(index: Index) -> Structure:
 
 def _pooled(case: Case, given: dict[str, Any]) -> Pooled:
     probes = tuple(Probe(**probe) for probe in given["probes"])
-    changed = {"scale": given["scale"], "uploaded": given["uploaded"], "probes": probes}
+    changed = {"seed": given["seed"], "scale": given["scale"], "uploaded": given["uploaded"], "probes": probes}
     return Pooled(case=case.model_copy(update=changed), inputs_digest=given["inputs_digest"])
 
 
@@ -280,8 +282,11 @@ def _write(path: Path, text: str) -> None:
 
 def _moved(source: Path, target: Path) -> None:
     """Rename within a file system, copy and rename across two."""
+    with suppress(OSError):
+        source.replace(target)
+        return
     partial = target.with_name(f"{target.name}.partial")
-    partial.write_bytes(source.read_bytes())
+    shutil.copyfile(source, partial)
     partial.replace(target)
 
 

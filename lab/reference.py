@@ -24,6 +24,9 @@ _REMEDY = "Correct the reference and open the problem again."
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """Of BLAS: spinning threads cost more than they gain while kernels run beside it."""
 
+_KEPT_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_TOP_PAD_": str(64 << 20)}
+"""For the GNU allocator, that memory once touched is used again: touching a new array costs more than filling it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -62,7 +65,7 @@ class Reference:
         command = [sys.executable, "-m", "nki_anvil.lab.reference_process", str(folder)]
         process = await anyio.open_process(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            cwd=folder, start_new_session=True, env={**os.environ, **_ONE_THREAD},
+            cwd=folder, start_new_session=True, env={**os.environ, **_ONE_THREAD, **_KEPT_MEMORY},
         )  # fmt: skip
         try:
             with anyio.fail_after(self.seconds):

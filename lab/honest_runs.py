@@ -1,0 +1,98 @@
+"""The honest runs of one reference on some inputs: exact, in other orders, with noise, disturbed; what they make of it.
+
+It runs in the reference's process. It must not know how inputs are drawn, nor what a kernel is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from nki_anvil.lab import limits, yardstick
+from nki_anvil.lab.arithmetic import Arithmetic, is_array
+from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule
+from nki_anvil.lab.yardstick import Yardstick
+
+Array = np.ndarray[Any, Any]
+
+LARGE_FLOPS: Final = 2.0**29
+"""Above it, or LARGE_ELEMENTS of inputs and outputs, honest runs are the plain, the slab-wise and one disturbed one."""
+LARGE_ELEMENTS: Final = 2**24
+DISTURBED: Final = 2
+"""Runs in float64 of inputs moved by a rounding; one at large shapes, whose rows and tiles are many."""
+
+
+@dataclass(frozen=True, slots=True)
+class HonestRuns:
+    """A reference with the outputs' dtypes, the precision that the problem declares, and the engines' noise."""
+
+    module: ReferenceModule
+    dtypes: Sequence[str]
+    precision: str
+    noise: float
+
+    def exact(self, inputs: Sequence[Any]) -> tuple[list[Array], Arithmetic]:
+        """The outputs in float64, and the work that was counted. Raises ReferenceFault."""
+        how = Arithmetic(dtype=np.float64)
+        outputs = self.module.forward(inputs, how)
+        if len(outputs) != len(self.dtypes):
+            raise ReferenceFault(f"forward returned {len(outputs)} outputs, and {len(self.dtypes)} when it was opened.")
+        return outputs, how
+
+    def measure(
+        self, inputs: Sequence[Any], seed: int, known: tuple[list[Array], Arithmetic] | None = None
+    ) -> Yardstick | None:
+        """None where the exact result, which may be ``known``, is not finite: there is no point in going on."""
+        exact, work = known or self.exact(inputs)
+        if not all(np.isfinite(r).all() for r in exact):
+            return None
+        rng = np.random.default_rng(seed)
+        elements = sum(np.size(i) for i in inputs) + sum(r.size for r in exact)
+        large = work.matmul_flops > LARGE_FLOPS or elements > LARGE_ELEMENTS
+        honest = [self._honest(inputs, how) for how in self._arithmetics(large, rng)]
+        turns = 1 if large else DISTURBED
+        moved = [self.module.forward(self._disturbed(inputs, rng), Arithmetic(dtype=np.float64)) for _ in range(turns)]
+        return yardstick.measure(
+            exact, honest, moved, dtypes=self.dtypes, precision=self.precision,
+            rowwise=work.matmul_flops == 0, large=large,
+        )  # fmt: skip
+
+    def _arithmetics(self, large: bool, rng: np.random.Generator) -> list[Arithmetic]:
+        operand = _rounding("tfloat32") if self.precision == "tfloat32" else None
+        plain = Arithmetic(operand=operand)
+        orders = ("slabs",) if large else ("sequential", "reversed", "slabs")
+        ordered = [
+            Arithmetic(order=order, noise=self.noise, rng=rng, operand=operand, fast_slabs=large) for order in orders
+        ]
+        return [plain, *ordered]
+
+    def _honest(self, inputs: Sequence[Any], how: Arithmetic) -> list[Array]:
+        """A float32 run of inputs and outputs rounded as the problem declares."""
+        reduced = self.precision not in ("float32", "tfloat32")
+        given = [_rounded(i, self.precision) if reduced else i for i in inputs]
+        outputs = self.module.forward(given, how)
+        return [_rounded(o, dtype) for o, dtype in zip(outputs, self.dtypes, strict=True)]
+
+    def _disturbed(self, inputs: Sequence[Any], rng: np.random.Generator) -> list[Any]:
+        u = limits.UNIT_ROUNDOFF["tfloat32" if self.precision == "tfloat32" else "float32"]
+        return [
+            i.astype(np.float64) * (1 + u * rng.uniform(-1, 1, i.shape)) if is_float(i) else i for i in inputs
+        ]  # fmt: skip
+
+
+def is_float(item: Any) -> bool:
+    """An array of any floating format, those of ml_dtypes included."""
+    return is_array(item) and (item.dtype.kind == "f" or "float" in item.dtype.name)
+
+
+def _rounding(precision: str) -> Callable[[Array], Array]:
+    return lambda array: limits.rounded(array.astype(np.float64), precision).astype(array.dtype)
+
+
+def _rounded(item: Any, precision: str) -> Any:
+    if not is_float(item) or precision not in limits.UNIT_ROUNDOFF or precision == "float32":
+        return item
+    return limits.rounded(item.astype(np.float64), precision).astype(np.float32)

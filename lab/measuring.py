@@ -1,0 +1,165 @@
+"""Measures the cases of a shape set in the reference's process: draw, run honestly, keep what kernels are judged by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from nki_anvil.backends.worker.inputs import EDGES, digest, draw
+from nki_anvil.lab import limits, yardstick
+from nki_anvil.lab.arithmetic import is_array
+from nki_anvil.lab.honest_runs import HonestRuns
+from nki_anvil.lab.reference_module import ReferenceModule
+from nki_anvil.lab.yardstick import Yardstick
+
+Array = np.ndarray[Any, Any]
+Record = dict[str, Any]
+
+HALVINGS: Final = 12
+PROBE_TRIES: Final = 8
+PROBE_ANSWER: Final = 100.0
+"""A probe is used where the exact result answers it by this many times the row limit."""
+
+
+class Measuring:
+    """One shape set of one reference; ``folder`` gets what is kept of its cases."""
+
+    def __init__(self, module: ReferenceModule, request: Record, folder: Path) -> None:
+        self.module, self.folder = module, folder
+        self.arguments: list[Record] = request["arguments"]
+        self.own_by_reference: bool = request["own_draws"] == "reference"
+        self.given: list[Any] | None = request["given"]
+        """Shapes of the kernel's arguments; None where only the module's own transform can make them."""
+        self.runs = HonestRuns(module, request["dtypes"], request["precision"], request["noise"])
+        self._known: tuple[int, dict[str, Any], Yardstick] | None = None
+        """A large own draw with its seed: probes disturb it rather than each a draw of its own."""
+
+    def measure(self, case: Record) -> Record:
+        """Find the scale at which the case is admissible, and keep its yardstick; for a probe, find a place first."""
+        if case.get("probe"):
+            return self._probe(case)
+        own = case["family"] == "own"
+        turns = 1 if own else case.get("halvings") or HALVINGS
+        scales = [float(case.get("scale", 1.0)) * 0.5**n for n in range(turns)]
+        for scale in scales:
+            drawn = self.draw({**case, "scale": scale})
+            found = self.runs.measure(list(drawn.values()), int(case["seed"]))
+            if found is not None and (found.admissible or (own and found.finite)):
+                if own:
+                    self._remember(int(case["seed"]), drawn, found)
+                return self._keep(case, drawn, found, scale, [])
+        return {"key": case["key"], "admissible": False}
+
+    def draw(self, case: Record) -> dict[str, Any]:
+        """The reference's arguments by name, scalars among them."""
+        if case["family"] == "own" and self.own_by_reference:
+            drawn = dict(zip([a["name"] for a in self.arguments], self.module.get_inputs(case["seed"]), strict=True))
+            return {name: self._cast(name, item) for name, item in drawn.items()}
+        arrays = draw({"inputs": self.arguments}, {**case, "probes": ()})
+        return {a["name"]: _scalar(a) if a["shape"] is None else arrays[a["name"]] for a in self.arguments}
+
+    def _cast(self, name: str, item: Any) -> Any:
+        if not is_array(item):
+            return item
+        from nki_anvil.sim.dtypes import numpy_dtype
+
+        return item.astype(numpy_dtype(next(a["dtype"] for a in self.arguments if a["name"] == name)))
+
+    def _remember(self, seed: int, drawn: dict[str, Any], found: Yardstick) -> None:
+        if self._known is None and found.admissible and any(output.large for output in found.outputs):
+            self._known = seed, drawn, found
+
+    def _keep(
+        self, case: Record, drawn: dict[str, Any], found: Yardstick, scale: float, probes: list[Record]
+    ) -> Record:
+        yardstick.save(found, self.folder / f"{case['key']}.npz")
+        given = self._given(drawn)
+        uploaded = self.given is None or (case["family"] == "own" and self.own_by_reference)
+        if uploaded:
+            np.savez(self.folder / f"{case['key']}.inputs.npz", **{n: _storable(a) for n, a in given.items()})  # type: ignore[arg-type]
+        return {
+            "key": case["key"], "admissible": True, "seed": int(case["seed"]), "scale": scale, "uploaded": uploaded,
+            "probes": probes, "inputs_digest": digest(given),
+        }  # fmt: skip
+
+    def _given(self, drawn: dict[str, Any]) -> dict[str, Any]:
+        """The kernel's arrays by name: the drawn ones in the kernel's shapes, or what the module's transform makes."""
+        if self.given is not None:
+            pairs = zip(drawn.items(), self.given, strict=True)
+            return {name: item.reshape(shape) for (name, item), shape in pairs if is_array(item)}
+        transform = self.module.function("transform_to_nki_inputs")
+        given: list[Any] = list(transform(list(drawn.values()))) if transform else []
+        return {f"input{p}": np.ascontiguousarray(i) for p, i in enumerate(given) if is_array(i)}
+
+    def _probe(self, case: Record) -> Record:
+        """Disturb one element; keep the first place, of a few tried, to which the exact result answers clearly."""
+        rng = np.random.default_rng([int(case["seed"]), int(case["probe"]["turn"])])
+        seed, drawn, base = self._undisturbed(case)
+        name = case["probe"]["input"]
+        if base is None:
+            return {"key": case["key"], "admissible": False}
+        for _ in range(PROBE_TRIES):
+            probed, probe = _disturb(drawn, name, bool(case["probe"]["edge"]), rng, self._domain(name))
+            inputs = list(probed.values())
+            exact = self.runs.exact(inputs)
+            if _answers(base, exact[0]):
+                found = self.runs.measure(inputs, int(case["seed"]), exact)
+                if found is not None and found.admissible:
+                    return self._keep({**case, "seed": seed}, probed, found, 1.0, [probe])
+        return {"key": case["key"], "admissible": False}
+
+    def _undisturbed(self, case: Record) -> tuple[int, dict[str, Any], Yardstick | None]:
+        """The draw that a probe disturbs, with its seed and yardstick."""
+        if self._known is not None:
+            return self._known
+        seed, drawn = int(case["seed"]), self.draw(case)
+        found = self.runs.measure(list(drawn.values()), seed)
+        if found is not None:
+            self._remember(seed, drawn, found)
+        return seed, drawn, found
+
+    def _domain(self, name: str) -> str:
+        return str(next(a.get("domain", "real") for a in self.arguments if a["name"] == name))
+
+
+def _answers(base: Yardstick, exact: list[Array]) -> bool:
+    """Whether some row moved by PROBE_ANSWER times what it may be wrong."""
+    for expected, r in zip(base.outputs, exact, strict=True):
+        if not np.isfinite(r).all():
+            return False
+        for use in limits.compare(expected, r, 1.0, own=True):
+            if use.limit.startswith(("rows", "tile", "all elements")) and use.share >= PROBE_ANSWER:
+                return True
+    return False
+
+
+def _disturb(
+    drawn: dict[str, Any], name: str, edge: bool, rng: np.random.Generator, domain: str
+) -> tuple[dict[str, Any], Record]:
+    """One element set to its row's maximum and five standard deviations more, at an edge or anywhere."""
+    array = np.array(drawn[name])
+    rows = array.reshape(-1, array.shape[-1]) if array.ndim else array.reshape(1, 1)
+    row = _position(len(rows), edge, rng)
+    column = _position(rows.shape[1], edge, rng)
+    numbers = rows[row].astype(np.float64)
+    wanted = float(numbers.max() + 5 * max(float(numbers.std()), 1e-3))
+    rows[row, column] = min(wanted, 1.0) if domain in ("unit", "probability") else wanted
+    probe = {"input": name, "index": row * rows.shape[1] + column, "value": float(rows[row, column])}
+    return {**drawn, name: array}, probe
+
+
+def _position(length: int, edge: bool, rng: np.random.Generator) -> int:
+    places = [*EDGES, length // 2 - 1, length // 2, length // 2 + 1, length - 2, length - 1]
+    inside = [place for place in places if 0 <= place < length]
+    return int(rng.choice(inside)) if edge else int(rng.integers(length))
+
+
+def _scalar(argument: Record) -> Any:
+    return int(argument["value"]) if argument["dtype"] == "int" else float(argument["value"])
+
+
+def _storable(array: Array) -> Array:
+    """NumPy's files know no ml_dtypes: those are stored as the bits they are."""
+    return array.view(f"u{array.dtype.itemsize}") if array.dtype.kind == "V" or "float8" in array.dtype.name else array
