@@ -22,7 +22,7 @@ class Deviation:
     share: float
     """Of the limit that is used most; above 1 is wrong."""
     error: float
-    """Largest relative L2 error of a whole output."""
+    """Largest relative L2 error of a whole output; 0 where the case is not an own draw."""
     own: bool
     use: Use
     position: int
@@ -49,7 +49,8 @@ def worst(observed: Observed, specification: Specification) -> Deviation:
     ):
         y = np.asarray(output).reshape(expected.r.shape)
         uses.append((limits.compare(expected, y, specification.tolerance, own)[0], position))
-        error = max(error, limits.relative_l2(y.astype(np.float64), expected.r))
+        if own:
+            error = max(error, limits.relative_l2(y.astype(np.float64), expected.r))
     use, position = max(uses, key=lambda pair: pair[0].share)
     return Deviation(use.share, error, own, use, position)
 

@@ -85,10 +85,16 @@ class Use:
 
 def relative_l2(y: F64, r: F64) -> float:
     """||y - r|| / ||r||; infinite where only y is not zero, or y is not finite."""
-    difference, size = float(np.linalg.norm((y - r).ravel())), float(np.linalg.norm(r.ravel()))
+    difference, size = norm(y - r), norm(r)
     if not np.isfinite(difference):
         return np.inf
     return difference / size if size else (0.0 if difference == 0 else np.inf)
+
+
+def norm(array: F64) -> float:
+    """L2 norm of a whole array. Not by BLAS, whose threads wait for each other on a busy machine."""
+    flat = array.ravel()
+    return float(np.sqrt(np.einsum("i,i->", flat, flat)))
 
 
 def directions(shape: tuple[int, ...]) -> list[str]:
@@ -99,20 +105,27 @@ def directions(shape: tuple[int, ...]) -> list[str]:
 
 def norms(array: F64, direction: str) -> F64:
     """L2 norms of an array's rows in one direction. Tiles are 128 x 512 of the last two axes, the last ones partial."""
-    if direction == "whole" or array.ndim == 0:
-        return np.asarray(np.linalg.norm(array.ravel()), dtype=np.float64).reshape(1)
+    return np.sqrt(_sums(np.square(array), direction))
+
+
+def _sums(weights: F64, direction: str) -> F64:
+    """An array's sums over its rows in one direction."""
+    if direction == "whole" or weights.ndim == 0:
+        return np.asarray(weights.sum(), dtype=np.float64).reshape(1)
     if direction == "tile":
-        return np.sqrt(_tile_sums(np.square(array)))
-    return np.sqrt(np.sum(np.square(array), axis=int(direction.removeprefix("axis"))))
+        return _tile_sums(weights)
+    return weights.sum(axis=int(direction.removeprefix("axis")))
 
 
-def _tile_sums(squares: F64) -> F64:
-    matrix = squares.reshape(-1, 1, squares.shape[-1]) if squares.ndim < 2 else squares
+def _tile_sums(weights: F64) -> F64:
+    matrix = weights.reshape(-1, 1, weights.shape[-1]) if weights.ndim < 2 else weights
     matrix = matrix.reshape(-1, *matrix.shape[-2:])
-    for axis, size in ((1, TILE[0]), (2, TILE[1])):
-        starts = list(range(0, matrix.shape[axis], size))
-        matrix = np.add.reduceat(matrix, starts, axis=axis)
-    return matrix
+    starts = [range(0, n, size) for n, size in zip(matrix.shape[1:], TILE, strict=True)]
+    sums = np.empty((len(matrix), len(starts[0]), len(starts[1])))
+    for i, row in enumerate(starts[0]):
+        for j, column in enumerate(starts[1]):
+            sums[:, i, j] = matrix[:, row : row + TILE[0], column : column + TILE[1]].sum(axis=(1, 2))
+    return sums
 
 
 def rounded(r: F64, precision: str) -> F64:
@@ -135,9 +148,12 @@ def compare(expected: Expected, y: NDArray[Any], tolerance: float, own: bool) ->
     if wrong := _unfinite(known, got):
         return [wrong]
     with np.errstate(all="ignore"):
-        error = np.where(known, got - np.where(known, expected.r, 0.0), 0.0)
-        r = np.where(known, expected.r, 0.0)
-        uses = list(_uses(expected, r, error, tolerance, own))
+        if known.all():
+            r, off = expected.r, got - expected.r
+        else:
+            r = np.where(known, expected.r, 0.0)
+            off = np.where(known, got - r, 0.0)
+        uses = list(_uses(expected, r, np.abs(off), tolerance, own))
     return sorted(uses, key=lambda use: -use.share)
 
 
@@ -148,58 +164,60 @@ def _unfinite(known: NDArray[np.bool_], got: F64) -> Use | None:
     return Use("finite", np.inf, _place(wrong.astype(np.float64)), float(wrong.sum()), 0.0)
 
 
-def _uses(expected: Expected, r: F64, error: F64, tolerance: float, own: bool) -> Iterator[Use]:
+def _uses(expected: Expected, r: F64, off: F64, tolerance: float, own: bool) -> Iterator[Use]:
+    """``off`` is |y - r|."""
     if expected.exact:
-        yield _exact(error)
+        yield _exact(off)
         return
     if expected.integer:
-        yield _integers(expected, error)
+        yield _integers(expected, off)
         return
-    yield _whole(expected, r, error, tolerance, own)
+    yield _whole(expected, r, off, tolerance, own)
+    weights = _weights(expected, r)
     for direction in directions(r.shape):
-        yield _rows(expected, r, error, direction)
-    yield from _elements(expected, r, error)
+        yield _rows(expected, r, off, direction, weights)
+    yield from _elements(expected, off)
 
 
-def _exact(error: F64) -> Use:
-    worst = float(np.abs(error).max(initial=0.0))
-    return Use("exact", np.inf if worst else 0.0, _place(np.abs(error)), worst, 0.0)
+def _exact(off: F64) -> Use:
+    worst = float(off.max(initial=0.0))
+    return Use("exact", np.inf if worst else 0.0, _place(off), worst, 0.0)
 
 
-def _integers(expected: Expected, error: F64) -> Use:
+def _integers(expected: Expected, off: F64) -> Use:
     """Integers are equal unless honest runs themselves differ there."""
-    over = np.abs(error) - expected.spread.astype(np.float64)
+    over = off - expected.spread.astype(np.float64)
     worst = float(over.max(initial=0.0))
-    return Use("equal integers", np.inf if worst > 0 else 0.0, _place(over), float(np.abs(error).max(initial=0.0)), 0.0)
+    return Use("equal integers", np.inf if worst > 0 else 0.0, _place(over), float(off.max(initial=0.0)), 0.0)
 
 
-def _whole(expected: Expected, r: F64, error: F64, tolerance: float, own: bool) -> Use:
-    size = float(np.linalg.norm(r.ravel()))
-    measured = float(np.linalg.norm(error.ravel())) / max(size, NOTHING)
+def _whole(expected: Expected, r: F64, off: F64, tolerance: float, own: bool) -> Use:
+    size = norm(r)
+    measured = norm(off) / max(size, NOTHING)
     allowed = tolerance if own else max(tolerance, WHOLE_FACTOR * expected.whole)
     if size == 0:
         return Use("whole", 0.0)
-    return Use("whole output", measured / allowed, _place(np.abs(error)), measured, allowed)
+    return Use("whole output", measured / allowed, _place(off), measured, allowed)
 
 
-def _rows(expected: Expected, r: F64, error: F64, direction: str) -> Use:
-    measured, allowed = norms(error, direction), _row_limits(expected, r, direction)
+def _rows(expected: Expected, r: F64, off: F64, direction: str, weights: list[tuple[F64, F64]]) -> Use:
+    measured, allowed = norms(off, direction), _row_limits(expected, r, direction, weights)
     share = measured / allowed
     worst = int(np.argmax(share)) if share.size else 0
-    place = _inside_row(np.abs(error), direction, worst)
+    place = _inside_row(off, direction, worst)
     name = {"tile": "tile", "whole": "all elements"}.get(direction, f"rows along axis {direction[4:]}")
     return Use(name, float(share.flat[worst]), place, float(measured.flat[worst]), float(allowed.flat[worst]))
 
 
-def _row_limits(expected: Expected, r: F64, direction: str) -> F64:
+def _row_limits(expected: Expected, r: F64, direction: str, weights: list[tuple[F64, F64]]) -> F64:
     size, u = norms(r, direction), expected.unit
     count = r.size / max(1, size.size)
     floor = NOTHING * np.sqrt(count)
-    if u > UNIT_ROUNDOFF["tfloat32"] or expected.precision == "float16":
+    if _reduced(expected):
         rounding = norms(rounded(r, expected.precision) - r, direction)
         honest = np.maximum(expected.rows[direction], rounding)
         return REDUCED_ROW_FACTOR * honest + 2 * UNIT_ROUNDOFF["float32"] * size + floor
-    carried = _carriers(expected, r, direction)
+    carried = np.minimum(*(_participation(*weight, direction) for weight in weights))
     factor = (LARGE_ROW_FACTOR if expected.large else ROW_FACTOR) * np.clip(
         np.sqrt(SHORTEST_ROW / np.maximum(carried, 1.0)), 1.0, WIDEST
     )
@@ -207,17 +225,31 @@ def _row_limits(expected: Expected, r: F64, direction: str) -> F64:
     return factor * np.maximum(honest, u * size) + 2 * u * size + floor
 
 
-def _carriers(expected: Expected, r: F64, direction: str) -> F64:
-    """How many elements carry each row's error, by what honest runs err and, where these were lucky, by size."""
-    spread = expected.spread.astype(np.float64)
-    return np.minimum(_participation(spread, direction), _participation(r, direction))
+def _reduced(expected: Expected) -> bool:
+    """Whether less than float32 is declared, and so much less that its own rounding is what rows are judged by."""
+    return expected.unit > UNIT_ROUNDOFF["tfloat32"] or expected.precision == "float16"
 
 
-def _participation(weight: F64, direction: str) -> F64:
+def _weights(expected: Expected, r: F64) -> list[tuple[F64, F64]]:
+    """What tells how many elements carry a row's error, as second and fourth powers.
+
+    It is what honest runs err and, where these were lucky, the size.
+    """
+    if _reduced(expected):
+        return []
+    found: list[tuple[F64, F64]] = []
+    for weight in (expected.spread.astype(np.float64), r):
+        largest = max(float(weight.max(initial=0.0)), -float(weight.min(initial=0.0)), NOTHING)
+        squares = np.asarray(weight / largest)
+        np.square(squares, out=squares)
+        found.append((squares, np.square(squares)))
+    return found
+
+
+def _participation(squares: F64, fourths: F64, direction: str) -> F64:
     """(sum of w^2)^2 / sum of w^4 per row: how many elements make up its norm; infinite for a row of zeros."""
-    w = weight / max(float(np.abs(weight).max(initial=0.0)), NOTHING)
-    squares, fourths = np.square(norms(w, direction)), np.square(norms(np.square(w), direction))
-    return np.divide(np.square(squares), fourths, out=np.full_like(squares, np.inf), where=fourths > 0)
+    square, fourth = np.square(_sums(squares, direction)), _sums(fourths, direction)
+    return np.divide(square, fourth, out=np.full_like(square, np.inf), where=fourth > 0)
 
 
 def _pooled(honest: F64, size: F64) -> F64:
@@ -233,14 +265,14 @@ def _pooled(honest: F64, size: F64) -> F64:
     return np.maximum(honest, typical * size)
 
 
-def _elements(expected: Expected, r: F64, error: F64) -> Iterator[Use]:
+def _elements(expected: Expected, off: F64) -> Iterator[Use]:
     """z = |y - r| / h: its 99.9 % quantile and its maximum."""
-    if not r.size:
+    if not off.size:
         return
-    z = np.abs(error) / needed(expected)
+    z = off / needed(expected)
     place, worst = _place(z), float(z.max())
-    beyond = int(r.size * QUANTILE)
-    quantile = float(np.partition(z.ravel(), r.size - 1 - beyond)[r.size - 1 - beyond])
+    rank = z.size - 1 - int(z.size * QUANTILE)
+    quantile = float(np.partition(z.ravel(), rank)[rank])
     widened = 2.0 if expected.large else 1.0
     limit = (ROWWISE_MAXIMUM if expected.rowwise else MAXIMUM) * widened
     yield Use("99.9 % of elements", quantile / (QUANTILE_LIMIT * widened), place, quantile, QUANTILE_LIMIT * widened)
@@ -249,10 +281,11 @@ def _elements(expected: Expected, r: F64, error: F64) -> Iterator[Use]:
 
 def needed(expected: Expected) -> F64:
     """h: what honest runs err, per element; at least a rounding, and never less than the smallest normal number."""
-    size = np.abs(np.where(np.isfinite(expected.r), expected.r, 0.0))
+    size = np.abs(expected.r)
+    size = size if np.isfinite(size).all() else np.where(np.isfinite(size), size, 0.0)
     largest = size.max(axis=-1, keepdims=True) if size.ndim else size
-    h = np.maximum(expected.spread.astype(np.float64), expected.unit * size)
-    return np.maximum(np.maximum(h, 2.0**-96 * largest), 2.0**-126)
+    h = np.maximum(size * expected.unit, expected.spread)
+    return np.maximum(h, np.maximum(2.0**-96 * largest, 2.0**-126))
 
 
 def _place(weight: F64) -> tuple[int, ...]:

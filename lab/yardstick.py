@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.lab.limits import F64, UNIT_ROUNDOFF, Expected, directions, norms
+from nki_anvil.lab.limits import F64, UNIT_ROUNDOFF, Expected, directions, norm, norms
 
 ADMISSIBLE_ERROR = 2.0**-12
 """Largest relative row error of an honest run in an admissible case, or 16 u where that is more."""
@@ -84,8 +84,8 @@ def _output(
 
 
 def _relative(error: F64, known: F64) -> float:
-    size = float(np.linalg.norm(known.ravel()))
-    return float(np.linalg.norm(error.ravel())) / size if size else 0.0
+    size = norm(known)
+    return norm(error) / size if size else 0.0
 
 
 def _row_error(known: F64, rows: dict[str, F64]) -> float:

@@ -68,7 +68,7 @@ def library_folders() -> list[str]:
 def command(module: str, *arguments: str) -> list[str]:
     """The command line that runs ``module`` as a program in a bare interpreter."""
     where = json.dumps({"packages": places(), "libraries": library_folders()})
-    return [sys.executable, "-s", "-S", "-B", str(Path(__file__).resolve()), where, module, *arguments]
+    return [sys.executable, "-s", "-S", str(Path(__file__).resolve()), where, module, *arguments]
 
 
 def start(argv: Sequence[str]) -> None:

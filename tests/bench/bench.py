@@ -1,6 +1,7 @@
 """Speed and accuracy, printed as tables. Ratios are taken within one run; absolute times are this machine's own.
 
-``python tests/bench/bench.py [server] [simulator] [model] [decisions] [judge] [memory] [search] [tokens] [waiting]``
+``python tests/bench/bench.py [server] [verify] [simulator] [model] [decisions] [judge] [memory] [search]
+[tokens] [waiting]``
 prints the parts named, or all of them; ``--default`` takes the seeds' small default shapes instead of NKIBench's.
 """
 
@@ -16,6 +17,7 @@ import search_cost
 import server_speed
 import simulator_speed
 import token_cost
+import verify_speed
 import waiting
 from rich.console import Console
 from rich.table import Table
@@ -25,6 +27,7 @@ WIDTH = 160
 
 PARTS: dict[str, Callable[[], Iterable[Table]]] = {
     "server": server_speed.tables,
+    "verify": verify_speed.tables,
     "simulator": simulator_speed.tables,
     "model": model_accuracy.tables,
     "decisions": decision_power.tables,
