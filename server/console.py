@@ -34,6 +34,7 @@ class Console:
         self._as_json = as_json
         self._out = rich.console.Console(highlight=False, soft_wrap=True)
         self._err = rich.console.Console(stderr=True, highlight=False)
+        self._shown: Progress | None = None
 
     @staticmethod
     def complain(text: str) -> None:
@@ -58,7 +59,11 @@ class Console:
                 done, total = counted(message)
                 shown.update(task, description=escape(message), completed=done, total=total)
 
-            yield report
+            self._shown = shown
+            try:
+                yield report
+            finally:
+                self._shown = None
 
     def note(self, text: str) -> None:
         """Something about the command itself: on stderr, so that it is never part of a result."""
@@ -66,10 +71,14 @@ class Console:
 
     def line(self, value: Any) -> None:
         """One line of a result that is still growing: on stderr where JSON is to follow, which stands alone."""
+        if self._shown is not None:
+            self._shown.stop()
         if self._as_json:
             self.note(str(value))
         else:
             self._out.print(str(value), markup=False)
+        if self._shown is not None:
+            self._shown.start()
 
     def show(self, result: Result) -> None:
         if self._as_json:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
+
+HEAD: Final = (
+    f"{'task':26} {'':6} {'error':>8} {'simulated':>10} {'ratio':>6} {'modelled':>12} {'of peak':>8} {'memory':>8}"
+)
 
 
 class TaskResult(BaseModel):
@@ -27,7 +32,22 @@ class TaskResult(BaseModel):
     """Of the process that executes the program."""
     prepared_s: float | None = Field(default=None, exclude=True)
     """Checking the program and making it ready."""
+    verified_s: float | None = Field(default=None, exclude=True)
+    """Of all gates, by the clock; None where they were not asked for."""
     reason: str = Field(default="", exclude=True)
+
+    def __str__(self) -> str:
+        """The row of a table under ``HEAD``."""
+        start = f"{self.name:26} {'passed' if self.passed else 'failed'}"
+        if self.error is None:
+            return f"{start} {self.reason}"
+        peak = f"{self.percent_of_peak:.1f} %" if self.percent_of_peak is not None else "-"
+        gates = f" gates in {self.verified_s:.0f} s" if self.verified_s is not None else ""
+        return (
+            f"{start} {self.error:8.1e} {self.simulated_s or 0:9.2f}s {self.ratio or 0:6.2f}"
+            f" {self.modelled_us or 0:9.1f} us {peak:>8} {self.peak_memory_mb or 0:5.0f} MB{gates}"
+            f"{' ' + self.reason if self.reason else ''}"
+        )
 
 
 class Benchmark(BaseModel):
@@ -50,25 +70,16 @@ class Benchmark(BaseModel):
         return bool(self.tasks) and all(task.passed for task in self.tasks)
 
     def __str__(self) -> str:
-        head = f"{'task':26} {'':6} {'error':>8} {'simulated':>10} {'ratio':>6}"
-        head += f" {'modelled':>12} {'of peak':>8} {'memory':>8}"
-        rows = [head, *map(_row, self.tasks)]
-        if self.geomean_ratio is not None:
-            total = sum(task.simulated_s or 0.0 for task in self.tasks)
-            prepared = sum(task.prepared_s or 0.0 for task in self.tasks)
-            rows.append(
-                f"geometric mean of simulated / reference {self.geomean_ratio:.2f};"
-                f" {total:.1f} s simulated, {prepared:.1f} s to check and prepare"
-            )
-        return "\n".join(rows)
+        return "\n".join([HEAD, *map(str, self.tasks), self.foot])
 
-
-def _row(task: TaskResult) -> str:
-    if task.error is None:
-        return f"{task.name:26} {'passed' if task.passed else 'failed'} {task.reason}"
-    peak = f"{task.percent_of_peak:.1f} %" if task.percent_of_peak is not None else "-"
-    return (
-        f"{task.name:26} {'passed' if task.passed else 'failed'} {task.error:8.1e} {task.simulated_s or 0:9.2f}s"
-        f" {task.ratio or 0:6.2f} {task.modelled_us or 0:9.1f} us {peak:>8} {task.peak_memory_mb or 0:5.0f} MB"
-        f"{' ' + task.reason if task.reason else ''}"
-    )
+    @property
+    def foot(self) -> str:
+        """The line below the table; empty where nothing was simulated."""
+        if self.geomean_ratio is None:
+            return ""
+        total = sum(task.simulated_s or 0.0 for task in self.tasks)
+        prepared = sum(task.prepared_s or 0.0 for task in self.tasks)
+        return (
+            f"geometric mean of simulated / reference {self.geomean_ratio:.2f};"
+            f" {total:.1f} s simulated, {prepared:.1f} s to check and prepare"
+        )

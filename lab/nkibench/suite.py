@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import anyio
@@ -24,10 +25,16 @@ REFERENCE_S = 1800.0
 """What the honest runs of one request may take at the benchmark's shapes, on a machine that is busy with others."""
 
 
+Told = Callable[[TaskResult], None]
+
+
 async def run(
-    folder: Path, names: tuple[str, ...], seeds: int, chip: str, full: bool, processes: int, report: Report
+    folder: Path, names: tuple[str, ...], seeds: int, chip: str, full: bool, processes: int, report: Report, told: Told
 ) -> Benchmark:
-    """The tasks of those names, or all, so many at a time. Raises PathUnreadable and ProblemUnknown."""
+    """The tasks of those names, or all, so many at a time; each is ``told`` when it is done.
+
+    Raises PathUnreadable and ProblemUnknown.
+    """
     chosen = [summary.named(folder, name) for name in names] or summary.tasks(folder)
     results: list[TaskResult | None] = [None] * len(chosen)
     turn = anyio.Semaphore(processes)
@@ -35,7 +42,8 @@ async def run(
     async def one(number: int, task: Task) -> None:
         async with turn:
             await report(f"{task.name}: task {number + 1} of {len(chosen)}")
-            results[number] = await _judged(task, seeds, chip, full, report)
+            result = results[number] = await _judged(task, seeds, chip, full, report)
+            told(result)
 
     async with anyio.create_task_group() as group:
         for number, task in enumerate(chosen):
@@ -57,6 +65,10 @@ async def _gated(task: Task, chip: str, report: Report) -> TaskResult:
     if not quick.passed:
         return quick
     random = np.random.default_rng()
+
+    async def of_task(message: str) -> None:
+        await report(f"{task.name}: {message}")
+
     with scratch.held(scratch.place(), "task-") as data:
         specification = await loading.load(task.reference, kernel=task.kernel, chip=chip)
         pool = Pool(specification, data)
@@ -64,11 +76,12 @@ async def _gated(task: Task, chip: str, report: Report) -> TaskResult:
         text = task.kernel.read_text(encoding="utf-8")
         backend = ChildBackend(data / "jobs")
         found = await verify(
-            specification, text, digest(text), backend=backend, pool=pool, random=random, report=report
+            specification, text, digest(text), backend=backend, pool=pool, random=random, report=of_task
         )
         await backend.close()
     verdict = found.verdict
     failed = next((gate for gate in verdict.gates if gate.passed is False), None)
     reason = f"The gate {failed.name}: {failed.detail}" if failed else ""
     share = yields.percent_of_peak(specification, quick.modelled_us)
-    return quick.model_copy(update={"passed": verdict.passed, "reason": reason, "percent_of_peak": share})
+    update = {"passed": verdict.passed, "reason": reason, "percent_of_peak": share, "verified_s": verdict.seconds}
+    return quick.model_copy(update=update)

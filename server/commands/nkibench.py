@@ -27,12 +27,15 @@ def nkibench(
 ) -> None:
     """Run NKIBench's kernels on the simulator: values, speed against NumPy, modelled latency, share of peak."""
     from nki_anvil.lab.nkibench import suite
+    from nki_anvil.lab.nkibench.results import HEAD
     from nki_anvil.sim.chips import CHIPS
 
     if chip not in CHIPS:
         raise ArgumentsInvalid(f"There is no chip {chip!r}.", f"Known are {', '.join(CHIPS)}.")
     console = Console(as_json=True) if as_json else context.obj.console
+    if not as_json:
+        console.line(HEAD)
     with console.progress() as report:
-        found = anyio.run(suite.run, folder, tuple(task or ()), seeds, chip, full, processes, report)
-    console.tell(found)
+        found = anyio.run(suite.run, folder, tuple(task or ()), seeds, chip, full, processes, report, console.line)
+    console.tell(found if as_json else found.foot)
     raise typer.Exit(PASSED if found else REJECTED)
