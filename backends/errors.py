@@ -45,7 +45,9 @@ compile or run is not an error but a failed Verdict.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import ClassVar, cast
 
 
 class AnvilError(Exception):
@@ -202,3 +204,17 @@ class HostKeyChanged(HostKeyUnknown):
 
 class SdkMissing(BackendError):
     code = "sdk.missing"
+
+
+@contextmanager
+def one_error() -> Generator[None]:
+    """What a task group collects, as the one error of the tree that a caller knows."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        known = group.subgroup(AnvilError)
+        if known is None:
+            raise
+        while isinstance(known, BaseExceptionGroup):
+            known = cast("BaseException", known.exceptions[0])
+        raise known from None

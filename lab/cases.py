@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 from zipfile import BadZipFile
 
+import anyio
 import anyio.to_thread
 import numpy as np
 from filelock import FileLock
@@ -20,10 +21,10 @@ from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
 from nki_anvil.backends.backend import Report, silent
-from nki_anvil.backends.errors import PathUnwritable, ProblemInvalid, StateDamaged
+from nki_anvil.backends.errors import PathUnwritable, ProblemInvalid, StateDamaged, one_error
 from nki_anvil.backends.job import Case, Probe, Record
 from nki_anvil.backends.worker import inputs
-from nki_anvil.lab import families, yardstick
+from nki_anvil.lab import families, measuring_groups, yardstick
 from nki_anvil.lab.families import Plan
 from nki_anvil.lab.problem_checks import Structure, check
 from nki_anvil.lab.reference import Reference
@@ -151,8 +152,7 @@ class Pool:
         check(Structure(**structure), self.specification.name)
         plans = families.plans(self.specification, shapes, structure["exact"])
         cases = [_planned(plan, shapes, random) for plan in plans]
-        await report(f"measuring {len(cases)} cases at the shape set {shapes}")
-        answers, own_failed = await self._measure(shapes, cases, plans)
+        answers, own_failed = await self._measure_all(shapes, cases, plans, found, report)
         if own_failed:
             message = f"The reference of {self.specification.name} is not finite in float32 on its own inputs."
             raise ProblemInvalid(message, "Change get_inputs or forward so that float32 can hold every step.")
@@ -163,6 +163,32 @@ class Pool:
                 skipped[family] = skipped.get(family, 0) + 1
         index = Index(structure=structure, cases=tuple(a for a in answers if a is not None), skipped=skipped)
         return await anyio.to_thread.run_sync(self._establish, shapes, index)
+
+    async def _measure_all(
+        self, shapes: str, cases: Sequence[Case], plans: Sequence[Plan], structure: dict[str, Any], report: Report
+    ) -> tuple[list[Pooled | None], bool]:
+        """``_measure`` in groups, of which several work at a time where each takes long."""
+        groups = measuring_groups.groups(plans, bool(structure["large"]))
+        turn = anyio.Semaphore(measuring_groups.side_by_side(int(structure["peak_bytes"])))
+        answers: list[Pooled | None] = [None] * len(cases)
+        failed: list[bool] = []
+        begun = 0
+
+        async def measure(group: list[int]) -> None:
+            nonlocal begun
+            async with turn:
+                await report(f"measuring case {begun + 1} of {len(cases)} at the shape set {shapes}")
+                begun += len(group)
+                found, own = await self._measure(shapes, [cases[p] for p in group], [plans[p] for p in group])
+                failed.append(own)
+                for position, answer in zip(group, found, strict=True):
+                    answers[position] = answer
+
+        with one_error():
+            async with anyio.create_task_group() as tasks:
+                for group in groups:
+                    tasks.start_soon(measure, group)
+        return answers, any(failed)
 
     async def _measure(
         self, shapes: str, cases: Sequence[Case], plans: Sequence[Plan], keep_scale: bool = False

@@ -19,8 +19,11 @@ from nki_anvil.lab.yardstick import Yardstick
 Array = np.ndarray[Any, Any]
 
 LARGE_FLOPS: Final = 2.0**29
-"""Above it, or LARGE_ELEMENTS of inputs and outputs, honest runs are the plain, the slab-wise and one disturbed one."""
+"""Of matrix products. Above any of these limits honest runs are the plain, the slab-wise and one disturbed one."""
 LARGE_ELEMENTS: Final = 2**24
+"""Of inputs and outputs."""
+LARGE_WORK: Final = 2.0**27
+"""Elements that all other operations make."""
 DISTURBED: Final = 2
 """Runs in float64 of inputs moved by a rounding; one at large shapes, whose rows and tiles are many."""
 
@@ -50,8 +53,7 @@ class HonestRuns:
         if not all(np.isfinite(r).all() for r in exact):
             return None
         rng = np.random.default_rng(seed)
-        elements = sum(np.size(i) for i in inputs) + sum(r.size for r in exact)
-        large = work.matmul_flops > LARGE_FLOPS or elements > LARGE_ELEMENTS
+        large = is_large(work, [*inputs, *exact])
         honest = [self._honest(inputs, how) for how in self._arithmetics(large, rng)]
         turns = 1 if large else DISTURBED
         moved = [self.module.forward(self._disturbed(inputs, rng), Arithmetic(dtype=np.float64)) for _ in range(turns)]
@@ -81,6 +83,12 @@ class HonestRuns:
         return [
             i.astype(np.float64) * (1 + u * rng.uniform(-1, 1, i.shape)) if is_float(i) else i for i in inputs
         ]  # fmt: skip
+
+
+def is_large(work: Arithmetic, arguments: Sequence[Any]) -> bool:
+    """Whether the work done, or the inputs and outputs, are so many that few honest runs have to do."""
+    elements = sum(np.size(argument) for argument in arguments)
+    return work.matmul_flops > LARGE_FLOPS or work.vector_flops > LARGE_WORK or elements > LARGE_ELEMENTS
 
 
 def is_float(item: Any) -> bool:

@@ -19,7 +19,7 @@ import numpy as np
 
 from nki_anvil.backends.worker import isolation
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
-from nki_anvil.lab.honest_runs import is_float
+from nki_anvil.lab.honest_runs import is_float, is_large
 from nki_anvil.lab.measuring import Measuring
 from nki_anvil.lab.nkibench.reference_side import timed
 from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule
@@ -150,9 +150,9 @@ def structure(module: ReferenceModule, request: Record, folder: Path) -> Record:
     other = measuring.draw({"seed": request["seeds"][1], "family": "own"})
 
     def exact(inputs: dict[str, Any]) -> list[Array]:
-        return module.forward(list(inputs.values()), Arithmetic(dtype=np.float64))
+        return measuring.runs.exact(list(inputs.values()))[0]
 
-    base = exact(drawn)
+    base, work = measuring.runs.exact(list(drawn.values()))
     arrays = [name for name, item in drawn.items() if is_array(item)]
     counts = {name: not _equal(exact({**drawn, name: other[name]}), base) for name in arrays}
     return {
@@ -160,7 +160,18 @@ def structure(module: ReferenceModule, request: Record, folder: Path) -> Record:
         "influence": counts,
         "constant": not any(counts.values()),
         "exact": _contraction(exact, drawn, other, base, arrays),
+        "large": is_large(work, [*drawn.values(), *base]),
+        "peak_bytes": _peak_bytes(),
     }
+
+
+def _peak_bytes() -> int:
+    """What this process has had in memory at most; nothing where the system does not tell."""
+    with contextlib.suppress(ImportError):
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << (0 if sys.platform == "darwin" else 10)
+    return 0
 
 
 def _equal(a: Sequence[Array], b: Sequence[Array]) -> bool:

@@ -6,10 +6,9 @@ It decides nothing itself; each gate does, in ``lab/gates``. A machine's failure
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import anyio
 import anyio.to_thread
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.backends.backend import Backend, Report, silent
-from nki_anvil.backends.errors import AnvilError, BackendFailed
+from nki_anvil.backends.errors import BackendFailed, one_error
 from nki_anvil.backends.job import Case, Job
 from nki_anvil.backends.run import CaseResult, KernelError, Profile, Run, Trace
 from nki_anvil.lab.cases import Pool, Pooled
@@ -113,25 +112,11 @@ async def _gather(
     async def execute() -> None:
         runs.append(await _run(backend, job, pooled, pool, report))
 
-    with _one_error():
+    with one_error():
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(execute)
             added = await pool.add(fresh) if fresh is not None else None
     return await _evidence(specification, job, runs[0], [*pooled, added] if added else pooled, pool)
-
-
-@contextmanager
-def _one_error() -> Generator[None]:
-    """What a task group collects, as the one error that a caller knows."""
-    try:
-        yield
-    except BaseExceptionGroup as group:
-        known = group.subgroup(AnvilError)
-        if known is None:
-            raise
-        while isinstance(known, BaseExceptionGroup):
-            known = cast("BaseException", known.exceptions[0])
-        raise known from None
 
 
 def _job(

@@ -1,0 +1,43 @@
+"""How many cases one reference's process measures, and how many such processes work side by side.
+
+A reference that is done in milliseconds measures all its cases in one process; one that takes seconds at its shapes is
+asked for a few at a time, by as many processes as the machine has cores and memory for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Final
+
+from nki_anvil.lab.families import Plan
+
+GROUP: Final = 4
+"""Cases of a large shape set in one request."""
+PEAK: Final = 3.0
+"""What measuring takes of memory, as a multiple of what looking at the structure took: runs are held to be compared."""
+SHARE: Final = 0.5
+"""Of the machine's memory that all such processes together may take."""
+
+
+def groups(plans: Sequence[Plan], large: bool) -> list[list[int]]:
+    """Positions of the plans that are measured together; the probes of a large shape set share one draw."""
+    if not large:
+        return [list(range(len(plans)))]
+    probes = [position for position, plan in enumerate(plans) if plan.probe]
+    others = [position for position, plan in enumerate(plans) if not plan.probe]
+    parts = [others[start : start + GROUP] for start in range(0, len(others), GROUP)]
+    return [part for part in (probes, *parts) if part]
+
+
+def side_by_side(peak_bytes: int) -> int:
+    """How many processes at a time, where one took ``peak_bytes`` to look at the structure."""
+    room = SHARE * _memory() / (PEAK * max(1, peak_bytes))
+    return max(1, min(os.cpu_count() or 1, int(room)))
+
+
+def _memory() -> float:
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (ValueError, OSError, AttributeError):
+        return float(8 << 30)

@@ -1,0 +1,79 @@
+"""Cases measured at large shapes: in groups, by few honest runs, probes of one draw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nki_anvil.lab import honest_runs, measuring_groups, yardstick
+from nki_anvil.lab.families import Plan
+from nki_anvil.lab.measuring import Measuring
+from nki_anvil.lab.reference_module import ReferenceModule
+
+REFERENCE = """
+import numpy as np
+
+def get_inputs():
+    return [np.random.normal(size=(64, 48)).astype(np.float32)]
+
+def forward(x):
+    return np.exp(x).sum(axis=1, keepdims=True) * x
+"""
+REQUEST: dict[str, Any] = {
+    "arguments": [{"name": "x", "shape": [64, 48], "dtype": "float32", "domain": "real"}],
+    "dtypes": ["float32"],
+    "precision": "float32",
+    "noise": 2.0**-22,
+    "own_draws": "reference",
+    "given": [[64, 48]],
+}
+
+
+def case(seed: int, probe: bool = False) -> dict[str, Any]:
+    told = {"key": f"c{seed}", "seed": seed, "family": "own", "only": None, "scale": 1.0, "halvings": None}
+    return {**told, "probe": {"input": "x", "edge": True, "turn": seed} if probe else None}
+
+
+@pytest.fixture
+def measuring(tmp_path: Path) -> Measuring:
+    (tmp_path / "reference.py").write_text(REFERENCE)
+    return Measuring(ReferenceModule(tmp_path / "reference.py", {}), REQUEST, tmp_path)
+
+
+def test_every_probe_of_a_small_problem_disturbs_a_draw_of_its_own(measuring: Measuring):
+    answers = [measuring.measure(case(seed, probe=True)) for seed in (1, 2, 3)]
+    assert [answer["seed"] for answer in answers] == [1, 2, 3]
+
+
+def test_probes_of_a_large_problem_disturb_one_draw_at_different_places(
+    measuring: Measuring, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(honest_runs, "LARGE_ELEMENTS", 100)
+    measuring.measure(case(1))
+    answers = [measuring.measure(case(seed, probe=True)) for seed in (2, 3, 4)]
+    assert [answer["seed"] for answer in answers] == [1, 1, 1]
+    assert len({answer["probes"][0]["index"] for answer in answers}) > 1
+    kept = [yardstick.load(measuring.folder / f"c{seed}.npz").outputs[0] for seed in (1, 2, 3)]
+    assert all(output.large for output in kept)
+    assert len({output.r.tobytes() for output in kept}) == 3
+
+
+def test_a_large_problem_is_measured_a_few_cases_at_a_time_its_probes_together():
+    probe = Plan(probe={"input": "x", "edge": True, "turn": 0})
+    plans = [Plan(), probe, *[Plan("uniform")] * 8, probe]
+    parts = measuring_groups.groups(plans, large=True)
+    assert sorted(position for part in parts for position in part) == list(range(11))
+    assert max(map(len, parts)) == measuring_groups.GROUP
+    assert [1, 10] in parts
+    assert measuring_groups.groups(plans, large=False) == [list(range(11))]
+
+
+def test_as_many_processes_measure_as_the_machine_has_cores_and_memory_for(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(measuring_groups.os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(measuring_groups, "_memory", lambda: 48 * 2.0**30)
+    assert measuring_groups.side_by_side(100 << 20) == 8
+    assert measuring_groups.side_by_side(4 << 30) == 2
+    assert measuring_groups.side_by_side(100 << 30) == 1
+    assert measuring_groups.side_by_side(0) == 8
