@@ -45,42 +45,67 @@ def measure(
     outputs: list[Expected] = []
     admissible = finite = True
     for position, result in enumerate(exact):
-        r = np.asarray(result, dtype=np.float64)
-        runs = [np.asarray(run[position], dtype=np.float64) for run in honest]
-        moved = [np.asarray(run[position], dtype=np.float64) for run in disturbed]
-        output, everywhere, close = _output(r, runs, moved, dtypes[position], precision, rowwise, large)
-        outputs.append(output)
-        finite = finite and everywhere
-        admissible = admissible and everywhere and close
+        errors = _Errors.of(np.asarray(result, dtype=np.float64))
+        for run in honest:
+            errors.add(run[position])
+        exactly = not errors.spread.any()
+        for run in disturbed:
+            errors.add(run[position])
+        outputs.append(errors.expected(exactly and bool(honest), dtypes[position], precision, rowwise, large))
+        finite = finite and errors.finite
+        admissible = admissible and errors.finite and errors.close(precision)
     return Yardstick(tuple(outputs), admissible, finite)
 
 
-def _output(
-    r: F64, runs: list[F64], moved: list[F64], dtype: str, precision: str, rowwise: bool, large: bool
-) -> tuple[Expected, bool, bool]:
-    finite = np.isfinite(r)
-    everywhere = bool(finite.all()) and all(bool(np.isfinite(e).all()) for e in runs + moved)
-    with np.errstate(all="ignore"):
-        errors = [np.where(finite & np.isfinite(e), e - r, 0.0) for e in runs + moved]
-        known = np.where(finite, r, 0.0)
-        spread = np.max([np.abs(e) for e in errors], axis=0) if errors else np.zeros_like(known)
-        rows = {d: np.max([norms(e, d) for e in errors], axis=0) for d in directions(r.shape)}
-        whole = max((_relative(e, known) for e in errors), default=0.0)
-        relative = _row_error(known, rows)
-    expected = Expected(
-        r=r,
-        spread=np.nextafter(spread.astype(np.float32), np.float32(np.inf))
-        if spread.any()
-        else spread.astype(np.float32),
-        rows=rows,
-        whole=whole,
-        dtype=dtype,
-        precision=precision,
-        exact=everywhere and bool(runs) and all(np.array_equal(e, r) for e in runs),
-        rowwise=rowwise,
-        large=large,
-    )
-    return expected, everywhere, relative <= max(ADMISSIBLE_ERROR, 16 * UNIT_ROUNDOFF[precision])
+@dataclass(slots=True)
+class _Errors:
+    """The largest errors of all runs seen so far against one exact output; one run is held at a time."""
+
+    r: F64
+    known: F64
+    spread: F64
+    rows: dict[str, F64]
+    whole: float = 0.0
+    finite: bool = True
+    """Of the exact result and all runs."""
+
+    @classmethod
+    def of(cls, r: F64) -> _Errors:
+        finite = bool(np.isfinite(r).all())
+        known = r if finite else np.where(np.isfinite(r), r, 0.0)
+        rows = {direction: np.zeros_like(norms(known, direction)) for direction in directions(r.shape)}
+        return cls(r, known, np.zeros_like(known), rows, finite=finite)
+
+    def add(self, run: NDArray[Any]) -> None:
+        with np.errstate(all="ignore"):
+            error = np.asarray(np.subtract(run, self.r, dtype=np.float64))
+            there = np.isfinite(error)
+            if not there.all():
+                self.finite = False
+                error = np.where(there, error, 0.0)
+            for direction, worst in self.rows.items():
+                np.maximum(worst, norms(error, direction), out=worst)
+            self.whole = max(self.whole, _relative(error, self.known))
+            np.maximum(self.spread, np.abs(error, out=error), out=self.spread)
+
+    def close(self, precision: str) -> bool:
+        """Whether the worst row of a run is near enough to blame a kernel by."""
+        with np.errstate(all="ignore"):
+            return _row_error(self.known, self.rows) <= max(ADMISSIBLE_ERROR, 16 * UNIT_ROUNDOFF[precision])
+
+    def expected(self, exactly: bool, dtype: str, precision: str, rowwise: bool, large: bool) -> Expected:
+        spread = self.spread.astype(np.float32)
+        return Expected(
+            r=self.r,
+            spread=np.nextafter(spread, np.float32(np.inf)) if spread.any() else spread,
+            rows=self.rows,
+            whole=self.whole,
+            dtype=dtype,
+            precision=precision,
+            exact=self.finite and exactly,
+            rowwise=rowwise,
+            large=large,
+        )
 
 
 def _relative(error: F64, known: F64) -> float:
