@@ -19,13 +19,14 @@ from nki_anvil.lab.yardstick import Yardstick
 Array = np.ndarray[Any, Any]
 
 LARGE_FLOPS: Final = 2.0**29
-"""Of matrix products. Above any of these limits honest runs are the plain, the slab-wise and one disturbed one."""
+"""Of matrix products. Above any of these limits, of the float32 runs only the plain and the slab-wise one are made."""
 LARGE_ELEMENTS: Final = 2**24
 """Of inputs and outputs."""
 LARGE_WORK: Final = 2.0**27
 """Elements that all other operations make."""
 DISTURBED: Final = 2
-"""Runs in float64 of inputs moved by a rounding; one at large shapes, whose rows and tiles are many."""
+"""Runs in float64 of inputs moved by a rounding. Of few distinct values the float32 runs make exact zeros by chance; in
+one disturbed run alone a few of eight million elements come out as well, and a right kernel was refused for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,7 @@ class HonestRuns:
         rng = np.random.default_rng(seed)
         large = is_large(work, [*inputs, *exact])
         honest = [self._honest(inputs, how) for how in self._arithmetics(large, rng)]
-        turns = 1 if large else DISTURBED
-        moved = [self.module.forward(self._disturbed(inputs, rng), Arithmetic(dtype=np.float64)) for _ in range(turns)]
+        moved = [self.exact(self._disturbed(inputs, rng))[0] for _ in range(DISTURBED)]
         return yardstick.measure(
             exact, honest, moved, dtypes=self.dtypes, precision=self.precision,
             rowwise=work.matmul_flops == 0, large=large,
