@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from nki_anvil.sim.coverage import covering
 from nki_anvil.sim.execution.accumulation import Written
 from nki_anvil.sim.execution.bench import Bench, Step
-from nki_anvil.sim.execution.memory import Memory, poison_value
+from nki_anvil.sim.execution.memory import Memory
+from nki_anvil.sim.execution.poison import lay, pattern
 from nki_anvil.sim.liveness import NEVER, chain, shared
 from nki_anvil.sim.operands import indices, operands
 from nki_anvil.sim.program import NONE, ROLES
@@ -63,7 +64,7 @@ class Fresh:
         return [self._fill(tensor) for tensor in self._starts.get((len(self._program), NONE), ())]
 
     def _fill(self, tensor: int) -> Step:
-        values = [poison_value(self._memory.dtype(tensor), pattern) for pattern in (0, 1)]
+        values = [pattern(self._memory.dtype(tensor), which) for which in (0, 1)]
         return partial(_lay, self._memory.block(tensor), self._bench, values)
 
     def _first_uses(self) -> dict[tuple[int, int], list[int]]:
@@ -80,8 +81,8 @@ class Fresh:
         return uses
 
 
-def _lay(block: NDArray[Any], bench: Bench, values: list[Any]) -> None:
-    block.fill(values[bench.poison])
+def _lay(block: NDArray[Any], bench: Bench, values: list[NDArray[Any]]) -> None:
+    lay(block, values[bench.poison])
 
 
 def overwritten(memory: Memory) -> NDArray[np.bool_]:

@@ -20,18 +20,7 @@ from nki_anvil.sim.program import MEMORIES, NONE, ROLES, Program
 ALIGNMENT: Final = 64
 """Bytes; a cache line."""
 
-_INTEGER_POISON: Final = (4, 0x5A)
-"""Pattern 0 is what the vendor's simulator fills integers with."""
-_FLOAT_POISON: Final = {"float16": -29792.0, "float8_e4m3": -208.0, "float8_e5m2": -28672.0}
-_WIDE_POISON: Final = -1.6e30
 _NOWHERE: Final = np.zeros(0, np.uint8)
-
-
-def poison_value(dtype: str, pattern: int) -> Any:
-    """What fresh memory of a format holds: NaN in pattern 0, finite in pattern 1; integers differ between the two."""
-    if dtype in dtypes.INTEGERS:
-        return _INTEGER_POISON[pattern]
-    return np.nan if pattern == 0 else _FLOAT_POISON.get(dtype, _WIDE_POISON)
 
 
 class Memory:

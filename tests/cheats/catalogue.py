@@ -66,6 +66,8 @@ _CHEATS = {
         returns_one_more softmax
         returns_a_narrower_format softmax
         writes_its_input softmax quick
+        asks_whether_unwritten_memory_is_positive softmax
+        writes_one_row_and_asks_the_others softmax
     """,
     "values": """
         is_constant softmax quick

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from program_builder import ProgramBuilder
 
+from nki_anvil.sim import dtypes
 from nki_anvil.sim.execution import Executable, ExecutionError, NotSimulated
 from nki_anvil.sim.execution.memory import Memory
+from nki_anvil.sim.execution.poison import pattern
 from nki_anvil.sim.rules import check
 
 
@@ -31,6 +33,14 @@ def test_an_element_that_nothing_writes_differs_between_the_two_poisons() -> Non
     assert np.isnan(first[:, 5]).all()
     assert np.isfinite(second).all()
     assert (first[:, :5] == second[:, :5]).all()
+
+
+@pytest.mark.parametrize("dtype", dtypes.NAMES)
+def test_no_question_about_its_sign_is_answered_alike_by_both_poisons(dtype: str) -> None:
+    first, second = (np.resize(pattern(dtype, which).astype(np.float64), 64) for which in (0, 1))
+    questions = [np.greater, np.less_equal, np.equal, np.not_equal]
+    questions += [] if dtype in ("bool_", "uint8", "uint16", "uint32") else [np.less, np.greater_equal]
+    assert all((question(first, 0) != question(second, 0)).any() for question in questions)
 
 
 def test_poison_is_fresh_in_every_run_and_every_iteration() -> None:

@@ -1,0 +1,42 @@
+"""Writes one row at an index known at run time and asks the others, which nothing wrote, whether they are negative."""
+
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+P = nl.tile_size.pmax
+
+
+@nki.jit
+def kernel(x):
+    """x [M, N] -> [M, N]."""
+    rows, width = x.shape
+    out = nl.ndarray((rows, width), dtype=x.dtype, buffer=nl.shared_hbm)
+    for start in range(0, rows, P):
+        size = min(P, rows - start)
+        tile = nl.ndarray((size, width), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=x[start : start + size, :])
+
+        largest = nl.ndarray((size, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_reduce(dst=largest, op=nl.maximum, data=tile, axis=1)
+        shifted = nl.ndarray((size, width), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_scalar(dst=shifted, data=tile, op0=nl.subtract, operand0=largest)
+        weights = nl.ndarray((size, width), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.activation(dst=weights, op=nl.exp, data=shifted)
+
+        total = nl.ndarray((size, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_reduce(dst=total, op=nl.add, data=weights, axis=1)
+        share = nl.ndarray((size, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.reciprocal(dst=share, data=total)
+        result = nl.ndarray((size, width), dtype=out.dtype, buffer=nl.sbuf)
+        nisa.tensor_scalar(dst=result, data=weights, op0=nl.multiply, operand0=share)
+        fresh = nl.ndarray((size, width), dtype=nl.float32, buffer=nl.sbuf)
+        rows_of = fresh.reshape((size, 1, width))
+        nl.fori_loop(
+            0, nisa.register_alloc(1), lambda turn, r=rows_of: nisa.memset(dst=r.select(1, turn)[0:1], value=0.0)
+        )
+        asked = nl.ndarray((size, width), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_scalar(dst=asked, data=fresh, op0=nl.less, operand0=0.0)
+        nisa.tensor_tensor(dst=result, data1=result, data2=asked, op=nl.add)
+        nisa.dma_copy(dst=out[start : start + size, :], src=result)
+    return out
