@@ -22,6 +22,7 @@ from anyio.to_thread import run_sync
 
 from nki_anvil.backends import reading, scratch
 from nki_anvil.backends.backend import Report, silent
+from nki_anvil.backends.commands import without_device
 from nki_anvil.backends.errors import BackendDiskFull, BackendError, BackendFailed, BackendTimeout
 from nki_anvil.backends.job import Job
 from nki_anvil.backends.run import Origin, Run
@@ -55,6 +56,7 @@ class ChildBackend:
 
     async def run(self, job: Job, report: Report = silent) -> Run:
         """Carry out a job; raises a BackendError where the machine, not the kernel, is at fault."""
+        without_device(job, self.name)
         async with self._turn:
             with _machine_errors(), scratch.held(self.folder, job.digest()[:16] + "-") as folder:
                 await run_sync(_write, folder, job, self.constants)

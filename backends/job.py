@@ -1,7 +1,8 @@
 """What is sent to a backend: one kernel, the shapes it is specialised to, and the cases it is run on.
 
-``job.json`` is this model without the kernel's text and the uploaded arrays, which lie beside it as ``kernel.py`` and
-``inputs.npz``. A job knows nothing of references, tolerances or expected outputs: what runs it judges nothing.
+``job.json`` is this model without the kernel's text and what is uploaded, which lie beside it as ``kernel.py`` and
+``inputs.npz`` or ``files.tar``. A job knows nothing of references, tolerances or expected outputs: what runs it judges
+nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 PROTOCOL = 1
 
-Purpose = Literal["trace", "verify", "benchmark", "profile"]
+Purpose = Literal["trace", "verify", "benchmark", "profile", "command"]
 Domain = Literal["real", "nonnegative", "positive", "unit", "probability", "integer", "index", "constant"]
 
 
@@ -95,6 +96,22 @@ class Limits(Record):
     processes: int = 64
 
 
+class Command(Record):
+    """A person's own command, run in a fresh folder that holds the kernel's text and these files."""
+
+    line: str
+    """For the host's shell."""
+    kernel: str
+    """Where in the folder the kernel's text lies."""
+    result: str
+    """The file in which the command may leave its figures."""
+    files: dict[str, str] = Field(default_factory=dict)
+    """SHA-256 of what else lies there, by path."""
+    cores: int = 1
+    """Logical ones, which the command has for itself."""
+    seconds: float = 3600.0
+
+
 class Job(Record):
     """One unit of work for a backend. Equal digests mean the same work, but benchmark rounds are never shared."""
 
@@ -111,10 +128,19 @@ class Job(Record):
     round: int = 0
     arm: Literal["new", "best", "only"] = "only"
     limits: Limits = Limits()
+    command: Command | None = None
+    """What is run instead of cases, for the purpose ``command``; then there are no shape sets."""
     core: str = Field(default="", exclude=True)
     """Where the comparison runs, as ``Run.environment["core"]`` last said: to be used again. Not in the digest."""
     kernel: str = Field(exclude=True, repr=False)
     uploads: dict[str, NDArray[Any]] = Field(default_factory=dict, exclude=True, repr=False)
+    files: dict[str, bytes] = Field(default_factory=dict, exclude=True, repr=False)
+    """The content of ``command.files``."""
+
+    @property
+    def timed(self) -> bool:
+        """Whether it is one arm of a comparison: all of that belong on one machine, and no run is shared."""
+        return self.purpose == "benchmark" or (self.purpose == "command" and self.round >= 0)
 
     def digest(self) -> str:
         """SHA-256 of ``job.json`` and the kernel's text; names the job's folder."""

@@ -134,6 +134,17 @@ class Samples(Record):
     """Of what was timed, as ``Trace.artefact``."""
 
 
+class Ended(Record):
+    """How a person's command ended and what it left; nobody has looked into it yet."""
+
+    status: int | None
+    """Exit status, negative for a signal; None: it took too long and was ended."""
+    printed: str = ""
+    """The end of what it printed."""
+    result: str | None = None
+    """Its result file; None where there is none, or too much of it."""
+
+
 class Run(Record):
     """The evidence of one job."""
 
@@ -151,6 +162,8 @@ class Run(Record):
     cases: tuple[CaseResult, ...] = ()
     profiles: tuple[Profile, ...] = ()
     samples: Samples | None = None
+    ended: Ended | None = None
+    """For the purpose ``command``."""
     failure: str | None = None
     """What went wrong on the machine itself; a run with a failure is no evidence of anything."""
     seconds: dict[str, float] = Field(default_factory=dict)

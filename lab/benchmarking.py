@@ -110,5 +110,6 @@ def conclude(bench: Workbench, taken: Given, comparison: Comparison, *, repeated
         restored=restored,
         guard=bench.guard_view(),
         same_as=comparison.same_as,
+        score=comparison.score,
         converged=converged(bench),
     )

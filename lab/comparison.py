@@ -5,14 +5,21 @@ It must not know how the samples were taken.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from math import log
+from typing import Final, Literal
 
 from pydantic import Field
 
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
+from nki_anvil.lab import figures
+from nki_anvil.lab.decision import Decision, interval
+from nki_anvil.lab.figures import Figures, Score
 from nki_anvil.lab.plan import Answer, Block, Terms
 from nki_anvil.lab.rules import Rules
+
+SPEEDUPS: Final = ("speedup", "speedup_low", "speedup_high")
 
 
 class Round(Record):
@@ -28,6 +35,9 @@ class Round(Record):
     void: bool = False
     """Held up by something else, and measured again."""
     block: Block = "plan"
+    best_figures: Figures | None = None
+    new_figures: Figures | None = None
+    """What the arms of an end-to-end problem reported: then scores are compared, and latencies are told beside."""
     best_core: str = ""
     new_core: str = ""
     """Where each arm ran: host and core, as far as the backend says."""
@@ -35,7 +45,14 @@ class Round(Record):
     @property
     def pair(self) -> Answer:
         """As the plan is told of it: arms that ran on different cores say nothing of each other."""
-        return (self.best_us, self.new_us) if self.best_core == self.new_core else None
+        return self.costs if self.best_core == self.new_core else None
+
+    @property
+    def costs(self) -> tuple[float, float]:
+        """Of best and new, in a unit of their own: less is better."""
+        if self.best_figures is None or self.new_figures is None:
+            return self.best_us, self.new_us
+        return figures.costs(self.best_figures, self.new_figures)
 
 
 class Comparison(Record):
@@ -66,6 +83,8 @@ class Comparison(Record):
     flags: tuple[str, ...] = ()
     environment: dict[str, str] = Field(default_factory=dict)
     timer: str = ""
+    score: Score | None = None
+    """Of an end-to-end problem: what decided. ``speedup`` is that of the latency alone."""
     floor_us: float = 0.0
     implausible_share: float = Rules.implausible_share
     """Of the floor; a latency below it is never kept."""
@@ -75,5 +94,22 @@ class Comparison(Record):
     """Device time it took."""
 
     @property
+    def gain(self) -> float | None:
+        """What was decided by: the speedup, or the ratio of scores."""
+        return self.score.ratio if self.score else self.speedup
+
+    @property
     def valid_rounds(self) -> tuple[Round, ...]:
         return tuple(round_ for round_ in self.rounds if not round_.void)
+
+
+def told(rounds: Sequence[Round], decision: Decision, confidence: float) -> dict[str, object]:
+    """Speedup and score with their intervals, from the rounds that count and what was decided from them."""
+    decided = (decision.speedup, decision.speedup_low, decision.speedup_high)
+    best = [r.best_figures for r in rounds if r.best_figures]
+    new = [r.new_figures for r in rounds if r.new_figures]
+    if not (best and new):
+        return dict(zip(SPEEDUPS, decided, strict=True))
+    logs = [log(r.new_us / r.best_us) for r in rounds]
+    score = figures.score(figures.middle(new), figures.middle(best), decided)
+    return {**dict(zip(SPEEDUPS, interval(logs, confidence), strict=True)), "score": score}

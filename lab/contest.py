@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from math import isfinite
 
 from anyio.to_thread import run_sync
 
 from nki_anvil.backends.backend import Report, silent
-from nki_anvil.backends.errors import BackendError
+from nki_anvil.backends.errors import BackendError, BackendFailed
 from nki_anvil.lab import seals, yields
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best, Holder, Receipt
 from nki_anvil.lab.comparison import Comparison
+from nki_anvil.lab.end_to_end import WrongWhileTimed
 from nki_anvil.lab.judging import look_again
 from nki_anvil.lab.noise import noise_of
 from nki_anvil.lab.recheck import wrong_when_timed
 from nki_anvil.lab.recomputing import implausible
 from nki_anvil.lab.sampling import Noise, Sampler
 from nki_anvil.lab.timing import Arm, profile_arm
-from nki_anvil.lab.verdict import GATE_SET
+from nki_anvil.lab.verdict import GATE_SET, Verdict
 from nki_anvil.lab.workbench import Workbench
 
 
@@ -31,7 +33,9 @@ async def arm_of(attempt: Attempt) -> Arm:
 
 async def sampler(bench: Workbench, against: Arm | None, report: Report) -> Sampler:
     """A sampler that knows this machine's noise. The A/A run is made with ``against`` when it is first needed."""
-    rules = bench.rules
+    rules, command = bench.rules, bench.specification.e2e
+    if command is not None:
+        rules = replace(rules, calibration_rounds=command.calibration_rounds)
     quiet = Sampler(
         bench.backend,
         bench.specification,
@@ -70,8 +74,25 @@ async def measure(bench: Workbench, attempt: Attempt, best: Best | None, report:
     if best is None:
         return await (await sampler(bench, None, report)).alone(new)
     old = await arm_of(await run_sync(bench.problem.attempts.get, best.attempt))
-    comparison = await (await sampler(bench, old, report)).compare(new, old)
+    try:
+        comparison = await (await sampler(bench, old, report)).compare(new, old)
+    except WrongWhileTimed as wrong:
+        await run_sync(partial(convict, bench, attempt, wrong, counts=counts))
+        raise
     return await scrutinise(bench, attempt, comparison, report, counts=counts)
+
+
+def convict(bench: Workbench, attempt: Attempt, wrong: WrongWhileTimed, *, counts: bool = False) -> Verdict:
+    """From now on a kernel has not passed whose command reported too little while it was timed; the verdict of that.
+
+    Raises BackendFailed where it was the other arm: best is not judged by the way.
+    """
+    if wrong.verdict.kernel_digest != attempt.digest:
+        raise BackendFailed(
+            f"Best was timed beside it, and its own run does not pass any more: {wrong.message}",
+            "Call again; if it happens again, the command's accuracy changes from run to run: give it a fixed seed.",
+        ) from wrong
+    return bench.keep_verdict(attempt, wrong.verdict, counts=counts)
 
 
 async def scrutinise(
@@ -117,7 +138,7 @@ def settle(bench: Workbench, attempt: Attempt, comparison: Comparison, *, counts
     if counts and crowns:
         bench.count_keep()
     if counts and comparison.outcome == "revert":
-        bench.count_regression(attempt, comparison.speedup or 1.0)
+        bench.count_regression(attempt, comparison.gain or 1.0)
     store(bench, attempt, comparison)
     return True
 

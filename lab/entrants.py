@@ -45,6 +45,12 @@ class Entrant:
         return known if known is not None else self.screened
 
     @property
+    def gain(self) -> float | None:
+        """What decides: of an end-to-end problem the ratio of scores."""
+        known = self.comparison.gain if self.comparison else None
+        return known if known is not None else self.screened
+
+    @property
     def program(self) -> str:
         """Instruction digest, or the text's where there is none."""
         program = self.verdict.instruction_digest if self.verdict else ""

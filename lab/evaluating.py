@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -14,7 +14,8 @@ from nki_anvil.backends.errors import AnvilError, ArgumentsInvalid, BudgetSpent
 from nki_anvil.lab import diary, given, state
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.benchmarking import known_comparison
-from nki_anvil.lab.contest import arm_of, contest, sampler, store
+from nki_anvil.lab.contest import arm_of, contest, convict, sampler, store
+from nki_anvil.lab.end_to_end import WrongWhileTimed
 from nki_anvil.lab.entrants import Entrant, at_once
 from nki_anvil.lab.judging import judge
 from nki_anvil.lab.laboratory import Laboratory
@@ -162,17 +163,20 @@ async def _found(bench: Workbench, entrant: Entrant, report: Report) -> Entrant:
     """Compare to the end with what is best then, and make it best if it earns it."""
     if entrant.attempt is None:
         return entrant
-    return replace(entrant, comparison=await contest(bench, entrant.attempt, report))
+    try:
+        return replace(entrant, comparison=await contest(bench, entrant.attempt, report))
+    except WrongWhileTimed as wrong:
+        return replace(entrant, verdict=wrong.verdict, comparison=None)
 
 
 async def _contend(bench: Workbench, contenders: list[Entrant], report: Report) -> dict[int, Entrant]:
     """Screen all, compare the fastest, and give the fastest that looks like a keep a fresh, confirmed trial."""
     judges = await _judges(bench, report)
     screened = await _screen(bench, judges, contenders, report)
-    fastest = sorted(screened, key=lambda entrant: -(entrant.speedup or 0))
-    compared = [await _full(judges, entrant) for entrant in fastest[: bench.rules.beam]]
+    fastest = sorted(screened, key=lambda entrant: -(entrant.gain or 0))
+    compared = [await _or_convicted(bench, e, _full(judges, e)) for e in fastest[: bench.rules.beam]]
     hopeful = [e for e in compared if e.outcome == "keep"]
-    champion = max(hopeful, key=lambda e: e.speedup or 0, default=None)
+    champion = max(hopeful, key=lambda e: e.gain or 0, default=None)
     everyone = {entrant.number: entrant for entrant in (*screened, *compared)}
     for entrant in everyone.values():
         if entrant is not champion and entrant.attempt and entrant.comparison:
@@ -202,13 +206,23 @@ async def _screen(bench: Workbench, judges: Judges, contenders: list[Entrant], r
     done: dict[int, Entrant] = {}
 
     async def one(entrant: Entrant) -> None:
-        measured = await (_full(judges, entrant) if modelled else _rough(judges, entrant))
+        measured = await _or_convicted(bench, entrant, (_full if modelled else _rough)(judges, entrant))
         done[entrant.number] = measured
         speed = f" at {measured.speedup:.3f} of best" if measured.speedup else ""
         await report(f"measured {len(done)} of {len(contenders)}: attempt {entrant.number}{speed}")
 
     await at_once(contenders, bench.backend.cores if modelled else 1, one)
     return [done[entrant.number] for entrant in contenders]
+
+
+async def _or_convicted(bench: Workbench, entrant: Entrant, timing: Awaitable[Entrant]) -> Entrant:
+    """What is wrong only while it is timed is out; the others go on."""
+    try:
+        return await timing
+    except WrongWhileTimed as wrong:
+        if entrant.attempt is None:
+            raise
+        return replace(entrant, verdict=await run_sync(partial(convict, bench, entrant.attempt, wrong)))
 
 
 async def _rough(judges: Judges, entrant: Entrant) -> Entrant:
@@ -219,7 +233,7 @@ async def _rough(judges: Judges, entrant: Entrant) -> Entrant:
 
 async def _full(judges: Judges, entrant: Entrant) -> Entrant:
     """The plan without confirmation, once."""
-    if entrant.attempt is None or entrant.comparison is not None:
+    if entrant.attempt is None or entrant.comparison is not None or not entrant.passed:
         return entrant
     new = await arm_of(entrant.attempt)
     return replace(entrant, comparison=await judges.sampler.compare(new, judges.best, confirm=False))

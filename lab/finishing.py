@@ -106,6 +106,7 @@ def conclude(bench: Workbench, best: Best | None, comparison: Comparison | None)
         flags=comparison.flags if comparison else (),
         attempts=len(attempts),
         kept=kept,
+        score=comparison.score if comparison else None,
         evidence=sealed.seal if sealed else None,
         evidence_path=bench.lab.shown(receipt.path(bench.problem.folder, bench.origin)) if sealed else None,
         report=links.report(bench.problem.name),

@@ -26,12 +26,13 @@ NEEDED_QUANTILES = 2.576 + 1.645
 def of(rounds: Sequence[Round], environment: dict[str, str], ruling: Ruling, terms: Terms) -> tuple[str, ...]:
     """The plan's own flags first."""
     valid = [r for r in rounds if not r.void] or list(rounds)
-    logs = [log(r.best_us / r.new_us) for r in valid]
+    logs = [log(best / new) for best, new in (r.costs for r in valid)]
     others = (
         ("spread", any(spread(us) > SPREAD for r in valid for us in (r.best_samples_us, r.new_samples_us))),
         (f"outliers: {len(rounds) - len(valid)} rounds measured again", len(valid) < len(rounds)),
         ("drift", drifts(valid)),
         ("launch_dominated", median(min(r.best_us, r.new_us) for r in valid) < LAUNCH_DOMINATED_US),
+        ("reported by the command itself", any(r.new_figures for r in rounds)),
         ("other_load", bool(environment.get("other_load"))),
         ("stand-in: nothing was measured", bool(environment.get("stand_in"))),
         ("different_cores", len({core for r in rounds for core in (r.best_core, r.new_core)}) > 1),

@@ -16,10 +16,10 @@ from typing import Any, Final
 from nki_anvil.backends.errors import ArgumentsInvalid, PathUnreadable, ProblemInvalid
 from nki_anvil.backends.job import InputSpec, ShapeSet
 from nki_anvil.backends.run import ArraySpec
-from nki_anvil.lab import expressions, problem_file
+from nki_anvil.lab import command_problem, expressions, problem_file
 from nki_anvil.lab.problem_file import InputEntry, ProblemFile
 from nki_anvil.lab.reference import Reference
-from nki_anvil.lab.specification import EndToEnd, Specification, Work
+from nki_anvil.lab.specification import Specification, Work
 from nki_anvil.sim.chips import CHIPS
 from nki_anvil.sim.dtypes import size_of
 
@@ -56,8 +56,9 @@ async def load(
     declared = problem_file.read(source) if source.suffix == ".toml" else None
     file = declared or ProblemFile(reference=source.name, kernel="kernel.py")
     if file.e2e is not None:
-        message = f"{source.name} declares [e2e]: problems that are a command are not run by this version."
-        raise ProblemInvalid(message, "Declare a reference and a kernel instead.")
+        if tolerance is not None:
+            raise ArgumentsInvalid("An end-to-end problem has no tolerance.", "Set accuracy_min in its [e2e] instead.")
+        return command_problem.specify(_on_chip(file, chip or file.chip), source, name or file.name, kernel)
     module = (source.parent / file.reference).resolve()
     if not module.is_file():
         raise PathUnreadable(f"The reference {module} is not there.", "Name it in problem.toml as reference.")
@@ -135,7 +136,6 @@ class _Problem:
             own_draws="reference" if _undeclared(self.file, seen) and not _frozen(seen) else "inputs",
             transforms=kernels is not arguments,
             inferred=self.bare,
-            e2e=EndToEnd(**self.file.e2e.model_dump()) if self.file.e2e else None,
             warnings=(*warnings, *_dtype_warnings(seen), *((_FROZEN,) if _frozen(seen) else ())),
         )
 

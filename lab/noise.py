@@ -112,6 +112,7 @@ def stale(known: StoredNoise, first: Timed, now: datetime, days: float) -> bool:
 
 
 def _name(sampler: Sampler, first: Timed, level: int) -> str:
-    """The toolchain is part of it: another SDK is measured anew."""
-    where = hashlib.sha256(f"{first.core}\n{sampler.backend.toolchain}".encode()).hexdigest()[:12]
+    """The toolchain is part of it, another SDK is measured anew; so is a command, whose noise is no kernel's."""
+    command = sampler.specification.version if sampler.specification.e2e else ""
+    where = hashlib.sha256(f"{first.core}\n{sampler.backend.toolchain}{command}".encode()).hexdigest()[:12]
     return f"{sampler.backend.name}-{where}-{level}"

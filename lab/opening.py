@@ -11,8 +11,8 @@ from anyio.to_thread import run_sync
 
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import ArgumentsInvalid, KernelMissing, PathUnreadable, ProblemChanged, StateDamaged
+from nki_anvil.lab import end_to_end, seals, seeds, state, working_file, yields
 from nki_anvil.lab import problem as problems
-from nki_anvil.lab import seals, seeds, state, working_file, yields
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.contest import contest
 from nki_anvil.lab.judging import judge
@@ -72,8 +72,10 @@ async def open_problem(
             random=lab.random,
             report=report,
         )
+        end_to_end.refuse_without_device(specification, lab.backend_named(wanted.backend))
         problem = await run_sync(pin, lab, wanted, specification)
     else:
+        end_to_end.refuse_without_device(known.specification, lab.backend_named(wanted.backend))
         problem = await run_sync(take_up, lab, wanted, known)
     bench = await run_sync(workbench, lab, problem.name)
     reason = await establish(bench, report)
@@ -200,7 +202,9 @@ def save(lab: Laboratory, record: ProblemRecord) -> Problem:
 def sources(opened_from: Path, specification: Specification) -> list[Path]:
     """The files that a specification was made from."""
     declared = opened_from / "problem.toml" if opened_from.is_dir() else opened_from
-    return [path for path in dict.fromkeys((Path(specification.reference), declared)) if path.is_file()]
+    sent = specification.e2e
+    along = [Path(sent.folder) / name for name in sent.files] if sent else []
+    return [path for path in dict.fromkeys((Path(specification.reference), declared, *along)) if path.is_file()]
 
 
 async def establish(bench: Workbench, report: Report) -> str:

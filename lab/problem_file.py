@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from nki_anvil.backends.errors import PathUnreadable, ProblemInvalid
 from nki_anvil.backends.job import Domain
+from nki_anvil.lab.rules import MOST_ROUNDS
 from nki_anvil.lab.specification import Precision
 from nki_anvil.sim.dtypes import NAMES
 
@@ -81,9 +82,39 @@ class WorkEntry(Strict):
 
 
 class EndToEndEntry(Strict):
-    command: str
+    """The ``[e2e]`` table: a command whose own figures are judged."""
+
+    command: str = Field(min_length=1)
     result: str = "result.json"
-    accuracy_min: float | None = None
+    accuracy_min: float | None = Field(default=None, ge=0)
+    patterns: dict[Literal["latency_ms", "throughput", "accuracy", "nki_flops_share"], str] = {}
+    files: tuple[str, ...] = ()
+    """Patterns of what is sent along, in the problem's folder."""
+    cores: int = Field(default=1, ge=1, le=128)
+    seconds: float = Field(default=3600.0, gt=0, le=86400)
+    """One run: a model takes minutes to compile and load."""
+    language: bool = True
+    calibration_rounds: int = Field(default=5, ge=5, le=MOST_ROUNDS)
+    """Of the A/A run. Each is the whole command twice, so that a kernel's 25 would take hours."""
+
+    @field_validator("result")
+    @classmethod
+    def _inside(cls, path: str) -> str:
+        if not path or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+            raise ValueError(f"{path!r} is no path inside the folder in which the command runs")
+        return path
+
+    @field_validator("patterns")
+    @classmethod
+    def _readable(cls, patterns: dict[str, str]) -> dict[str, str]:
+        for name, pattern in patterns.items():
+            try:
+                groups = re.compile(pattern).groups
+            except re.error as error:
+                raise ValueError(f"{name} is no regular expression: {error}") from error
+            if groups != 1:
+                raise ValueError(f"{name} needs one group, around the number, and {pattern!r} has {groups}")
+        return patterns
 
 
 class ProblemFile(Strict):
@@ -112,6 +143,8 @@ class ProblemFile(Strict):
         for role, named in (("verify", self.verify), ("timed", (self.timed,))):
             if missing := [name for name in named if name not in ("default", *self.shapes)]:
                 raise ValueError(f"{role} names the shape set {missing[0]!r}; there are {['default', *self.shapes]}")
+        if self.e2e is not None and (self.inputs or "reference" in self.model_fields_set):
+            raise ValueError("a problem is a command ([e2e]) or a reference with inputs, not both")
         for name, dims in self.shapes.items():
             if unknown := sorted(set(dims) - set(self.dims)):
                 raise ValueError(f"shapes.{name} sets {unknown[0]!r}, which is not among the dims {sorted(self.dims)}")

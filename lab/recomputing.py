@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import inf, isclose
 from statistics import median
+from typing import cast
 
 from nki_anvil.lab import plan
-from nki_anvil.lab.comparison import Comparison, Round
-from nki_anvil.lab.decision import Decision, decide_modelled
+from nki_anvil.lab.comparison import SPEEDUPS, Comparison, Round, told
+from nki_anvil.lab.decision import decide_modelled
+from nki_anvil.lab.figures import Score
 from nki_anvil.lab.plan import Disagreement, Ruling
 
 DOUBTS = {
@@ -37,7 +39,7 @@ def faults(comparison: Comparison) -> Iterator[str]:
         yield f"cannot be decided again: {error}"
         return
     yield from _outcome(comparison, ruling)
-    yield from _interval(comparison, ruling.decision)
+    yield from _interval(comparison, ruling)
     yield from _latencies(comparison, ruling)
 
 
@@ -48,6 +50,9 @@ def _round_faults(taken: Round) -> Iterator[str]:
     ):
         if samples and not same(us, median(samples)):
             yield f"round {taken.number}: {arm} is {us:g} us, and the median of its samples {median(samples):g} us"
+    for arm, us, reported in (("best", taken.best_us, taken.best_figures), ("new", taken.new_us, taken.new_figures)):
+        if reported and not same(us, reported.latency_us):
+            yield f"round {taken.number}: {arm} is {us:g} us, and its command reported {reported.latency_us:g} us"
 
 
 def _alone(comparison: Comparison) -> Iterator[str]:
@@ -98,11 +103,24 @@ def implausible(comparison: Comparison) -> bool:
     return comparison.latency_us < comparison.implausible_share * comparison.floor_us
 
 
-def _interval(comparison: Comparison, decision: Decision) -> Iterator[str]:
-    for name in ("speedup", "speedup_low", "speedup_high"):
-        stored, found = getattr(comparison, name), getattr(decision, name)
-        if not same(inf if stored is None else stored, found):
-            yield f"{name} is stored as {stored}, and its samples give {found:.9g}"
+def _interval(comparison: Comparison, ruling: Ruling) -> Iterator[str]:
+    counted = [r for i, r in enumerate(comparison.rounds) if i not in ruling.void] or comparison.rounds
+    found = told(counted, ruling.decision, comparison.confidence)
+    for name in SPEEDUPS:
+        stored, given = getattr(comparison, name), cast("float", found[name])
+        if not same(inf if stored is None else stored, given):
+            yield f"{name} is stored as {stored}, and its samples give {given:.9g}"
+    yield from _score(comparison.score, cast("Score | None", found.get("score")))
+
+
+def _score(stored: Score | None, found: Score | None) -> Iterator[str]:
+    if stored is None or found is None:
+        if stored is not found:
+            yield "the score is not what its rounds give"
+        return
+    for name in Score.model_fields:
+        if not same(getattr(stored, name), getattr(found, name)):
+            yield f"{name} is stored as {getattr(stored, name)}, and its rounds give {getattr(found, name):.9g}"
 
 
 def _latencies(comparison: Comparison, ruling: Ruling) -> Iterator[str]:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nki_anvil.backends.run import EngineTime, Gap, Origin
+from nki_anvil.lab.figures import Score
 from nki_anvil.lab.progress import Progress
 from nki_anvil.lab.verdict import GateResult, Where
 
@@ -207,6 +208,8 @@ class Ranked:
     attempt: int | None
     """None where the kernel could not even be read."""
     passed: bool
+    score: Score | None = None
+    """Of an end-to-end problem, against best: what decided."""
     outcome: Outcome | None
     """None where it did not pass."""
     speedup: float | None
@@ -378,3 +381,5 @@ class Finished:
     evidence: str | None = None
     """Seal of the evidence file, with which anybody can tell that theirs is the same."""
     evidence_path: str | None = None
+    score: Score | None = None
+    """Of an end-to-end problem, with the original baseline as the reference."""

@@ -9,15 +9,16 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from datetime import datetime
 from statistics import median
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from anyio.to_thread import run_sync
 from numpy.random import Generator as Random
 
 from nki_anvil.backends.backend import Backend, Report, silent
 from nki_anvil.lab import flags, plan
-from nki_anvil.lab.comparison import Comparison, Round
+from nki_anvil.lab.comparison import Comparison, Round, told
 from nki_anvil.lab.decision import decide_modelled
+from nki_anvil.lab.end_to_end import Which
 from nki_anvil.lab.plan import Answer, Ask, Ruling, Terms
 from nki_anvil.lab.rules import Rules
 from nki_anvil.lab.specification import Specification
@@ -142,7 +143,8 @@ class Sampler:
         """A rough speedup from a single paired round, to choose whom to compare in full."""
         rounds = Rounds()
         only = await self._round(rounds, new, best, "screen")
-        return only.best_us / only.new_us
+        cost_of_best, cost = only.costs
+        return cost_of_best / cost
 
     async def _compare_modelled(self, new: Arm, best: Arm) -> Comparison:
         rounds = Rounds()
@@ -170,6 +172,8 @@ class Sampler:
             new_us=timed_new.us,
             best_samples_us=timed_best.samples_us,
             new_samples_us=timed_new.samples_us,
+            best_figures=timed_best.figures,
+            new_figures=timed_new.figures,
             best_core=timed_best.core,
             new_core=timed_new.core,
             block=block,
@@ -177,7 +181,7 @@ class Sampler:
         rounds.taken.append(taken)
         return taken
 
-    async def _run(self, arm: Arm, number: int, which: Literal["new", "best", "only"], seed: int) -> Timed:
+    async def _run(self, arm: Arm, number: int, which: Which, seed: int) -> Timed:
         if arm.digest in self.modelled:
             return self.modelled[arm.digest]
         core = self.held.core
@@ -195,20 +199,17 @@ class Sampler:
     def _judged(self, new: Arm, best: Arm, rounds: Rounds, ruling: Ruling, terms: Terms | None) -> Comparison:
         marked = rounds.marked(ruling.void)
         valid = [r for r in marked if not r.void] or marked
-        decision = ruling.decision
-        told = flags.of(marked, rounds.environment, ruling, terms) if terms else ()
+        known = flags.of(marked, rounds.environment, ruling, terms) if terms else ()
         return self._comparison(
             new,
             best,
             outcome=ruling.outcome,
-            speedup=decision.speedup,
-            speedup_low=decision.speedup_low,
-            speedup_high=decision.speedup_high,
+            **told(valid, ruling.decision, self.rules.confidence),
             latency_us=median([r.new_us for r in valid]),
             best_latency_us=median([r.best_us for r in valid]),
             rounds=marked,
             terms=terms,
-            flags=told,
+            flags=known,
             environment=rounds.environment,
             timer=rounds.timer,
             floor_us=rounds.floor_us,

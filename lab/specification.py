@@ -30,6 +30,19 @@ class EndToEnd(Record):
     command: str
     result: str
     accuracy_min: float | None = None
+    patterns: dict[str, str] = Field(default_factory=dict)
+    """Regular expressions of output lines by figure."""
+    folder: str
+    """Absolute path of the problem's folder, in which its files lie."""
+    kernel: str
+    """Where the command finds the kernel's text, in the folder in which it is run."""
+    files: dict[str, str] = Field(default_factory=dict)
+    """SHA-256 of what is sent along, by path in the folder."""
+    cores: int = 1
+    seconds: float = 3600.0
+    language: bool = True
+    """The kernel's text has to pass the gate ``language`` before the command may import it."""
+    calibration_rounds: int = 5
 
 
 class Specification(Record):

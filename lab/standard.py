@@ -7,7 +7,7 @@ from pathlib import Path
 from numpy.random import Generator
 
 from nki_anvil.backends.backend import Backend, Report
-from nki_anvil.lab import loading
+from nki_anvil.lab import end_to_end, loading
 from nki_anvil.lab.cases import Pool
 from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.verdict import Verdict
@@ -27,6 +27,8 @@ async def load(
 ) -> Specification:
     """Read a problem and make its first cases, so that a reference that cannot be used is refused before it is open."""
     specification = await loading.load(reference, name=name, kernel=kernel, tolerance=tolerance, chip=chip)
+    if specification.e2e is not None:
+        return specification  # its command is its reference: there are no cases to draw
     warnings = await Pool(specification, data).prepare(random, report)
     return specification.model_copy(update={"warnings": (*specification.warnings, *warnings)})
 
@@ -43,6 +45,8 @@ async def verify(
     report: Report,
 ) -> Verdict:
     """The first verdict that fails, or the last of ``times``; each draws from the pool anew and adds to it."""
+    if specification.e2e is not None:
+        return await end_to_end.verify(specification, text, digest, backend=backend, report=report)
     pool = Pool(specification, data)
     while True:
         judged = await verify_once(
@@ -64,6 +68,7 @@ async def look(
     report: Report,
 ) -> tuple[Verdict, float | None]:
     """As many cases as a person will wait for between two saves."""
+    end_to_end.refuse_profile(specification)
     pool = Pool(specification, data)
     judged = await verify_once(
         specification, text, digest, backend=backend, pool=pool, random=random, report=report, full=False

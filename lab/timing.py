@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
-from typing import Literal
 
 from anyio.to_thread import run_sync
 
@@ -13,8 +12,10 @@ from nki_anvil.backends.backend import Backend, Report, silent
 from nki_anvil.backends.errors import BackendTimeout, BackendUnreachable, GateUnverified
 from nki_anvil.backends.job import Case, Job, Purpose
 from nki_anvil.backends.run import Profile, Run, Trace
-from nki_anvil.lab import artefacts
+from nki_anvil.lab import artefacts, end_to_end
 from nki_anvil.lab.digest import shorten
+from nki_anvil.lab.end_to_end import Which
+from nki_anvil.lab.figures import Figures
 from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.verdict import Verdict
 
@@ -40,6 +41,8 @@ class Timed:
     floor_us: float
     environment: dict[str, str]
     seconds: float
+    figures: Figures | None = None
+    """What an end-to-end command reports of itself; its latency is ``us``."""
 
     @property
     def core(self) -> str:
@@ -54,7 +57,7 @@ def job(
     *,
     seed: int = 0,
     number: int = 0,
-    which: Literal["new", "best", "only"] = "only",
+    which: Which = "only",
     core: str = "",
 ) -> Job:
     """The kernel at the timed shape with inputs of its own distribution."""
@@ -82,7 +85,7 @@ async def time_arm(
     *,
     seed: int,
     number: int,
-    which: Literal["new", "best", "only"],
+    which: Which,
     core: str = "",
     report: Report = silent,
 ) -> Timed:
@@ -90,6 +93,8 @@ async def time_arm(
 
     Raises a BackendError, or GateUnverified where a kernel no longer traces.
     """
+    if specification.e2e is not None:
+        return await _reported(backend, specification, arm, number, which, core, report)
     sent = job(specification, arm, "benchmark", seed=seed, number=number, which=which, core=core)
     run = await backend.run(sent, report)
     refuse_failures(run, arm)
@@ -109,6 +114,23 @@ async def time_arm(
     )
 
 
+async def _reported(
+    backend: Backend, specification: Specification, arm: Arm, number: int, which: Which, core: str, report: Report
+) -> Timed:
+    found, run = await end_to_end.timed(
+        specification, arm.text, arm.digest, backend=backend, number=number, which=which, core=core, report=report
+    )
+    return Timed(
+        us=found.latency_us,
+        samples_us=(),
+        timer=end_to_end.TIMER,
+        floor_us=0.0,
+        environment=run.environment,
+        seconds=sum(run.seconds.values()),
+        figures=found,
+    )
+
+
 async def profile_arm(
     backend: Backend,
     specification: Specification,
@@ -117,6 +139,7 @@ async def profile_arm(
     report: Report = silent,
 ) -> Profile:
     """Where a kernel's time goes at the timed shape; ``spend`` is told what it took (s). Raises as ``time_arm``."""
+    end_to_end.refuse_profile(specification)
     run = await backend.run(job(specification, arm, "profile"), report)
     await run_sync(spend, sum(run.seconds.values()))
     refuse_failures(run, arm)

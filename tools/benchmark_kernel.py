@@ -9,6 +9,7 @@ from nki_anvil.tools.crediting import credited
 from nki_anvil.tools.declaration import declare
 from nki_anvil.tools.parameters import KernelPath, Parent, Plan, Problem, ShownId, Source
 from nki_anvil.tools.result import LongResult
+from nki_anvil.tools.score import ContestScore, scored
 from nki_anvil.tools.wording import guarded, interval, microseconds, percent, sentence, times
 
 
@@ -30,6 +31,7 @@ class BenchmarkKernel(LongResult):
     best_digest: str | None = None
     restored: str | None = None
     same_as: int | None = None
+    score: ContestScore | None = None
 
 
 async def benchmark_kernel(
@@ -61,7 +63,11 @@ async def benchmark_kernel(
     )
     credit = "" if measured.repeated else await credited(call, problem, [measured.attempt])
     return BenchmarkKernel.of(
-        measured, summary=_summary(measured, credit), next_steps=_next_steps(measured), flags=[*measured.flags]
+        measured,
+        summary=_summary(measured, credit),
+        next_steps=_next_steps(measured),
+        flags=[*measured.flags],
+        score=ContestScore.of(measured.score),
     )
 
 
@@ -73,6 +79,7 @@ def _summary(measured: Benchmarked, credit: str) -> str:
         speed = f"{times(measured.speedup)}{interval(measured.speedup_low, measured.speedup_high)} of best"
         said = f"{measured.outcome}: attempt {measured.attempt} runs at {speed}, {latency}"
     restored = f"Best is back in {measured.restored}" if measured.restored else ""
+    said += scored(measured.score, "best")
     return sentence(said, "Judged before" if measured.repeated else "", restored, measured.converged, credit)
 
 

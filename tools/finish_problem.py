@@ -12,6 +12,7 @@ from nki_anvil.tools.call import Call
 from nki_anvil.tools.declaration import declare
 from nki_anvil.tools.parameters import Problem
 from nki_anvil.tools.result import LongResult
+from nki_anvil.tools.score import ContestScore, scored
 from nki_anvil.tools.wording import interval, microseconds, percent, sentence, times
 
 
@@ -31,6 +32,7 @@ class FinishProblem(LongResult):
     flags: list[str] | None = None
     attempts: int | None = None
     kept: int | None = None
+    score: ContestScore | None = None
     report: Annotated[str | None, Field(description="Resource: the report in HTML.")] = None
     report_path: str | None = None
     evidence: Annotated[str | None, Field(description="Seal of the evidence file, for whoever checks it.")] = None
@@ -47,7 +49,11 @@ async def finish_problem(call: Call, problem: Problem) -> FinishProblem:
     lab = await call.laboratory()
     finished = await finishing.finish_problem(lab, problem, report=call.report)
     return FinishProblem.of(
-        finished, summary=_summary(finished), next_steps=_next_steps(finished), flags=[*finished.flags]
+        finished,
+        summary=_summary(finished),
+        next_steps=_next_steps(finished),
+        flags=[*finished.flags],
+        score=ContestScore.of(finished.score),
     )
 
 
@@ -58,9 +64,12 @@ def _summary(finished: Finished) -> str:
     share = percent(finished.percent_of_peak, "peak") + percent(finished.percent_of_bound, "bound")
     between = interval(finished.speedup_low, finished.speedup_high)
     latencies = f"{microseconds(finished.baseline_latency_us)} to {microseconds(finished.latency_us)}"
-    how = "measured anew" if finished.origin == "device" else "both modelled anew, nothing measured"
+    how = "reported anew by the command" if finished.score else "measured anew"
+    how = how if finished.origin == "device" else "both modelled anew, nothing measured"
     return sentence(
-        f"{finished.problem}: {times(finished.speedup)}{between} of the baseline, {how}: {latencies}{share}", tried
+        f"{finished.problem}: {times(finished.speedup)}{between} of the baseline, {how}: {latencies}{share}"
+        f"{scored(finished.score, 'the baseline')}",
+        tried,
     )
 
 

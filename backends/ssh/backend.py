@@ -20,6 +20,7 @@ from anyio.to_thread import run_sync
 
 from nki_anvil.backends import reading
 from nki_anvil.backends.backend import Backend, Report, silent
+from nki_anvil.backends.commands import without_device
 from nki_anvil.backends.errors import (
     BackendError,
     BackendTimeout,
@@ -81,6 +82,8 @@ class RemoteBackend:
     async def run(self, job: Job, report: Report = silent) -> Run:
         """Carry out a job. Raises a BackendError; cancelling it cancels what runs on the host."""
         if self._simulate:
+            without_device(job, self.name)
+        if self._simulate or job.command is not None:
             return await self._there(job, report)
         local = await self._traced(job, report)
         if merging.hopeless(local):
@@ -127,7 +130,7 @@ class RemoteBackend:
     async def _sent(self, post: Post, job: Job, folder: Path, report: Report) -> Run:
         sent = parcel(job)
         sent.extra["prefer"] = list(_place(job.core) or self.fleet.places.get(key(job), ()))
-        if job.purpose == "benchmark":
+        if job.timed:
             sent.extra[COMPARISON] = key(job)
         else:
             sent.extra["prefer"] = []
@@ -144,7 +147,7 @@ class RemoteBackend:
 
     def _remember(self, job: Job, run: Run) -> None:
         cores = run.environment.get("core", "")
-        if job.purpose == "benchmark" and cores:
+        if job.timed and cores:
             self.fleet.places[key(job)] = _place(cores)
 
     # who can take jobs
@@ -219,6 +222,8 @@ def refuse(host: Host, facts: dict[str, Any]) -> None:
 def _deadline_s(host: Host, job: Job) -> float:
     """The worker's own limits come first; this is for one that does not keep them."""
     settings, count = host.settings, len(job.shape_sets)
+    if job.command is not None:
+        return job.command.seconds + settings.lease_s + settings.patience_s + _ALLOWANCE_S
     runs = (
         max(1, len(job.cases)) * settings.run_s if job.purpose == "verify" else settings.run_s + 10 * settings.profile_s
     )

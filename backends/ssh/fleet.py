@@ -30,7 +30,7 @@ class Fleet:
 
     def choose(self, job: Job, able: list[Post]) -> Post:
         """Of ``able`` hosts; the choice for a timed job is kept as long as that host is able."""
-        if job.purpose != "benchmark":
+        if not job.timed:
             return self._freest(able)
         home = self.homes.get(key(job))
         if home is None or home not in able:
@@ -42,6 +42,7 @@ class Fleet:
 
 
 def key(job: Job) -> str:
-    """What is compared with each other: the same arguments at the same shapes."""
+    """What is compared with each other: the same arguments at the same shapes, or the same command."""
     shapes = "".join(shape_set.model_dump_json() for shape_set in job.shape_sets)
-    return hashlib.sha256(f"{job.chip} {job.lnc} {shapes}".encode()).hexdigest()
+    command = job.command.model_dump_json() if job.command else ""
+    return hashlib.sha256(f"{job.chip} {job.lnc} {shapes}{command}".encode()).hexdigest()

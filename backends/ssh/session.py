@@ -54,13 +54,17 @@ class Parcel:
     name: str
     parts: dict[str, bytes]
     uploads: bytes = b""
+    uploaded: str = "inputs.npz"
+    """The name of ``uploads`` in the job's folder."""
     extra: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 def parcel(job: Job) -> Parcel:
     """Benchmark rounds are never shared, so each has a name of its own; everything else is named by its digest."""
-    own = f"-{secrets.token_hex(6)}" if job.purpose == "benchmark" else ""
+    own = f"-{secrets.token_hex(6)}" if job.timed else ""
     parts = {"job.json": job.model_dump_json().encode(), "kernel.py": job.kernel.encode()}
+    if job.command is not None:
+        return Parcel(job.digest() + own, parts, _files(job), "files.tar")
     return Parcel(job.digest() + own, parts, _packed(job))
 
 
@@ -180,7 +184,8 @@ class Session:
 
     def _request(self, sent: Parcel, kind: str) -> dict[str, Any]:
         settings = self.host.settings
-        uploads = {"sha256": hashlib.sha256(sent.uploads).hexdigest(), "bytes": len(sent.uploads)}
+        digest = hashlib.sha256(sent.uploads).hexdigest()
+        uploads = {"sha256": digest, "bytes": len(sent.uploads), "name": sent.uploaded}
         seconds = {"compile": settings.compile_s, "run": settings.run_s, "profile": settings.profile_s}
         return {
             **self._common("job"),
@@ -264,6 +269,17 @@ def _packed(job: Job) -> bytes:
         for key, array in job.uploads.items():
             arrays.write(archive, key, array)
     return stream.getvalue()
+
+
+def _files(job: Job) -> bytes:
+    """What a command needs beside the kernel, as an archive; the same bytes for the same files."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as archive:
+        for name, data in sorted(job.files.items()):
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return stream.getvalue() if job.files else b""
 
 
 def unpack(data: bytes, folder: Path) -> None:

@@ -204,7 +204,15 @@ async def test_what_is_odd_about_a_problem_is_in_its_specification_when_it_is_op
         ('[work]\nbytes = "__import__(1)"', "not arithmetic"),
         ('chip = "gpu"', "no chip 'gpu'"),
         ('nki_version = "0.9"', "nki_version"),
-        ("[e2e]\ncommand = 'true'", r"\[e2e\]"),
+        ("[e2e]\nresult = 'r.json'", "e2e.command"),
+        ("[e2e]\ncommand = 'true'\n[inputs.x]\nshape = [8, 32]", "not both"),
+        ("[e2e]\ncommand = 'true'\nresult = '../r.json'", "no path inside"),
+        ("[e2e]\ncommand = 'true'\nfiles = ['nothing*']", "nothing matches"),
+        ("[e2e]\ncommand = 'true'\nfiles = ['../*']", "leads out"),
+        ("[e2e]\ncommand = 'true'\n[e2e.patterns]\nlatency_ms = 'Latency'", "one group"),
+        ("[e2e]\ncommand = 'true'\n[e2e.patterns]\nlatency_ms = '('", "no regular expression"),
+        ("[e2e]\ncommand = 'true'\n[e2e.patterns]\npower = '(.)'", "e2e.patterns"),
+        ("[e2e]\ncommand = 'true'\ncores = 0", "e2e.cores"),
     ],
 )
 async def test_a_mistake_in_problem_toml_is_named(tmp_path: Path, toml: str, said: str) -> None:

@@ -128,7 +128,8 @@ class Attendant:
 
     def _link_uploads(self, new: Path) -> None:
         if self.request.get("uploads"):
-            (new / "inputs.npz").symlink_to(self.root / "uploads" / self.request["uploads"]["sha256"])
+            wanted = self.request["uploads"]
+            (new / wanted["name"]).symlink_to(self.root / "uploads" / wanted["sha256"])
 
     def _start(self) -> None:
         """Start the runner unless it runs or has run; the lock it inherits says that it lives."""

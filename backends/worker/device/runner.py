@@ -1,7 +1,7 @@
 """Carries out one job on a host with Neuron devices: compile, lease a core, run or time or profile, ``run.json``.
 
-It never imports kernel text nor the SDK. It outlives the connection that asked for it, and ends, with everything it
-started, when it is cancelled or when nobody has attended it for too long.
+A job may also be a person's command. The runner never imports kernel text nor the SDK. It outlives the connection that
+asked for it, and ends, with everything it started, when it is cancelled or when nobody has attended it for too long.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, Optional, TypeVar
 
 from nki_anvil.backends.worker import isolation
 from nki_anvil.backends.worker.children import Children
-from nki_anvil.backends.worker.device import leases, probe, requests
+from nki_anvil.backends.worker.device import commanding, leases, probe, requests
 from nki_anvil.backends.worker.device.artefacts import Artefact, Artefacts
 from nki_anvil.backends.worker.device.execution import Execution, OutOfBytes
 from nki_anvil.backends.worker.device.failures import MachineFailure
@@ -91,6 +91,7 @@ class DeviceRun:
         self.cases: list[dict[str, Any]] = []
         self.profiles: list[dict[str, Any]] = []
         self.samples: Optional[dict[str, Any]] = None
+        self.ended: Optional[dict[str, Any]] = None
         self.environment = _environment(self.facts)
         self.seconds: dict[str, float] = {}
         self.failure: Optional[MachineFailure] = None
@@ -98,14 +99,20 @@ class DeviceRun:
     def run(self) -> None:
         """Do the work and write down what came of it."""
         try:
-            compiled = self._compiled()
-            if all(artefact.outcome == "ok" for artefact in compiled.values()) and self.job["purpose"] != "trace":
-                self._on_a_core(compiled)
+            self._carry_out()
         except MachineFailure as failure:
             self.failure = failure
         except leases.CoresBusy as error:
             self.failure = MachineFailure(error.code, str(error))
         self._write()
+
+    def _carry_out(self) -> None:
+        if self.job["purpose"] == "command":
+            self._command(self.job["command"])
+            return
+        compiled = self._compiled()
+        if all(artefact.outcome == "ok" for artefact in compiled.values()) and self.job["purpose"] != "trace":
+            self._on_a_core(compiled)
 
     def _compiled(self) -> dict[str, Artefact]:
         """Every shape set's artefact, by name, on this host's processors."""
@@ -136,12 +143,28 @@ class DeviceRun:
         """For timing the whole pair of cores that share memory is taken, so that a neighbour does not slow it."""
         timing = self.job["purpose"] != "verify"
         with self._lease(2 if timing or self.job["lnc"] == 2 else 1) as (lease, programs):
-            self.environment["core"] = ",".join(map(str, lease.cores))
-            self.say(f"on core {self.environment['core']}", stage="run")
-            if timing:
-                self.environment["other_load"] = _strangers(self.request["host"])
+            self._placed(lease, timing=timing)
             for shape_set in self.job["shape_sets"]:
                 self._shape_set(shape_set, compiled[shape_set["name"]], programs)
+
+    def _command(self, command: dict[str, Any]) -> None:
+        """A person's own program, in their own environment with cores that nobody else uses meanwhile."""
+        lnc = self.job["lnc"]
+        with self._lease(commanding.room(command["cores"] * lnc, len(self.facts["cores"]))) as (lease, _):
+            self._placed(lease, timing=True)
+            cores = sorted({core // lnc for core in lease.cores})[: command["cores"]]
+            surroundings = commanding.surroundings(probe.chosen(self.facts)["path"], cores, lnc)
+            programs = Programs(self.children, surroundings, lease.descriptors)
+            self.ended = self._measured(
+                "execute", lambda: commanding.carry_out(self.folder, command, programs, self.say)
+            )
+
+    def _placed(self, lease: leases.Lease, *, timing: bool) -> None:
+        """Say where it runs, and for what is timed beside whom."""
+        self.environment["core"] = ",".join(map(str, lease.cores))
+        self.say(f"on core {self.environment['core']}", stage="run")
+        if timing:
+            self.environment["other_load"] = _strangers(self.request["host"])
 
     @contextmanager
     def _lease(self, size: int) -> Generator[tuple[leases.Lease, Programs]]:
@@ -250,6 +273,7 @@ class DeviceRun:
             "cases": self.cases,
             "profiles": self.profiles,
             "samples": self.samples,
+            "ended": self.ended,
             "failure": f"{self.failure.code}: {self.failure}" if self.failure else None,
             "seconds": self.seconds,
         }

@@ -1,0 +1,58 @@
+"""A real MCP client of a server that works on the stand-in host, and a tiny problem for both."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from mcp import Client, StdioServerParameters
+from standin_host import StandInHost
+
+from nki_anvil.backends.ssh.backend import STAND_IN
+
+FEW_ROUNDS = {
+    "NKI_ANVIL_ROUNDS": "[1, 5]", "NKI_ANVIL_CALIBRATION_ROUNDS": "5", "NKI_ANVIL_CONFIRMING_ROUNDS": "1",
+}  # fmt: skip
+"""As few as the rules allow."""
+
+
+def settings_file(workspace: Path, host: StandInHost, name: str = "standin", **more: Any) -> None:
+    """``nki-anvil.toml`` with the host's table."""
+    told = {**host.told(), "warmups": 0, "iterations": 2, **more}
+    rows = [f"{key} = {json.dumps(value)}" for key, value in told.items()]
+    (workspace / "nki-anvil.toml").write_text("\n".join([f"[remote.{name}]", *rows, ""]))
+
+
+def command(workspace: Path, **environment: str) -> StdioServerParameters:
+    own = {
+        "NKI_ANVIL_WORKSPACE": str(workspace), "NKI_ANVIL_DATA": str(workspace / "data"), STAND_IN: "1",
+        "NKI_ANVIL_HOSTS": "standin", "NKI_ANVIL_BACKEND": "ssh", **FEW_ROUNDS, **environment,
+    }  # fmt: skip
+    return StdioServerParameters(
+        command=sys.executable, args=["-P", "-m", "nki_anvil.server.main", "serve"], env={**os.environ, **own},
+        cwd=workspace,
+    )  # fmt: skip
+
+
+@asynccontextmanager
+async def session(workspace: Path, **environment: str) -> AsyncGenerator[Client]:
+    async with Client(command(workspace, **environment)) as client:
+        yield client
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    answer = await client.call_tool(tool, arguments)
+    assert not answer.is_error, answer.content
+    assert answer.structured_content is not None
+    return answer.structured_content
+
+
+async def refusal(client: Client, tool: str, **arguments: Any) -> str:
+    answer = await client.call_tool(tool, arguments)
+    assert answer.is_error, answer.structured_content
+    return answer.content[0].text  # type: ignore[union-attr]
