@@ -139,8 +139,8 @@ def _arrays(value: Any) -> Iterator[Any]:
 
 
 def is_array(value: Any) -> bool:
-    """Whether an argument stands for a tensor: it has a shape and a dtype and is no NumPy scalar."""
-    return hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, np.generic)
+    """Whether an argument stands for a tensor: it has a shape and a dtype, and is neither NumPy scalar nor dtype."""
+    return hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, (np.generic, type))
 
 
 def _bind(builder: Builder, value: Any, count: Iterator[int], name: str = "") -> Any:

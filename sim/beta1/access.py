@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from nki_anvil.sim.beta1 import dynamic
+from nki_anvil.sim.beta1.dynamic import Shifted
 from nki_anvil.sim.beta1.index import Index, Scattered, broadcast
 from nki_anvil.sim.beta1.paths import path
 from nki_anvil.sim.beta1.storage import Placed
@@ -119,7 +121,7 @@ def _expanded(tile: Tile, key: Any) -> tuple[Any, ...]:
 def _is_grid(key: Any) -> bool:
     from nki_anvil.sim.beta1.tile import Tile
 
-    return isinstance(key, (Tile, Scattered)) or (isinstance(key, Index) and len(key.shape) > 0)
+    return isinstance(key, (Tile, Scattered, Shifted)) or (isinstance(key, Index) and len(key.shape) > 0)
 
 
 # block dimensions
@@ -242,12 +244,12 @@ def _advanced(base: NkiTensor, keys: Sequence[Any]) -> _Look:
             "An index mixes slices (basic indexing) with nl.arange or nl.mgrid grids (advanced indexing).",
             remedy="Use slices and integers throughout, or grids and integers: nl.arange(n)[None, :] for 0:n.",
         )
-    grids = [_affine(key) if not isinstance(key, Tile) else key for key in keys]
+    look = _Look(base.offset)
+    grids = [_grid(look, base, axis, key) for axis, key in enumerate(keys)]
     shape: Shape = ()
     for grid in grids:
         if isinstance(grid, Index):
             shape = broadcast(shape, grid.shape)
-    look = _Look(base.offset)
     for tile in (grid for grid in grids if isinstance(grid, Tile)):
         shape = broadcast(shape, (tile.tensor.shape[0], *(1,) * max(len(shape) - 1, 1)))
     strides = [0] * len(shape)
@@ -279,6 +281,24 @@ def _walks_partitions(first: Any, shape: Shape) -> bool:
     return len(first.shape) == len(shape) and first.steps[0] != 0
 
 
+def _grid(look: _Look, base: NkiTensor, axis: int, key: Any) -> Index | Tile:
+    """The grid of one dimension; what a number on chip adds to it is noted. A tile that lists rows in HBM stays."""
+    from nki_anvil.sim.beta1.tile import Tile
+
+    if isinstance(key, Tile) and base.storage.on_chip:
+        key = Shifted(Index(0), key)
+    if isinstance(key, Shifted):
+        _once(look)
+        look.indirection = dynamic.start(base, axis, key.offset)
+        key = key.grid
+    return key if isinstance(key, Tile) else _affine(key)
+
+
+def _once(look: _Look) -> None:
+    if look.indirection is not None:
+        raise TraceError("NKI-INDIRECT", "Two dimensions are indexed by tiles.", remedy="Compute one flat index.")
+
+
 def _affine(key: Any) -> Index:
     """The grid, which must be an affine one after all."""
     if isinstance(key, Scattered):
@@ -302,12 +322,7 @@ def _fitted(values: Any) -> Index | None:
 
 
 def _gathered(look: _Look, base: NkiTensor, axis: int, tile: Tile) -> None:
-    if base.storage.on_chip:
-        raise NotSimulated(
-            "A tile on chip is indexed by a tile.", remedy="Gather with nl.gather_flattened or nisa.local_gather."
-        )
-    if look.indirection is not None:
-        raise TraceError("NKI-INDIRECT", "Two dimensions are indexed by tiles.", remedy="Compute one flat index.")
+    _once(look)
     rows = tile.whole()
     if rows.dtype not in ("int32", "uint32", "int16", "uint16", "int8", "uint8"):
         raise TraceError("NKI-DTYPE", f"An index tile of {rows.dtype}.", remedy="Use nl.int32 or nl.uint32.")

@@ -595,12 +595,10 @@ def dma_transpose(
     return copy(tile, dtype=dtype) if dtype is not None and as_dtype(dtype) != source.dtype else tile
 
 
-def tensor_copy_dynamic_dst(*arguments: Any, **options: Any) -> Any:
-    """Not simulated: Beta 1 places its result by a register on chip."""
-    raise NotSimulated(
-        "nisa.tensor_copy_dynamic_dst places a tile by a register.",
-        remedy="In the current dialect: .ap(scalar_offset=).",
-    )
+def tensor_copy_dynamic_dst(*, dst: Any, src: Any, mask: Any = None, dtype: Any = None, **options: Any) -> None:
+    """A copy on chip to where a number on chip says: ``dst`` is indexed by it."""
+    for box in boxes(mask, dst.shape):
+        isa.tensor_copy(cut(dst, box, dst.shape), cut(src, box, dst.shape), _engine(options.get("engine")))
 
 
 def builtin_custom_op(*arguments: Any, **options: Any) -> Any:

@@ -14,13 +14,18 @@ from nki_anvil.sim.kernel import Kernel
 class Beta1Kernel(Kernel):
     """A jitted function. ``kernel[4, 2]`` runs eight programs; a call outside of a trace simulates it."""
 
-    def __init__(self, function: Callable[..., Any], grid: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self, function: Callable[..., Any], grid: tuple[int, ...] = (), *, only_simulated: bool = False
+    ) -> None:
         super().__init__(function)
         self.grid = grid
+        self.only_simulated = only_simulated
+        """Jitted with ``mode="simulation"``: no device compiles it, and it may return tiles on chip."""
 
     def __getitem__(self, grid: Any) -> Beta1Kernel:
         sizes = cast("tuple[Any, ...]", grid) if isinstance(grid, tuple) else (grid,)
-        return Beta1Kernel(self.function, tuple(operator.index(size) for size in sizes))
+        extents = tuple(operator.index(size) for size in sizes)
+        return Beta1Kernel(self.function, extents, only_simulated=self.only_simulated)
 
     @property
     def benchmark_result(self) -> Any:
@@ -34,8 +39,10 @@ class Beta1Kernel(Kernel):
 def jit(func: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Decorate a kernel; modes and targets change nothing here, where every kernel is simulated."""
     if func is None:
-        return jit
-    return func if isinstance(func, Beta1Kernel) else Beta1Kernel(func)
+        return functools.partial(jit, **options)
+    if isinstance(func, Beta1Kernel):
+        return func
+    return Beta1Kernel(func, only_simulated=options.get("mode") == "simulation")
 
 
 def wrapper(*arguments: Any, **options: Any) -> Any:

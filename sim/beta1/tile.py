@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from nki_anvil.sim.beta1 import access
+from nki_anvil.sim.beta1.dynamic import Shifted
+from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.recorder import Recorder, declared, same_place
 from nki_anvil.sim.dtypes import DType, as_dtype
 from nki_anvil.sim.errors import NotSimulated, TraceError
@@ -202,10 +204,12 @@ class Tile:
     # arithmetic
 
     def __add__(self, other: Any) -> Any:
+        if isinstance(other, Index) and other.shape:
+            return Shifted(other, cast("Any", self))
         return _math("add", self, other)
 
     def __radd__(self, other: Any) -> Any:
-        return _math("add", other, self)
+        return self + other if isinstance(other, Index) and other.shape else _math("add", other, self)
 
     def __sub__(self, other: Any) -> Any:
         return _math("subtract", self, other)

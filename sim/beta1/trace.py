@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
+from nki_anvil.sim.beta1 import creation, movement
 from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.kernel import Beta1Kernel
 from nki_anvil.sim.beta1.paths import LIVE_PATH
@@ -14,6 +15,7 @@ from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.builder import LIVE
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.kernel import Kernel
+from nki_anvil.sim.memory import MemoryRegion
 from nki_anvil.sim.tensor import NkiTensor
 
 VERSION: Final = "beta1"
@@ -25,7 +27,7 @@ def traced(recorder: Recorder, kernel: Kernel, arguments: Callable[[Recorder], t
     grid = kernel.grid if isinstance(kernel, Beta1Kernel) else ()
     if not grid or all(size == 1 for size in grid):
         recorder.extents, recorder.grid = grid, (0,) * len(grid)
-        _record(recorder, lambda: _outputs(recorder, _call(recorder, kernel, arguments(recorder))))
+        _record(recorder, lambda: _outputs(recorder, kernel, _call(recorder, kernel, arguments(recorder))))
         return recorder
     rehearsal = Recorder(recorder.chip, recorder.version, recorder.source)
     rehearsal.extents, rehearsal.grid = grid, (0,) * len(grid)
@@ -56,7 +58,7 @@ def _launch(recorder: Recorder, kernel: Kernel, arguments: tuple[Any, Any], shar
         returned = _call(recorder, kernel, arguments)
         if not first:
             first.append(returned)
-    _outputs(recorder, first[0])
+    _outputs(recorder, kernel, first[0])
 
 
 def _programs(recorder: Recorder, extents: Sequence[int]) -> Iterator[tuple[Index, ...]]:
@@ -88,9 +90,11 @@ def wrapped_all(positional: Sequence[Any], named: Mapping[str, Any]) -> tuple[An
     return tuple(map(wrapped, positional)), {name: wrapped(value) for name, value in named.items()}
 
 
-def _outputs(recorder: Recorder, returned: Any) -> None:
+def _outputs(recorder: Recorder, kernel: Kernel, returned: Any) -> None:
     for tile in _tensors(returned):
         tensor = tile.whole()
+        if tensor.storage.buffer.on_chip and isinstance(kernel, Beta1Kernel) and kernel.only_simulated:
+            tensor = _stored(tile)
         if tensor.storage.buffer.on_chip:
             raise TraceError(
                 "NKI-OUTPUT",
@@ -98,6 +102,13 @@ def _outputs(recorder: Recorder, returned: Any) -> None:
                 remedy="Allocate the output with nl.ndarray(..., buffer=nl.shared_hbm), nl.store to it and return it.",
             )
         recorder.output(tensor)
+
+
+def _stored(tile: Tile) -> NkiTensor:
+    """What a kernel that is only simulated returns of a tile on chip: its values, brought to HBM."""
+    place = creation.ndarray(tile.shape, tile.dtype, buffer=MemoryRegion.shared_hbm)
+    movement.store(place, tile)
+    return place.whole()
 
 
 def _tensors(returned: Any) -> Iterator[Tile]:

@@ -210,3 +210,28 @@ def test_an_operation_on_hbm_asks_for_a_load(beta1: Any):
 def test_a_name_that_beta1_lacks_is_answered_with_near_ones(beta1: Any):
     with pytest.raises(AttributeError, match="Did you mean"):
         _ = beta1.nisa.tensor_skalar
+
+
+def test_a_dynamic_index_is_one_integer_within_a_partition(beta1: Any):
+    nl, nisa = beta1.nl, beta1.nisa
+
+    def kernel(choose: Any) -> Any:
+        @beta1.nki.jit
+        def jitted(x: Any, starts: Any):
+            out = nl.ndarray((64, 8), dtype=x.dtype, buffer=nl.shared_hbm)
+            p, f = nl.mgrid[0:64, 0:8]
+            nl.store(out, nisa.tensor_copy_dynamic_src(nl.load(x)[choose(p, f, nl.load(starts))]))
+            return out
+
+        return jitted
+
+    x, starts = np.zeros((64, 32), np.float32), np.zeros((1, 4), np.int32)
+    for choose, said in (
+        (lambda p, f, at: (p + at[0, 1], f), "index a free dimension"),
+        (lambda p, f, at: (p, at), "one dynamic offset"),
+        (lambda p, f, at: (p, f + at[0, 0] + at[0, 1]), "nl.add first"),
+    ):
+        with pytest.raises(TraceError, match=said):
+            kernel(choose)(x, starts)
+    with pytest.raises(TraceError, match="int32"):
+        kernel(lambda p, f, at: (p, f + at[0, 0]))(x, starts.astype(np.float32))

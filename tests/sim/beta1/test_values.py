@@ -376,3 +376,40 @@ def test_allocated_tiles_hold_their_own_values(beta1: Any, rng: np.random.Genera
 
     x = draw(rng, 4, 32, 16)
     assert (kernel(x) == x).all()
+
+
+def test_a_grid_moved_by_a_number_on_chip_copies_from_and_to_where_it_says(beta1: Any, rng: np.random.Generator):
+    nl, nisa = beta1.nl, beta1.nisa
+
+    @beta1.nki.jit
+    def kernel(x: Any, starts: Any):
+        taken = nl.ndarray((64, 3, 8), dtype=x.dtype, buffer=nl.shared_hbm)
+        put = nl.ndarray((64, 32), dtype=x.dtype, buffer=nl.shared_hbm)
+        tile, offsets = nl.load(x), nl.load(starts)
+        p, f = nl.mgrid[0:64, 0:8]
+        back = nl.zeros((64, 32), dtype=x.dtype)
+        for i in nl.sequential_range(3):
+            nl.store(taken[:, i, :], nisa.tensor_copy_dynamic_src(tile[p, f + offsets[0, i]]))
+            nisa.tensor_copy_dynamic_dst(dst=back[p, offsets[0, i] + f], src=tile[p, 8 * i + f])
+        nl.store(put, back)
+        return taken, put
+
+    x, starts = rng.standard_normal((64, 32)).astype(np.float32), np.array([[24, 3, 11]], np.int32)
+    taken, put = kernel(x, starts)
+    wanted = np.zeros_like(x)
+    for i, start in enumerate(starts[0]):
+        wanted[:, start : start + 8] = x[:, 8 * i : 8 * i + 8]
+        assert np.array_equal(taken[:, i], x[:, start : start + 8])
+    assert np.array_equal(put, wanted)
+
+
+def test_a_kernel_that_is_only_simulated_may_return_tiles_on_chip_and_take_dtypes(beta1: Any):
+    nl = beta1.nl
+
+    @beta1.nki.jit(mode="simulation")
+    def kernel(x: Any, dtype: Any):
+        return nl.add(nl.load(x), 1.0, dtype=dtype)
+
+    found = kernel(np.full((4, 8), 1.25, np.float32), np.float16)
+    assert found.dtype == np.float16
+    assert (found == 2.25).all()
