@@ -26,6 +26,7 @@ from nki_anvil.backends.commands import without_device
 from nki_anvil.backends.errors import BackendDiskFull, BackendError, BackendFailed, BackendTimeout
 from nki_anvil.backends.job import Job
 from nki_anvil.backends.run import Origin, Run
+from nki_anvil.backends.turns.queue import Queue
 from nki_anvil.backends.worker import arrays, bootstrap, executor, runner, simulator
 from nki_anvil.sim.constants import Constants
 
@@ -47,7 +48,7 @@ class ChildBackend:
         self.folder = folder
         self.constants = constants
         self.cores = cores or os.cpu_count() or 1
-        self._turn = anyio.Semaphore(self.cores)
+        self.queue = Queue(lambda: self.cores)
 
     @property
     def toolchain(self) -> str:
@@ -57,7 +58,7 @@ class ChildBackend:
     async def run(self, job: Job, report: Report = silent) -> Run:
         """Carry out a job; raises a BackendError where the machine, not the kernel, is at fault."""
         without_device(job, self.name)
-        async with self._turn:
+        async with self.queue.turn(job, _deadline_s(job), report):
             with _machine_errors(), scratch.held(self.folder, job.digest()[:16] + "-") as folder:
                 await run_sync(_write, folder, job, self.constants)
                 await self._carry_out(folder, job, report)
@@ -65,7 +66,8 @@ class ChildBackend:
                 return run.model_copy(update={"toolchain": self.toolchain})
 
     async def close(self) -> None:
-        """Nothing outlives a job."""
+        """Nothing outlives a job but its place in the queue."""
+        await self.queue.close()
 
     async def _carry_out(self, folder: Path, job: Job, report: Report) -> None:
         seconds = _deadline_s(job)

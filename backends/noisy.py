@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from nki_anvil.backends.backend import Backend, Report, silent
 from nki_anvil.backends.job import Job
 from nki_anvil.backends.run import Origin, Run, Samples
+from nki_anvil.backends.turns.queue import Queue, Queued
 
 SWITCH = "NKI_ANVIL_NOISY_BACKEND"
 """Environment variable that gives a server this backend. It is no setting: no file of a workspace can turn it on."""
@@ -94,6 +95,11 @@ class NoisyBackend:
     @property
     def toolchain(self) -> str:
         return f"noise on {self.inner.toolchain}"
+
+    @property
+    def queue(self) -> Queue | None:
+        """That of what does the work."""
+        return self.inner.queue if isinstance(self.inner, Queued) else None
 
     async def run(self, job: Job, report: Report = silent) -> Run:
         run = await self._inner(job, report)

@@ -8,6 +8,7 @@ from math import isfinite
 
 from anyio.to_thread import run_sync
 
+from nki_anvil.backends import errand
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import BackendError, BackendFailed
 from nki_anvil.lab import seals, yields
@@ -60,7 +61,8 @@ async def contest(bench: Workbench, attempt: Attempt, report: Report = silent, *
         best = await run_sync(bench.best)
         if best is not None and best.digest == attempt.digest:
             return best.receipt.comparison
-        comparison = await measure(bench, attempt, best, report, counts=counts)
+        with errand.on(problem=bench.problem.name, attempt=attempt.number):
+            comparison = await measure(bench, attempt, best, report, counts=counts)
         if await run_sync(partial(settle, bench, attempt, comparison, counts=counts)):
             if comparison.outcome == "keep":
                 await profile_best(bench, attempt, report)

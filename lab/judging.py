@@ -6,6 +6,7 @@ from functools import partial
 
 from anyio.to_thread import run_sync
 
+from nki_anvil.backends import errand
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.verdict import Verdict
@@ -31,14 +32,15 @@ async def look_again(
 ) -> Verdict:
     """Verify now, with ``times`` the usual number of cases, and store the verdict unless another look failed."""
     text = await run_sync(attempt.text)
-    verdict = await bench.lab.verify(
-        bench.specification,
-        text,
-        attempt.digest,
-        backend=bench.backend,
-        data=bench.lab.data,
-        random=bench.lab.random,
-        times=times,
-        report=report,
-    )
+    with errand.on(problem=bench.problem.name, attempt=attempt.number):
+        verdict = await bench.lab.verify(
+            bench.specification,
+            text,
+            attempt.digest,
+            backend=bench.backend,
+            data=bench.lab.data,
+            random=bench.lab.random,
+            times=times,
+            report=report,
+        )
     return await run_sync(partial(bench.keep_verdict, attempt, verdict, counts=counts))

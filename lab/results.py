@@ -54,6 +54,28 @@ class BudgetView:
 
 
 @dataclass(frozen=True, kw_only=True)
+class QueueLine:
+    """Jobs of one problem."""
+
+    problem: str
+    running: int
+    waiting: int
+    clients: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueView:
+    """Jobs on a problem's backend, of all clients and all servers of this machine."""
+
+    cores: int
+    running: int
+    waiting: int
+    position: int | None
+    """Of this problem's next job among those that wait; 1 is next. None: it has none waiting."""
+    problems: tuple[QueueLine, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Baseline:
     digest: str
     latency_us: float
@@ -349,6 +371,7 @@ class Status:
     reflexions: tuple[ReflexionLine, ...]
     """The last three, oldest first."""
     budget: BudgetView
+    queue: QueueView
     progress: Progress
     converged: str
     """Why ``finish_problem`` is recommended; empty while it is not."""

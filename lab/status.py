@@ -16,6 +16,7 @@ from nki_anvil.lab.digest import digest, shorten
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.opening import baseline_of
 from nki_anvil.lab.progress import progress
+from nki_anvil.lab.queueing import queue_of
 from nki_anvil.lab.results import AttemptLine, BestLine, BudgetView, OriginStatus, ReflexionLine, Status
 from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.workbench import Workbench, view, workbench
@@ -53,6 +54,7 @@ def status_of(bench: Workbench) -> Status:
             device_minutes_used=budget.device_minutes(bench.problem.folder),
             device_minutes_limit=bench.rules.device_minutes_limit,
         ),
+        queue=queue_of(bench.backend, str(bench.lab.workspace.resolve()), bench.problem.name),
         progress=progress(bench, attempts),
         converged=converged(bench),
         working_file=working_file_state(bench),

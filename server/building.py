@@ -37,6 +37,8 @@ class Builder:
 
         if self._settings is None:
             self._settings = load(**self._given)
+            if self._settings.token is not None:
+                logs.SECRETS.add(self._settings.token.get_secret_value())
             logs.to_workspace(self._settings.workspace.resolve(), self._settings.log_level)
         return self._settings
 
@@ -71,12 +73,24 @@ def backends(settings: Settings) -> dict[str, Backend]:
 
     data = settings.data.expanduser().resolve()
     simulator = ChildBackend(data / "jobs", constants=_constants(settings, data))
-    return {
+    found: dict[str, Backend] = {
         "simulator": simulator,
         **_remote(settings, simulator, data),
         **_cluster(settings, simulator, data),
-        **_for_tests(simulator),
     }
+    for name, backend in found.items():
+        _share(name, backend, settings, data)
+    return {**found, **_for_tests(simulator)}
+
+
+def _share(name: str, backend: Backend, settings: Settings, data: Path) -> None:
+    """Its cores are shared fairly with the other servers of this machine."""
+    from nki_anvil.backends.turns.board import Board
+    from nki_anvil.backends.turns.queue import Queued
+
+    if isinstance(backend, Queued) and backend.queue is not None:
+        backend.queue.board = Board(data / "turns" / name)
+        backend.queue.place = str(settings.workspace.resolve())
 
 
 def _remote(settings: Settings, simulator: Backend, data: Path) -> dict[str, Backend]:

@@ -26,6 +26,7 @@ from nki_anvil.tools.desk import opened
 if TYPE_CHECKING:
     from nki_anvil.server.settings import Settings
 
+logging.getLogger("mcp.server.streamable_http_manager").setLevel(logging.WARNING)  # it says the names of sessions
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 ANYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
 

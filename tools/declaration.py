@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import count
 from typing import Annotated, Any, cast
 
 from mcp.server.mcpserver import Context
@@ -15,7 +17,10 @@ from mcp_types import Tool as MCPTool
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
+from nki_anvil.backends import errand
+from nki_anvil.backends.errand import Errand
 from nki_anvil.backends.errors import AnvilError
+from nki_anvil.tools import logbook
 from nki_anvil.tools.arguments import published, strict
 from nki_anvil.tools.call import Call
 from nki_anvil.tools.desk import Desk
@@ -35,6 +40,9 @@ DETACH = inspect.Parameter(
         Field(description="Answer at once with pending: true; the same call later returns progress or the result."),
     ],
 )
+
+
+_CALLS = count(1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +110,8 @@ def _published(function: Function, *, long: bool) -> Callable[..., Awaitable[Res
 
     async def run(ctx: Context[Desk], detach: bool = False, **arguments: Any) -> Result:
         try:
-            with ctx.request_context.lifespan_context.occupied():
+            desk = ctx.request_context.lifespan_context
+            with _errand(function.__name__, ctx, arguments), logbook.noted(), desk.occupied():
                 return await _Running(function, ctx, arguments).result(detach=detach, long=long)
         except AnvilError as error:
             raise ToolError(error.text) from error
@@ -111,6 +120,15 @@ def _published(function: Function, *, long: bool) -> Callable[..., Awaitable[Res
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
+
+
+def _errand(tool: str, ctx: Context[Desk], arguments: dict[str, Any]) -> AbstractContextManager[Errand]:
+    """Whose call it is. A client without a session is known by its name: its calls still share fairly."""
+    said = ctx.request_context.session.client_params
+    session = (ctx.headers or {}).get("mcp-session-id", "")[:8]
+    client = f"{said.client_info.name if said else ''} {session}".strip()[:80]
+    problem = str(arguments.get("problem") or "")
+    return errand.on(client=client, tool=tool, call=str(next(_CALLS)), problem=problem)
 
 
 class _Running:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import anyio
 from anyio.abc import TaskGroup
 
+from nki_anvil.backends.errors import BackendBusy
 from nki_anvil.tools.beside import beside
 
 Report = Callable[[str], Awaitable[None]]
@@ -16,6 +17,9 @@ Work = Callable[[Report], Awaitable[object]]
 
 KEPT = 64
 """Finished results kept for a caller who has not come back; beyond it the oldest is forgotten."""
+
+MOST_RUNNING = 64
+"""Calls that go on at once with nobody waiting: whoever starts more never looks at what they found."""
 
 
 @dataclass
@@ -72,6 +76,13 @@ class Pending:
         return self._calls.get(key)
 
     def start(self, key: str, work: Work) -> Detached:
+        """Raises BackendBusy where too many go on already."""
+        running = sum(not call.done.is_set() for call in self._calls.values())
+        if running >= MOST_RUNNING:
+            raise BackendBusy(
+                f"{running} detached calls go on already, and no more are started.",
+                "Make one of them again without detach, which waits for its result.",
+            )
         self._forget_the_oldest()
         call = self._calls[key] = Detached(self._clock())
         self._group.start_soon(call.run, work)

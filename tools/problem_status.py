@@ -15,6 +15,7 @@ from nki_anvil.lab.results import (
     BudgetView,
     GuardView,
     OriginStatus,
+    QueueView,
     ReflexionLine,
     Status,
 )
@@ -38,6 +39,7 @@ class ProblemStatus(Result):
     guard: GuardView
     reflexions: list[ReflexionLine]
     budget: BudgetView
+    queue: Annotated[QueueView, Field(description="Jobs that run and wait on its backend; position 1 is next.")]
     progress: Annotated[Progress, Field(description="Speedup over attempts, fast@p, and what a kept attempt costs.")]
     working_file: str
     origins: list[OriginStatus]
@@ -70,8 +72,15 @@ def _summary(found: Status) -> str:
         f"{found.problem}: best is attempt {found.best.attempt} at {microseconds(found.best.latency_us)} "
         f"({found.origin}){gain}{share}",
         f"The working file is {_FILE[found.working_file]}",
+        _waiting(found.queue),
         found.converged,
     )
+
+
+def _waiting(queue: QueueView) -> str:
+    if queue.position is None:
+        return ""
+    return f"Its next job is number {queue.position} of {queue.waiting} that wait for {queue.cores} cores"
 
 
 _FILE = {

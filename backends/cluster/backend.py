@@ -48,6 +48,7 @@ class RayBackend(RemoteBackend):
 
     async def close(self) -> None:
         await self.cluster.close()
+        await self.queue.close()
 
     async def _sent(self, post: Post, job: Job, folder: Path, report: Report) -> Run:
         run = await super()._sent(post, job, folder, report)

@@ -36,6 +36,7 @@ from nki_anvil.backends.ssh.fleet import Fleet, Post, key
 from nki_anvil.backends.ssh.hosts import Host
 from nki_anvil.backends.ssh.session import COMPARISON, Session, parcel
 from nki_anvil.backends.ssh.transport import Transport
+from nki_anvil.backends.turns.queue import Queue
 from nki_anvil.backends.worker import simulator
 
 STAND_IN: Final = "NKI_ANVIL_STAND_IN"
@@ -64,6 +65,7 @@ class RemoteBackend:
         self._probing = anyio.Lock()
         self._toolchain = simulator.version() if simulate else ""
         self._traces: dict[str, Run] = {}
+        self.queue = Queue(lambda: self.cores)
 
     @property
     def cores(self) -> int:
@@ -93,6 +95,7 @@ class RemoteBackend:
     async def close(self) -> None:
         for post in self.fleet.posts:
             await post.session.transport.close()
+        await self.queue.close()
 
     async def facts(self) -> list[dict[str, Any]]:
         """What every host says of itself. Raises a BackendError."""
@@ -112,7 +115,12 @@ class RemoteBackend:
         return self._traces[digest]
 
     async def _there(self, job: Job, report: Report, local: Run | None = None) -> Run:
-        post = self.fleet.choose(job, await self._able())
+        able = await self._able()
+        longest_s = max(_deadline_s(post.session.host, job) for post in able)
+        async with self.queue.turn(job, longest_s, report):
+            return await self._in_turn(self.fleet.choose(job, able), job, report, local)
+
+    async def _in_turn(self, post: Post, job: Job, report: Report, local: Run | None) -> Run:
         with _busy(post), _folder(self.folder) as folder:
             try:
                 run = await self._sent(post, job, folder, report)

@@ -77,8 +77,18 @@ def profile(
 
 
 @app.command()
-def status(context: typer.Context, problem: Problem = None, as_json: Json = False) -> None:
+def status(
+    context: typer.Context,
+    problem: Problem = None,
+    metrics: Annotated[bool, typer.Option("--metrics", help="Counts of the whole workspace, for Prometheus.")] = False,
+    as_json: Json = False,
+) -> None:
     """Show where a problem stands."""
+    if metrics:
+        from nki_anvil.server.metrics import collect
+
+        context.obj.do(collect)
+        raise typer.Exit(PASSED)
     context.obj.call(problem_status, problem=problem)
 
 

@@ -1,0 +1,1 @@
+"""Who runs next where more is asked for than there are cores: between clients, problems and calls, and servers."""
