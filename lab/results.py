@@ -208,6 +208,8 @@ class Benchmarked:
     restored: str | None
     guard: GuardView
     same_as: int | None = None
+    score: Score | None = None
+    """Of an end-to-end problem, against best: what decided."""
     converged: str = ""
     """Why the problem looks finished; empty while it does not."""
 
@@ -230,8 +232,6 @@ class Ranked:
     attempt: int | None
     """None where the kernel could not even be read."""
     passed: bool
-    score: Score | None = None
-    """Of an end-to-end problem, against best: what decided."""
     outcome: Outcome | None
     """None where it did not pass."""
     speedup: float | None
@@ -401,8 +401,8 @@ class Finished:
     report: str
     """URI."""
     report_path: str
+    score: Score | None = None
+    """Of an end-to-end problem, with the original baseline as the reference."""
     evidence: str | None = None
     """Seal of the evidence file, with which anybody can tell that theirs is the same."""
     evidence_path: str | None = None
-    score: Score | None = None
-    """Of an end-to-end problem, with the original baseline as the reference."""
