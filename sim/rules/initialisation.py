@@ -43,6 +43,11 @@ _ALWAYS = {
     "register_load": "register",
 }
 """Instructions whose result mixes all that they read."""
+_BY_PARTITION = frozenset(
+    {"tensor_reduce", "activation_reduce", "tensor_scalar_reduce", "tensor_tensor_scan", "tensor_scalar_cumulative"}
+    | {"bn_stats", "bn_aggr", "max8"}
+)
+"""Reductions of each partition by itself: one that nothing has written gives one that nothing has written."""
 _GPSIMD_PARTITIONS = 16
 """Partitions of one GpSimd core."""
 _WITH_COMMAND = frozenset({"activation", "select_reduce", "range_select"})
@@ -172,7 +177,7 @@ def _instruction(
         for access in writes:
             store.write(access, None)
         return found
-    where = _sink(row.name, attributes)
+    where = "" if _of_whole_partitions(row.name, unset) else _sink(row.name, attributes)
     origins = {access: _origin(store, access) for access in unset}
     found += [Arrival(where or "read", line, origins[access], row.name) for access in unset]
     for access in writes:
@@ -217,6 +222,17 @@ def _origin(store: _Store, access: int) -> int:
     return store.origin.get(tensor, store.lines[tensor])
 
 
+def _of_whole_partitions(name: str, unset: dict[int, Flags]) -> bool:
+    """Whether a reduction meets unwritten data only as whole partitions beside written ones.
+
+    Beta 1's masks leave them so in the last tile of a dimension, and another mask drops their results.
+    """
+    if name not in _BY_PARTITION:
+        return False
+    rows = [flags.reshape(len(flags), -1) for flags in unset.values()]
+    return all(np.array_equal(r.any(axis=1), r.all(axis=1)) and not r.all() for r in rows)
+
+
 def _sink(name: str, attributes: dict[str, Any]) -> str:
     """What an instruction is, if unwritten data must not reach it; a matmul that transposes only moves its data."""
     if name == "nc_matmul" and attributes["is_transpose"]:
@@ -245,8 +261,10 @@ def _placed(flags: Flags, name: str, shape: tuple[int, ...], attributes: dict[st
     size = int(np.prod(shape))
     if flags.size == size:
         return flags.reshape(shape)
-    if flags.size == flags.shape[0] == shape[0]:
-        return np.broadcast_to(flags.reshape(shape[0], *(1,) * (len(shape) - 1)), shape)
+    if name in _BY_PARTITION or flags.size == flags.shape[0]:
+        rows: Flags = np.logical_or.reduce(flags.reshape(len(flags), -1), axis=1)
+        if len(flags) == shape[0]:
+            return np.broadcast_to(rows.reshape(shape[0], *(1,) * (len(shape) - 1)), shape)
     return np.full(shape, bool(flags.any()))
 
 

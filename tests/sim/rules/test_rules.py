@@ -383,6 +383,20 @@ def test_a_rule_is_as_serious_as_the_version_says(version: str, severity: str) -
     assert [f.severity for f in check(k.program()) if f.code == "TRN2-DMA-PSUM"] == [severity]
 
 
+def test_whole_partitions_that_nothing_wrote_may_be_reduced_beside_others_and_their_result_is_as_unwritten() -> None:
+    k = Kernel()
+    tile, sums = k.tensor((8, 4), line=11), k.tensor((8, 1), line=12)
+    k.emit("memset", tile[0:6], value=0, line=13)
+    k.emit("tensor_reduce", sums, tile, op="add", axes=[1], line=14)
+    assert codes(k) == {"TRN2-INIT-READ"}
+    k.emit("tensor_partition_reduce", k.sbuf(1, 1), sums[0:6], op="add", line=15)
+    assert "TRN2-INIT-REDUCE" not in codes(k)
+    k.emit("tensor_partition_reduce", k.sbuf(1, 1), sums, op="add", line=16)
+    (finding,) = [f for f in check(k.program()) if f.code == "TRN2-INIT-REDUCE"]
+    assert finding.line == 16
+    assert "line 11" in finding.message
+
+
 def test_unwritten_data_is_followed_through_copies_to_the_line_that_allocated_it() -> None:
     k = Kernel()
     tile = k.tensor((4, 8), line=11)
@@ -392,7 +406,7 @@ def test_unwritten_data_is_followed_through_copies_to_the_line_that_allocated_it
     k.emit("nc_transpose", turned, copy, engine="vector", line=16)
     k.emit("tensor_reduce", k.sbuf(8, 1)[0:4], turned[0:4], op="add", axes=[1], line=17)
     assert "TRN2-INIT-REDUCE" not in codes(k)
-    k.emit("tensor_reduce", k.sbuf(8, 1)[0:8], turned, op="add", axes=[1], line=18)
+    k.emit("tensor_reduce", k.sbuf(4, 1)[0:4], copy, op="add", axes=[1], line=18)
     (finding,) = [f for f in check(k.program()) if f.code == "TRN2-INIT-REDUCE"]
     assert finding.line == 18
     assert "line 11" in finding.message
