@@ -20,8 +20,9 @@ def judge(evidence: Evidence) -> Judgement:
         if wrong := _changed_inputs(observed.result, evidence):
             return Judgement(False, wrong, hint="Write results into output tensors only.")
     for repeat in evidence.poisoned:
-        if wrong := _unwritten(repeat):
-            return Judgement(False, wrong, hint="Store every element of the output, partial tiles at the edges too.")
+        if wrong := _unwritten(repeat, evidence.specification.lnc):
+            hint = "Store every element of the output, partial tiles at the edges too."
+            return Judgement(False, wrong, hint=hint + (_BARRIER if evidence.specification.lnc > 1 else ""))
     return Judgement(True, "Number, shapes and dtypes as the reference's; every element written; inputs unchanged.")
 
 
@@ -57,8 +58,12 @@ def _changed_inputs(result: CaseResult, evidence: Evidence) -> str:
     return f"The kernel wrote to its input {changed[0]}." if changed else ""
 
 
-def _unwritten(repeat: Repeat) -> str:
-    """An element that depends on what fresh memory held was never written."""
+_BARRIER = " Where one core uses what the other stores, let both meet in between: nisa.core_barrier."
+
+
+def _unwritten(repeat: Repeat, cores: int) -> str:
+    """An element that depends on what fresh memory held, or on which core runs first, was never written for certain."""
+    or_order = " or depend on which core runs first" if cores > 1 else ""
     for position, (first, second) in enumerate(zip(repeat.first.outputs, repeat.second.outputs, strict=False)):
         differs = _bits(first) != _bits(second)
         if differs.any():
@@ -66,7 +71,8 @@ def _unwritten(repeat: Repeat) -> str:
             place = np.unravel_index(int(np.argmax(differs.reshape(*first.shape, -1).any(axis=-1))), first.shape)
             index = [int(i) for i in place]
             return (
-                f"Output {position} is not written everywhere: {count} elements hold what memory held, first {index}."
+                f"Output {position} is not written everywhere: {count} elements hold what memory held{or_order}, "
+                f"first {index}."
             )
     return "" if _same_count([repeat.first, repeat.second]) else "The two runs returned different numbers of outputs."
 

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nki_anvil.sim.execution.poison import lay, pattern
 from nki_anvil.sim.rules.finding import Finding
 
 Step: TypeAlias = Callable[[], Any]
@@ -28,7 +29,9 @@ class Bench:
         self.accumulators = {
             (core, engine): np.full(LANES, np.nan, np.float32) for core in range(cores) for engine in ACCUMULATING
         }
-        self.random = np.random.default_rng(0)
+        self.core = 0
+        """Which core runs."""
+        self.generators = [np.random.default_rng(0)] * cores
         self.steps_left = 0
         self.poison = 0
         self.printed: list[str] = []
@@ -40,8 +43,10 @@ class Bench:
         self.registers[:] = [0] * len(self.registers)
         self.trips[:] = [0] * len(self.trips)
         for lanes in self.accumulators.values():
-            lanes.fill(np.nan if poison == 0 else -1.6e30)
-        self.random = np.random.default_rng(0)  # the same bits every run: a kernel that is seeded is deterministic
+            lay(lanes, pattern("float32", poison))
+        self.core = 0
+        # The same bits every run: a kernel that is seeded is deterministic.
+        self.generators = [np.random.default_rng(core) for core in range(len(self.generators))]
         self.steps_left = steps
         self.poison = poison
         self.printed.clear()

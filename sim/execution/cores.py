@@ -1,6 +1,7 @@
 """Two cores of an LNC pair: each runs to its next meeting with the other, then both go on.
 
-Between two meetings the first core runs first; what depends on that order is a race, which is for the rules to find.
+Between two meetings one core runs after the other: the first first in runs with poison 0, the second first in runs with
+poison 1. What depends on that order is a race: those that the rules do not see, two such runs find.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nki_anvil.sim.execution.bench import Step
+from nki_anvil.sim.execution.bench import Bench, Step
 from nki_anvil.sim.execution.errors import ExecutionError, NotSimulated
 from nki_anvil.sim.execution.operand import Operand
 from nki_anvil.sim.execution.site import Site
@@ -31,11 +32,12 @@ class Interleaving:
     def __init__(
         self,
         program: Program,
+        bench: Bench,
         block: Callable[[int, int, int], list[Step]],
         meet: Callable[[tuple[int, ...]], list[Step]],
         loop: Callable[[tuple[int, ...], list[Step]], list[Step]],
     ) -> None:
-        self._program, self._block, self._meet, self._loop = program, block, meet, loop
+        self._program, self._bench, self._block, self._meet, self._loop = program, bench, block, meet, loop
         rows = program.tables["instructions"]
         self._meetings = np.flatnonzero(np.isin(rows["opcode"], _MEETINGS))
 
@@ -53,13 +55,15 @@ class Interleaving:
         steps: list[Step] = []
         starts = [first for first, _ in ranges]
         for together in zip(*stops, strict=True):
-            for core, stop in enumerate(together):
-                steps += self._block(starts[core], stop.first, regions[core])
-                starts[core] = stop.last
+            steps.append(self._stretch(starts, [stop.first for stop in together], regions))
+            starts = [stop.last for stop in together]
             steps += self._at(together)
-        for start, (_, last), region in zip(starts, ranges, regions, strict=True):
-            steps += self._block(start, last, region)
-        return steps
+        return [*steps, self._stretch(starts, [last for _, last in ranges], regions)]
+
+    def _stretch(self, starts: list[int], ends: list[int], regions: list[int]) -> Step:
+        """What both cores do between two meetings, as one step."""
+        bodies = [self._block(*stretch) for stretch in zip(starts, ends, regions, strict=True)]
+        return partial(_one_after_the_other, self._bench, bodies)
 
     def _at(self, together: tuple[_Stop, ...]) -> list[Step]:
         if together[0].region == NONE:
@@ -102,6 +106,13 @@ def _range(program: Program, core: int) -> tuple[int, int]:
     if int(mine[-1]) - int(mine[0]) + 1 != len(mine):
         raise NotSimulated("a program whose cores' instructions are mixed is not simulated")
     return int(mine[0]), int(mine[-1]) + 1
+
+
+def _one_after_the_other(bench: Bench, bodies: list[list[Step]]) -> None:
+    for core in reversed(range(len(bodies))) if bench.poison else range(len(bodies)):
+        bench.core = core
+        for step in bodies[core]:
+            step()
 
 
 def exchange(sites: list[Site]) -> list[Step]:

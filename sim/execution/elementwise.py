@@ -141,7 +141,7 @@ def dropout(site: Site) -> None:
 
 
 def _drop(data: Array, chance: Any, out: Array, bench: Any) -> None:
-    kept = bench.random.random(data.shape, dtype=np.float32) >= chance
+    kept = bench.generators[bench.core].random(data.shape, dtype=np.float32) >= chance
     np.copyto(out, np.where(kept, data, np.float32(0)))
 
 
@@ -155,7 +155,7 @@ def rng(site: Site) -> None:
 
 
 def _random_bits(out: Array, bench: Any) -> None:
-    words = bench.random.integers(0, 1 << 32, out.shape, dtype=np.uint32)
+    words = bench.generators[bench.core].integers(0, 1 << 32, out.shape, dtype=np.uint32)
     np.copyto(out, words.astype(f"u{out.dtype.itemsize}").view(out.dtype))
 
 
@@ -183,4 +183,4 @@ def _take_state(out: Array, bench: Any) -> None:
 
 
 def _seed(values: Array, bench: Any) -> None:
-    bench.random = np.random.default_rng(list(np.ascontiguousarray(values).tobytes()))
+    bench.generators[bench.core] = np.random.default_rng(list(np.ascontiguousarray(values).tobytes()))

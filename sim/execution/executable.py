@@ -48,7 +48,7 @@ class Executable:
     def run(self, inputs: Sequence[NDArray[Any]], poison: int = 0) -> Outcome:
         """Run on arrays in the order of the kernel's tensor arguments; raises ExecutionError where the kernel fails.
 
-        ``poison`` selects what fresh memory holds: 0 is NaN and fours, 1 is finite values and another integer.
+        ``poison`` selects what fresh memory holds (``poison.pattern``), and which of two cores runs first.
         """
         self._bench.reset(poison, self._budget)
         self._load(inputs)
@@ -114,7 +114,7 @@ class Executable:
         if self.program.cores == 1:
             body = self._block(0, len(self.program), NONE)
         else:
-            body = Interleaving(self.program, self._block, self._exchange, self._together).steps()
+            body = Interleaving(self.program, self._bench, self._block, self._exchange, self._together).steps()
         return [*self._fresh.at_start(), *body, *self._fresh.at_end()]
 
     def _exchange(self, indices: tuple[int, ...]) -> list[Step]:

@@ -68,6 +68,7 @@ _CHEATS = {
         writes_its_input softmax quick
         asks_whether_unwritten_memory_is_positive softmax
         writes_one_row_and_asks_the_others softmax
+        cores_race_in_device_loops silu_on_two_cores quick
     """,
     "values": """
         is_constant softmax quick
@@ -138,6 +139,7 @@ _HONEST = """
     layernorm_bias_fused layernorm
     silu_divides silu
     silu_wide silu
+    silu_shared_by_two_cores silu_on_two_cores quick
     adamw_narrow adamw
     adamw_on_gpsimd adamw
     rope_narrow rope
