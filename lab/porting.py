@@ -4,47 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from nki_anvil.sim.absent import BETA1
+import numpy as np
 
-_TILES: Final = frozenset(
-    {"activation", "activation_reduce", "bn_aggr", "bn_stats", "dma_transpose", "dropout", "local_gather", "max8"}
-    | {"nc_find_index8", "nc_match_replace8", "nc_matmul", "nc_transpose", "range_select", "reciprocal"}
-    | {"scalar_tensor_tensor", "sequence_bounds", "tensor_copy", "tensor_partition_reduce", "tensor_reduce"}
-    | {"tensor_scalar", "tensor_scalar_reduce", "tensor_tensor", "tensor_tensor_scan"}
-)
-"""Instructions that returned a tile and now write to their first argument."""
-
-CALLS: Final[Mapping[str, str]] = {
-    **{
-        f"nisa.{name}": f"allocate dst with nl.ndarray and call nisa.{name}(dst, ...): it returns no tile"
-        for name in sorted(_TILES)
-    },
-    **{f"nl.{name}": instead for name, instead in BETA1["nki.language"].items()},
-    **{f"nki.{name}": instead for name, instead in BETA1["nki"].items()},
-    "nl.load": "nl.load(src) without mask= or grids, or nl.ndarray and nisa.dma_copy(dst, src)",
-    "nl.store": "nl.store(dst, value) without mask=, or nisa.dma_copy(dst, src)",
-    "nl.matmul": "nisa.nc_matmul(dst, stationary, moving), the contraction on the partitions of both",
-    "nl.affine_range": "range: iterations run in program order",
-    "nl.sequential_range": "range",
-    "nl.static_range": "range",
-    "nl.ds": "nl.ds(start, size) stays; start is a Python integer",
-    "nisa.memset": "nisa.memset(dst, value) into a tile of nl.ndarray",
-    "nisa.iota": "nisa.iota(dst, [[step, count], ...], offset, channel_multiplier)",
-    "nisa.affine_select": "nisa.affine_select(dst, pattern, channel_multiplier, on_true_tile, on_false_value, cmp_op)",
-    "nl.spmd_dim": "kernel[2] for two cores; other axes of a grid become loops",
-    "nl.program_id": "only the core of kernel[2]; other axes of a grid become loops",
-}
-"""By call, under the usual names of the modules: what the current dialect has in its place."""
-
-KEYWORDS: Final[Mapping[str, str]] = {
-    "mask": "clamp the bound with min() and slice all operands alike",
-    "lazy_initialization": "leave it out: the first matmul of a region overwrites",
-    "loop_indices": "accumulate explicitly: the first iteration copies, the others combine with nisa.tensor_tensor",
-    "dst_rmw_op": "nisa.dma_compute(dst, [dst, src], op)",
-}
-"""By keyword of a call."""
+from nki_anvil.lab.porting_table import CALLS, KEYWORDS, REDUCTIONS, TILES
 
 
 class Change(NamedTuple):
@@ -109,7 +73,7 @@ def _constructs(tree: ast.Module, aliases: Mapping[str, str]) -> Iterator[tuple[
             case ast.AugAssign(op=ast.Add(), value=ast.Call() as value) if "matmul" in _short(value.func, aliases):
                 instead = "repeated nisa.nc_matmul on one dst: the first overwrites, the others add"
                 yield node.lineno, "psum += matmul", instead
-            case ast.BinOp() | ast.Attribute() | _:
+            case _:
                 yield from _reference(node, aliases)
 
 
@@ -117,10 +81,15 @@ def _call(node: ast.Call, aliases: Mapping[str, str]) -> Iterator[tuple[int, str
     name = _short(node.func, aliases)
     if name in CALLS:
         yield node.lineno, name, CALLS[name]
+    if name.startswith(("nl.", "nisa.")):
+        for value in [*node.args, *(keyword.value for keyword in node.keywords)]:
+            yield from _operation(value, aliases)
+    if name == "nki.jit" and node.keywords:
+        yield node.lineno, "options of nki.jit", "@nki.jit alone; the chip is NEURON_PLATFORM_TARGET_OVERRIDE"
     for keyword in node.keywords:
-        if keyword.arg in KEYWORDS and name.partition(".")[0] in ("nl", "nisa", "nki"):
+        if keyword.arg and keyword.arg in KEYWORDS and name.partition(".")[0] in ("nl", "nisa", "nki"):
             yield keyword.value.lineno, f"{keyword.arg}=", KEYWORDS[keyword.arg]
-        if keyword.arg == "dtype" and name.startswith("nisa.") and name.removeprefix("nisa.") in _TILES:
+        if keyword.arg == "dtype" and name.startswith("nisa.") and name.removeprefix("nisa.") in TILES:
             yield keyword.value.lineno, "dtype= of an instruction", "the dtype of dst"
     if name.startswith("nl.") and name.removeprefix("nl.") in ("ndarray", "zeros") and _blocks(node, aliases):
         yield node.lineno, "block dimensions", "a Python list of tiles, or part of the free dimension"
@@ -135,14 +104,20 @@ def _blocks(node: ast.Call, aliases: Mapping[str, str]) -> bool:
 
 
 def _reference(node: ast.AST, aliases: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
-    """Names that are not called: ``nl.mgrid``, NumPy's functions as operations."""
-    if not isinstance(node, ast.Attribute):
+    """Names that are not called themselves: ``nl.mgrid``, ``nki.compiler.sbuf.alloc``, NumPy's functions as ``op``."""
+    if not isinstance(node, (ast.Attribute, ast.Name)):
         return
     name = _short(node, aliases)
-    if name == "nl.mgrid":
+    if name == "nl.mgrid" or (name.startswith("nki.compiler.") and name in CALLS):
         yield node.lineno, name, CALLS[name]
-    elif name.startswith("nki.compiler."):
-        yield node.lineno, name, "nl.ndarray(..., address=(partition, byte)), or leave the place to the compiler"
+
+
+def _operation(value: ast.expr, aliases: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
+    """A NumPy function given as the operation of an instruction: ``op=np.add``."""
+    name = _short(value, aliases)
+    function = name.removeprefix("numpy.")
+    if name != function and (function in REDUCTIONS or isinstance(getattr(np, function, None), np.ufunc)):
+        yield value.lineno, f"np.{function}", f"nl.{REDUCTIONS.get(function, function)} as the operation"
 
 
 def _short(node: ast.expr, aliases: Mapping[str, str]) -> str:

@@ -61,8 +61,6 @@ allocation_scope = region
 multi_buffer = region
 
 __all__ = [
-    "Allocation",
-    "Allocator",
     "allocation_scope",
     "enable_stack_allocator",
     "force_auto_alloc",

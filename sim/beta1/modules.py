@@ -185,6 +185,13 @@ def _contents() -> dict[str, dict[str, Any]]:
     }
 
 
+def public() -> dict[str, list[str]]:
+    """What kernels use of Beta 1, by the usual short names of its modules."""
+    contents = _contents()
+    short = {"nki": "", "nl": ".language", "nisa": ".isa", "nki.compiler": ".compiler"}
+    return {name: sorted(contents[f"neuronxcc.nki{end}"]) for name, end in short.items()}
+
+
 def emulated_beta1() -> dict[str, ModuleType]:
     """A fresh module tree by full name; each is an attribute of its parent."""
     tree = {name: _module(name, public) for name, public in _contents().items()}

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from nki_anvil.lab import porting
+import importlib
+
+from nki_anvil.lab import porting, porting_table
+from nki_anvil.sim import install
+from nki_anvil.sim.beta1.modules import public
 
 BETA1 = """import neuronxcc.nki as nki
 import neuronxcc.nki.language as nl
@@ -51,3 +55,46 @@ def test_a_kernel_of_the_current_dialect_needs_nothing():
 
 def test_text_that_does_not_parse_says_where():
     assert "line 2" in porting.told("import nki\nx = (\n")
+
+
+def test_everything_that_beta1_offers_is_the_same_now_or_has_its_replacement():
+    modules = {"nki": "nki", "nl": "nki.language", "nisa": "nki.isa"}
+    with install():
+        current = {short: vars(importlib.import_module(name)) for short, name in modules.items()}
+    offered = [(short, name) for short, names in public().items() for name in names]
+    assert len(offered) > 150
+    lost = [
+        f"{short}.{name}"
+        for short, name in offered
+        if f"{short}.{name}" not in porting_table.CALLS and name not in current.get(short, {})
+    ]
+    assert lost == []
+    told = " ".join(names for names, _ in porting_table.rows())
+    assert all(f"`{name}`" in told for name in porting_table.CALLS)
+
+
+OTHERS = """from neuronxcc import nki
+import neuronxcc.nki.language as nl
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.compiler as ncc
+import numpy as np
+
+
+@nki.jit(mode="simulation")
+def kernel(x, at):
+    tile = nl.ndarray((nl.par_dim(128), 512), dtype=x.dtype, buffer=ncc.sbuf.mod_alloc(base_addr=0))
+    tile[...] = nisa.tensor_scalar(nl.load(x), np.multiply, 2.0, op1=np.add, operand1=1.0)
+    top = nisa.tensor_reduce(np.max, tile, axis=[1], dtype=np.float32)
+    nisa.tensor_copy_dynamic_dst(dst=tile[0:128, at[0, 0]], src=top)
+"""
+
+
+def test_operations_of_numpy_options_and_allocators_are_named_and_dtypes_are_not():
+    told = porting.told(OTHERS)
+    assert "- line 11: `np.multiply` -> nl.multiply as the operation" in told
+    assert "- line 11: `np.add`" in told
+    assert "- line 12: `np.max` -> nl.maximum as the operation" in told
+    assert "np.float32" not in told
+    assert "- line 8: `options of nki.jit`" in told
+    assert "- line 10: `nki.compiler.sbuf` -> nl.ndarray(..., address=" in told
+    assert "- line 13: `nisa.tensor_copy_dynamic_dst` -> nisa.tensor_copy(dst, src)" in told

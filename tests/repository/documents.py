@@ -144,6 +144,19 @@ def score() -> str:
     )
 
 
+def constructs() -> str:
+    """Every name of Beta 1 that is another one now, and those that are the same."""
+    from nki_anvil.lab import porting_table
+    from nki_anvil.sim.beta1.modules import public
+
+    same = [
+        f"`{short}`: " + ", ".join(name for name in names if f"{short}.{name}" not in porting_table.CALLS)
+        for short, names in public().items()
+    ]
+    kept = "\n".join(f"- {line}." for line in same if not line.endswith(": "))
+    return f"{table(('Beta 1', 'current'), *porting_table.rows())}\n\nUnder the same name:\n\n{kept}"
+
+
 PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "tools": ("README.md", tools),
     "score": ("README.md", score),
@@ -153,6 +166,7 @@ PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "instructions": ("resources/instructions.md", instructions),
     "coverage": ("resources/instructions.md", coverage),
     "functions": ("resources/instructions.md", functions),
+    "constructs": ("resources/migration.md", constructs),
 }
 
 
