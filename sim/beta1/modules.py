@@ -16,12 +16,12 @@ from nki_anvil.sim.beta1 import (
     creation,
     elementwise,
     index,
-    instructions,
     loops,
     movement,
     reductions,
     selection,
 )
+from nki_anvil.sim.beta1.instructions import arithmetic, moving, selecting, tensor_engine
 from nki_anvil.sim.beta1.kernel import jit, simulate_kernel, wrapper
 from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.isa import enums
@@ -68,8 +68,7 @@ def _language() -> dict[str, Any]:
     named.update(
         sum=reductions.sum_, max=reductions.max_, min=reductions.min_, prod=reductions.prod, all=reductions.all_
     )
-    for module, names in _LANGUAGE.items():
-        named.update({name: getattr(module, name) for name in names.split()})
+    named.update(_named(_LANGUAGE))
     named.update({name: getattr(regions, name) for name in _DTYPES})
     named.update(
         mgrid=index.MGrid(),
@@ -88,6 +87,11 @@ def _language() -> dict[str, Any]:
         tensor=Tile,
     )
     return named
+
+
+def _named(table: Mapping[Any, str]) -> dict[str, Any]:
+    """The functions of a table by name."""
+    return {name: getattr(module, name) for module, names in table.items() for name in names.split()}
 
 
 _LANGUAGE: Final[Mapping[Any, str]] = {
@@ -111,40 +115,17 @@ def finfo(dtype: Any) -> Any:
     return limits(numpy_dtype(as_dtype(dtype)))
 
 
-_INSTRUCTIONS: Final = [
-    "nc_matmul",
-    "nc_transpose",
-    "activation",
-    "activation_reduce",
-    "tensor_scalar",
-    "tensor_tensor",
-    "scalar_tensor_tensor",
-    "tensor_scalar_reduce",
-    "tensor_scalar_cumulative",
-    "tensor_tensor_scan",
-    "tensor_partition_reduce",
-    "reciprocal",
-    "tensor_copy",
-    "tensor_copy_dynamic_dst",
-    "tensor_copy_dynamic_src",
-    "tensor_copy_predicated",
-    "memset",
-    "dropout",
-    "range_select",
-    "select_reduce",
-    "bn_stats",
-    "bn_aggr",
-    "max8",
-    "nc_find_index8",
-    "nc_match_replace8",
-    "nc_stream_shuffle",
-    "local_gather",
-    "sequence_bounds",
-    "dma_copy",
-    "dma_transpose",
-    "builtin_custom_op",
-    "get_nc_version",
-]
+_INSTRUCTIONS: Final[Mapping[Any, str]] = {
+    tensor_engine: "nc_matmul nc_transpose",
+    arithmetic: "activation activation_reduce tensor_scalar tensor_tensor scalar_tensor_tensor tensor_scalar_reduce"
+    " tensor_scalar_cumulative tensor_tensor_scan tensor_partition_reduce reciprocal dropout",
+    selecting: "range_select select_reduce bn_stats bn_aggr max8 nc_find_index8 nc_match_replace8 local_gather"
+    " sequence_bounds",
+    moving: "tensor_copy tensor_copy_dynamic_dst tensor_copy_dynamic_src tensor_copy_predicated memset"
+    " nc_stream_shuffle dma_copy dma_transpose builtin_custom_op get_nc_version",
+    selection: "iota affine_select",
+    reductions: "tensor_reduce",
+}
 _ENUMS: Final = [
     "reduce_cmd",
     "dge_mode",
@@ -160,8 +141,7 @@ _ENUMS: Final = [
 
 
 def _isa() -> dict[str, Any]:
-    named = {name: getattr(instructions, name) for name in _INSTRUCTIONS}
-    named.update(iota=selection.iota, affine_select=selection.affine_select, tensor_reduce=reductions.tensor_reduce)
+    named = _named(_INSTRUCTIONS)
     named.update({name: getattr(enums, name) for name in _ENUMS})
     named["dma_engine"] = enums.engine.dma
     named["matmul_perf_mode"] = types.SimpleNamespace(
