@@ -59,11 +59,12 @@ class ChildBackend:
         """Carry out a job; raises a BackendError where the machine, not the kernel, is at fault."""
         without_device(job, self.name)
         async with self.queue.turn(job, _deadline_s(job), report):
-            with _machine_errors(), scratch.held(self.folder, job.digest()[:16] + "-") as folder:
-                await run_sync(_write, folder, job, self.constants)
-                await self._carry_out(folder, job, report)
-                run = await run_sync(_read, folder, job)
-                return run.model_copy(update={"toolchain": self.toolchain})
+            with _machine_errors():
+                async with scratch.aside(self.folder, job.digest()[:16] + "-") as folder:
+                    await run_sync(_write, folder, job, self.constants)
+                    await self._carry_out(folder, job, report)
+                    run = await run_sync(_read, folder, job)
+                    return run.model_copy(update={"toolchain": self.toolchain})
 
     async def close(self) -> None:
         """Nothing outlives a job but its place in the queue."""

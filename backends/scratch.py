@@ -10,9 +10,12 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
+
+import anyio
+from anyio.to_thread import run_sync
 
 from nki_anvil.backends.errors import PathUnwritable
 
@@ -28,6 +31,19 @@ def held(parent: Path, prefix: str) -> Generator[Path]:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         os.close(handle)
+
+
+@asynccontextmanager
+async def aside(parent: Path, prefix: str) -> AsyncGenerator[Path]:
+    """``held`` for tasks: a folder of many arrays takes a while to remove, and the event loop does not wait for it."""
+    holding = held(parent, prefix)
+    with anyio.CancelScope(shield=True):
+        folder = await run_sync(holding.__enter__)
+    try:
+        yield folder
+    finally:
+        with anyio.CancelScope(shield=True):
+            await run_sync(holding.__exit__, None, None, None)
 
 
 def place() -> Path:

@@ -42,7 +42,7 @@ class Reference:
     @asynccontextmanager
     async def ask(self, operation: str, **request: Any) -> AsyncGenerator[tuple[dict[str, Any], Path]]:
         """The answer, and the folder with the arrays beside it, which is gone afterwards. Raises ProblemInvalid."""
-        with scratch.held(scratch.place(), "reference-") as folder:
+        async with scratch.aside(scratch.place(), "reference-") as folder:
             yield await self._answer(folder, {"operation": operation, **request}), folder
 
     async def _answer(self, folder: Path, request: dict[str, Any]) -> dict[str, Any]:

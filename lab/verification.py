@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import anyio
@@ -76,7 +77,7 @@ async def verify(
 ) -> Verification:
     """Judge a kernel's text. Raises BackendError for a machine's failure and ProblemInvalid for the reference's."""
     started = anyio.current_time()
-    first = language.judge(kernel, specification.entry, version=specification.nki_version)
+    first = await anyio.to_thread.run_sync(partial(_read, specification, kernel))
     evidence, judgements = None, [first]
     if first.passed:
         evidence = await _gather(specification, kernel, digest, backend, pool, random, report, full)
@@ -86,6 +87,11 @@ async def verify(
     verdict = _verdict(specification, digest, backend, evidence, judgements, full, seconds)
     run = evidence.run if evidence else None
     return Verification(verdict, _profile(run, specification.timed), run)
+
+
+def _read(specification: Specification, kernel: str) -> Judgement:
+    """The language gate as far as the text alone tells; a long text takes its time."""
+    return language.judge(kernel, specification.entry, version=specification.nki_version)
 
 
 async def _gather(
