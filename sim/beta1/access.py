@@ -14,8 +14,9 @@ import numpy as np
 
 from nki_anvil.sim.beta1 import dynamic
 from nki_anvil.sim.beta1.dynamic import Shifted
-from nki_anvil.sim.beta1.index import Index, Scattered, broadcast
+from nki_anvil.sim.beta1.index import Index, broadcast
 from nki_anvil.sim.beta1.paths import path
+from nki_anvil.sim.beta1.scattered import Scattered
 from nki_anvil.sim.beta1.storage import Placed
 from nki_anvil.sim.dtypes import size_of
 from nki_anvil.sim.errors import NotSimulated, TraceError

@@ -6,20 +6,19 @@ repeated without tracing it again. What is not affine is read as a number, and t
 
 from __future__ import annotations
 
-import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nki_anvil.sim.beta1.conditions import Condition
 from nki_anvil.sim.beta1.paths import path
+from nki_anvil.sim.beta1.scattered import FLOOR, Scattered
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.layout import Shape
 
-_PYTHON: Final[Any] = operator
-_FLOOR: Final[Callable[[Any, Any], Any]] = _PYTHON.floordiv
 _NO_LOOPS: Final[Mapping[int, int]] = {}
 
 
@@ -146,7 +145,7 @@ class Index:
         return not any(self.steps)
 
     def __floordiv__(self, other: Any) -> Any:
-        return self._whole(other, _FLOOR)
+        return self._whole(other, FLOOR)
 
     def __mod__(self, other: Any) -> Any:
         return self._whole(other, operator.mod)
@@ -189,7 +188,7 @@ class Index:
         if not isinstance(other, (int, np.integer, Index)):
             return apply(operator.index(self), other)
         by = operator.index(cast("Any", other))
-        if apply is _FLOOR and by and not any(part % by for part in self._parts()):
+        if apply is FLOOR and by and not any(part % by for part in self._parts()):
             moves = {depth: move // by for depth, move in self.moves.items()}
             return Index(self.value // by, moves, self.shape, tuple(step // by for step in self.steps))
         return apply(operator.index(self), by) if self.is_number() else Scattered(apply(self.numbers(), by))
@@ -221,139 +220,6 @@ class Index:
         return NotImplemented if equal is NotImplemented else ~equal
 
 
-class Scattered:
-    """A grid of values that no affine expression gives, such as a remainder."""
-
-    __array_ufunc__ = None
-
-    def __init__(self, values: NDArray[np.int64]) -> None:
-        self.values = values
-
-    @property
-    def shape(self) -> Shape:
-        return tuple(self.values.shape)
-
-    def _with(self, other: Any, apply: Callable[[Any, Any], Any]) -> Scattered:
-        return Scattered(np.asarray(apply(self.values, plain(other))))
-
-    def __add__(self, other: Any) -> Scattered:
-        return self._with(other, operator.add)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Scattered:
-        return self._with(other, operator.sub)
-
-    def __rsub__(self, other: Any) -> Scattered:
-        return self._with(other, lambda a, b: b - a)
-
-    def __mul__(self, other: Any) -> Scattered:
-        return self._with(other, operator.mul)
-
-    __rmul__ = __mul__
-
-    def __floordiv__(self, other: Any) -> Scattered:
-        return self._with(other, _FLOOR)
-
-    def __mod__(self, other: Any) -> Scattered:
-        return self._with(other, operator.mod)
-
-    def __getitem__(self, key: Any) -> Scattered:
-        return Scattered(self.values[key])
-
-    def _compared(self, other: Any, apply: Callable[[Any, Any], Any]) -> Condition:
-        return Condition.of_array(np.asarray(apply(self.values, plain(other))))
-
-    def __lt__(self, other: Any) -> Condition:
-        return self._compared(other, operator.lt)
-
-    def __le__(self, other: Any) -> Condition:
-        return self._compared(other, operator.le)
-
-    def __gt__(self, other: Any) -> Condition:
-        return self._compared(other, operator.gt)
-
-    def __ge__(self, other: Any) -> Condition:
-        return self._compared(other, operator.ge)
-
-    def __eq__(self, other: object) -> Any:
-        return self._compared(other, operator.eq)
-
-    def __ne__(self, other: object) -> Any:
-        return self._compared(other, operator.ne)
-
-    __hash__ = object.__hash__
-
-
-class Condition:
-    """What ``mask=`` takes: places where all of some expressions are not negative, else an array of booleans."""
-
-    def __init__(self, terms: Sequence[Index], holds: NDArray[np.bool_] | None = None) -> None:
-        self.terms = tuple(terms)
-        self.holds = holds
-        """Holds the condition where it is no conjunction of affine ones; then there are no terms."""
-
-    @classmethod
-    def of_array(cls, holds: NDArray[Any]) -> Condition:
-        """A condition given place by place."""
-        return cls((), holds.astype(np.bool_))
-
-    def __and__(self, other: Any) -> Any:
-        if isinstance(other, (bool, np.bool_)):
-            return self if other else Condition.of_array(np.zeros((1,) * 2, np.bool_))
-        if self.holds is None and other.holds is None:
-            return Condition((*self.terms, *other.terms))
-        return Condition.of_array(np.logical_and(self.array(), other.array()))
-
-    __rand__ = __and__
-
-    def __or__(self, other: Any) -> Any:
-        if isinstance(other, (bool, np.bool_)):
-            return True if other else self
-        return Condition.of_array(np.logical_or(self.array(), other.array()))
-
-    __ror__ = __or__
-
-    def __invert__(self) -> Condition:
-        if self.holds is None and len(self.terms) == 1:
-            return Condition([-self.terms[0] - 1])
-        return Condition.of_array(~self.array())
-
-    def array(self) -> NDArray[np.bool_]:
-        """The condition at each place now."""
-        if self.holds is not None:
-            return self.holds
-        arrays = [term.numbers() >= 0 for term in self.terms]
-        return np.asarray(np.logical_and.reduce(np.broadcast_arrays(*arrays)))
-
-    def __bool__(self) -> bool:
-        """Of loop counters alone: what holds now, and must hold in every iteration that is repeated from this one."""
-        if self.holds is not None:
-            if self.holds.size != 1:
-                raise _ambiguous(self.holds.shape)
-            return bool(self.holds)
-        for term in self.terms:
-            if not term.is_number():
-                raise _ambiguous(term.shape)
-        return all(_decided(term) for term in self.terms)
-
-
-def _ambiguous(shape: Shape) -> TraceError:
-    return TraceError(
-        "NKI-CONTROL",
-        f"A condition on an index grid of shape {shape} decides a branch.",
-        remedy="Pass it as mask= to the operation or select with nl.where; join two with &, as `and` decides.",
-    )
-
-
-def _decided(term: Index) -> bool:
-    """Whether a term is not negative, noted for the loops it depends on."""
-    holds = term.value >= 0
-    if term.moves:
-        path().assume(term if holds else -term - 1)
-    return holds
-
-
 def _cut(item: Any, size: int, step: int, shape: list[int], steps: list[int]) -> int:
     """Apply a slice or a number to one axis; returns what is added to the value."""
     if isinstance(item, slice):
@@ -362,13 +228,6 @@ def _cut(item: Any, size: int, step: int, shape: list[int], steps: list[int]) ->
         steps.append(step * by)
         return start * step
     return operator.index(item) * step
-
-
-def plain(value: Any) -> Any:
-    """A number or an array of what stands in an index expression."""
-    if isinstance(value, Index):
-        return value.numbers()
-    return value.values if isinstance(value, Scattered) else value
 
 
 def _combined(one: Index, other: Any, sign: int) -> Any:
@@ -414,46 +273,3 @@ def compared(one: Index, other: Any, terms: Callable[[Any, Any], list[Any]]) -> 
     if not isinstance(other, (int, np.integer, Index)):
         return NotImplemented
     return Condition(terms(one, other))
-
-
-def arange(*bounds: Any) -> Index:
-    """``nl.arange(stop)`` or ``(start, stop[, step])``."""
-    start, stop, step = _bounds(bounds)
-    return Index(start, _NO_LOOPS, (len(range(start, stop, step)),), (step,))
-
-
-def _bounds(bounds: Sequence[Any]) -> tuple[int, int, int]:
-    numbers = [operator.index(bound) for bound in bounds]
-    if len(numbers) == 1:
-        return 0, numbers[0], 1
-    return numbers[0], numbers[1], numbers[2] if len(numbers) > 2 else 1
-
-
-class Grid(tuple[Index, ...]):
-    """What ``nl.mgrid[...]`` gives: one index per axis, also as ``.p``, ``.x``, ``.y``, ``.z``, ``.w``."""
-
-    __slots__ = ()
-
-    p = property(operator.itemgetter(0))
-    x = property(operator.itemgetter(1))
-    y = property(operator.itemgetter(2))
-    z = property(operator.itemgetter(3))
-    w = property(operator.itemgetter(4))
-
-
-class MGrid:
-    """``nl.mgrid[0:128, 0:512]``."""
-
-    def __getitem__(self, key: Any) -> Any:
-        keys: tuple[Any, ...] = cast("tuple[Any, ...]", key) if isinstance(key, tuple) else (key,)
-        found: list[Index] = []
-        for axis, item in enumerate(keys):
-            line = arange(item.start or 0, item.stop, item.step or 1)
-            place = tuple(slice(None) if axis == other else None for other in range(len(keys)))
-            found.append(line[place])
-        return Grid(found) if isinstance(key, tuple) else found[0]
-
-
-def volume(shape: Shape) -> int:
-    """Places of a grid."""
-    return math.prod(shape)

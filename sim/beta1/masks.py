@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim.beta1.access import Reach, keeps_inside, out_of_bounds
-from nki_anvil.sim.beta1.index import Condition, Index
+from nki_anvil.sim.beta1.conditions import Condition
+from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.paths import path
 from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.errors import TraceError

@@ -15,7 +15,7 @@ from nki_anvil.sim.beta1 import (
     compiler,
     creation,
     elementwise,
-    index,
+    grids,
     loops,
     movement,
     reductions,
@@ -71,8 +71,8 @@ def _language() -> dict[str, Any]:
     named.update(_named(_LANGUAGE))
     named.update({name: getattr(regions, name) for name in _DTYPES})
     named.update(
-        mgrid=index.MGrid(),
-        arange=index.arange,
+        mgrid=grids.MGrid(),
+        arange=grids.arange,
         sbuf=regions.sbuf,
         psum=regions.psum,
         hbm=regions.hbm,

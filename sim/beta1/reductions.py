@@ -8,9 +8,10 @@ from typing import Any, Final, cast
 
 from nki_anvil.sim import isa
 from nki_anvil.sim.beta1.calls import fresh, masked, recorder, require
+from nki_anvil.sim.beta1.conditions import Condition
 from nki_anvil.sim.beta1.dependencies import ACCUMULATES
 from nki_anvil.sim.beta1.elementwise import OPERATIONS, Operation
-from nki_anvil.sim.beta1.index import Condition, Index
+from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.masks import Box, boxes, sliced
 from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.errors import TraceError

@@ -8,7 +8,9 @@ import numpy as np
 
 from nki_anvil.sim import isa
 from nki_anvil.sim.beta1.calls import fresh, operand, require
-from nki_anvil.sim.beta1.index import Condition, Index, Scattered, plain
+from nki_anvil.sim.beta1.conditions import Condition
+from nki_anvil.sim.beta1.index import Index
+from nki_anvil.sim.beta1.scattered import Scattered, plain
 from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.layout import Shape
