@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.sim.beta1.access import Reach, keeps_inside, out_of_bounds
+from nki_anvil.sim.beta1.bounds import Reach, keeps_inside, out_of_bounds
 from nki_anvil.sim.beta1.conditions import Condition
 from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.paths import path

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from nki_anvil.sim.beta1 import access
-from nki_anvil.sim.beta1.dynamic import Shifted
-from nki_anvil.sim.beta1.index import Index
+from nki_anvil.sim.beta1.bounds import Reach, out_of_bounds
+from nki_anvil.sim.beta1.operators import Operators
 from nki_anvil.sim.beta1.recorder import Recorder, declared, same_place
 from nki_anvil.sim.dtypes import DType, as_dtype
 from nki_anvil.sim.errors import NotSimulated, TraceError
@@ -41,7 +41,7 @@ class Part(NamedTuple):
 NO_BLOCKS = Blocks((), ())
 
 
-class Tile:
+class Tile(Operators):
     """A tensor as Beta 1 kernels handle it."""
 
     __slots__ = ("blocks", "fresh", "outside", "part", "tensor", "written")
@@ -54,7 +54,7 @@ class Tile:
         *,
         fresh: bool = False,
         part: Part | None = None,
-        outside: Sequence[access.Reach] = (),
+        outside: Sequence[Reach] = (),
     ) -> None:
         self.tensor = tensor
         self.blocks = blocks
@@ -172,7 +172,7 @@ class Tile:
                 )
             self.blocks = NO_BLOCKS
         if self.outside:
-            raise access.out_of_bounds(self.outside[0])
+            raise out_of_bounds(self.outside[0])
         if self.part is not None:
             self._fill_part()
         if self.written is not None and self.recorder.uses[declared(self.tensor)].written != self.written:
@@ -200,113 +200,6 @@ class Tile:
 
             move(box, self.tensor)
         self.tensor = full
-
-    # arithmetic
-
-    def __add__(self, other: Any) -> Any:
-        if isinstance(other, Index) and other.shape:
-            return Shifted(other, cast("Any", self))
-        return _math("add", self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return self + other if isinstance(other, Index) and other.shape else _math("add", other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return _math("subtract", self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _math("subtract", other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return _math("multiply", self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _math("multiply", other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return _math("divide", self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _math("divide", other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return _math("power", self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return _math("power", other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return _math("mod", self, other)
-
-    def __neg__(self) -> Any:
-        return _math("multiply", self, -1.0)
-
-    def __abs__(self) -> Any:
-        return _math("abs", self)
-
-    def __invert__(self) -> Any:
-        return _math("invert", self)
-
-    def __and__(self, other: Any) -> Any:
-        return _math("bitwise_and", self, other)
-
-    def __or__(self, other: Any) -> Any:
-        return _math("bitwise_or", self, other)
-
-    def __xor__(self, other: Any) -> Any:
-        return _math("bitwise_xor", self, other)
-
-    def __lshift__(self, other: Any) -> Any:
-        return _math("left_shift", self, other)
-
-    def __rshift__(self, other: Any) -> Any:
-        return _math("right_shift", self, other)
-
-    def __lt__(self, other: Any) -> Any:
-        return _math("less", self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return _math("less_equal", self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return _math("greater", self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return _math("greater_equal", self, other)
-
-    def __eq__(self, other: object) -> Any:
-        return False if other is None else _math("equal", self, other)
-
-    def __ne__(self, other: object) -> Any:
-        return True if other is None else _math("not_equal", self, other)
-
-    __hash__ = object.__hash__
-
-    # in place
-
-    def __iadd__(self, other: Any) -> Tile:
-        return _onto("add", self, other)
-
-    def __isub__(self, other: Any) -> Tile:
-        return _onto("subtract", self, other)
-
-    def __imul__(self, other: Any) -> Tile:
-        return _onto("multiply", self, other)
-
-    def __itruediv__(self, other: Any) -> Tile:
-        return _onto("divide", self, other)
-
-
-def _math(name: str, *operands: Any) -> Any:
-    from nki_anvil.sim.beta1.elementwise import OPERATIONS
-
-    return OPERATIONS[name](*operands)
-
-
-def _onto(name: str, target: Tile, value: Any) -> Tile:
-    from nki_anvil.sim.beta1.assignment import accumulate
-
-    return cast("Any", accumulate(name, cast("Any", target), value))
 
 
 def same(one: Tile, other: Tile) -> bool:
