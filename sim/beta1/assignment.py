@@ -10,7 +10,8 @@ from nki_anvil.sim import isa
 from nki_anvil.sim.beta1.dependencies import ACCUMULATES
 from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.masks import boxes, cut, sliced
-from nki_anvil.sim.beta1.recorder import Last, declared
+from nki_anvil.sim.beta1.places import declared
+from nki_anvil.sim.beta1.recorder import Last
 from nki_anvil.sim.beta1.tile import Tile, same
 from nki_anvil.sim.dtypes import numpy_dtype
 from nki_anvil.sim.errors import TraceError

@@ -2,49 +2,29 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
-from nki_anvil.sim.beta1 import dependencies, leftovers, splitting
-from nki_anvil.sim.beta1.growth import Growth, Rows, repeated
+from nki_anvil.sim.beta1 import dependencies, splitting
+from nki_anvil.sim.beta1.assembly import Recorded, tabulated
+from nki_anvil.sim.beta1.growth import Growth, repeated
 from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.paths import Path
+from nki_anvil.sim.beta1.places import declared, out_of_scope, overlap, same_place
+from nki_anvil.sim.beta1.sites import DEPTH, NOWHERE, WIDTH, along, moved
 from nki_anvil.sim.beta1.storage import Placed, Uses
-from nki_anvil.sim.builder import Builder
+from nki_anvil.sim.beta1.tensors import DTYPE, Tensors
 from nki_anvil.sim.coverage import dense_elements
-from nki_anvil.sim.dtypes import DTYPES, DType, size_of
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.instructions import NAMES, TABLE
-from nki_anvil.sim.kinds import firsts, numbered
-from nki_anvil.sim.layout import Shape, row_major
-from nki_anvil.sim.memory import MemoryRegion
-from nki_anvil.sim.program import MEMORIES, NONE, ROLES, SCHEMA, Program
+from nki_anvil.sim.program import NONE, SCHEMA, Program
 from nki_anvil.sim.tensor import Indirect, NkiTensor
 
-DEPTH: Final = 16
-"""Loops that may stand in each other, those of the launch grid included."""
-
-TENSOR: Final = tuple(SCHEMA["tensors"])
-SITE: Final = (*SCHEMA["accesses"],)
 INSTRUCTION: Final = tuple(SCHEMA["instructions"])
-
-_MEMORY: Final = {region: MEMORIES.index(region.value) for region in MemoryRegion}
-_DTYPE: Final = {dtype: index for index, dtype in enumerate(DTYPES)}
 _WRITES: Final = tuple(len(TABLE[name].writes) for name in NAMES)
 _DIRECT: Final = Indirect()
-
-_OFFSET: Final = SITE.index("offset")
-_REFERENCES: Final = tuple(SITE.index(name) for name in ("scalar_access", "vector_access"))
 _FIRST_OPERAND: Final = INSTRUCTION.index("first_operand")
-_TURNS: Final = len(SITE) + 1
-"""Behind the columns of an access stands how many elements it reaches without a gap, then its moves by depth."""
-_SHIFTS: Final = _TURNS + DEPTH
-_NOWHERE: Final = (*(NONE,) * len(SITE), 0)
 
 
 @dataclass
@@ -75,30 +55,20 @@ class Last:
     values: tuple[Any, ...]
 
 
-class Recorder(Builder):
+class Recorder(Tensors):
     """Collects one Beta 1 program."""
 
     def __init__(self, chip: str, version: str, source: str) -> None:
         super().__init__(chip, version, source)
-        self.on_hbm: Callable[[NkiTensor], None] | None = None
-        """Told of each tensor that the kernel allocates in HBM."""
         self.views = True
         self.path = Path()
         self.loops: list[Loop] = []
         self.last: Last | None = None
-        self.scopes: list[int] = [0]
         self.uses: dict[Placed, Uses] = {}
-        self.hbm: list[NkiTensor] | None = None
-        """Tensors in HBM that the launch's programs share, in the order of allocation; None where there is one."""
         self.grid: tuple[Index | int, ...] = ()
         self.extents: tuple[int, ...] = ()
-        self._next_hbm = 0
         self._scope = 0
-        self._bases: list[int] = []
-        self._names_of: dict[str, int] = {}
-        self._shapes_of: dict[Shape, int] = {}
-        self._tensors = Growth(len(TENSOR) + 2)
-        self._sites = Growth(_SHIFTS + DEPTH)
+        self._sites = Growth(WIDTH)
         self._reached: dict[int, int] = {}
         self._instructions = Growth(len(INSTRUCTION) + 1)
 
@@ -140,7 +110,7 @@ class Recorder(Builder):
         first_tensor, first_site = self._tensors.count, self._sites.count
         dependencies.check(loop, times, sites, instructions, first_tensor, self)
         self._tensors.put(repeated(tensors, times)[0])
-        self._sites.put(_moved_sites(sites, times, loop.depth, first_tensor, len(tensors), first_site))
+        self._sites.put(moved(sites, times, loop.depth, first_tensor, len(tensors), first_site))
         rows, turn = repeated(instructions, times)
         rows[:, _FIRST_OPERAND] += turn * len(sites)
         self._instructions.put(rows)
@@ -157,94 +127,6 @@ class Recorder(Builder):
                 self.path.open[-1].extend(left)
         del self.loops[self.loops.index(loop) :]
         self.last = None
-
-    # tensors
-
-    def allocate(
-        self,
-        shape: Shape,
-        dtype: DType,
-        buffer: MemoryRegion,
-        name: str = "",
-        *,
-        role: str = "internal",
-        argument: int = NONE,
-        constant: int = NONE,
-        address: tuple[int, int] | None = None,
-        blocks: int = 1,
-    ) -> NkiTensor:
-        """A fresh tensor, or as many in a row as there are ``blocks``."""
-        if self.hbm is not None and not buffer.on_chip and role == "internal":
-            return self._shared_by_programs(shape, dtype, buffer, name)
-        partitions, elements = (shape[0], math.prod(shape[1:])) if buffer.on_chip else (1, math.prod(shape))
-        place = address or (NONE, NONE)
-        row = (_MEMORY[buffer], ROLES.index(role), _DTYPE[dtype], partitions, elements, argument, constant, *place)
-        full = (*row, NONE, self.core, self.line(), self._shape_number(shape), self._name_number(name))
-        index = self._tensors.count
-        while self._bases and self._bases[-1] >= index:
-            self._bases.pop()
-        self._bases.append(index)
-        if blocks == 1:
-            self._tensors.add(full)
-        else:
-            self._tensors.put(np.tile(np.array(full, np.int64), (blocks, 1)))
-        storage = Placed(index, self, buffer, dtype, partitions, elements, NONE, name, blocks=blocks)
-        storage.scope = self.scopes[-1] if buffer.on_chip else 0
-        tensor = NkiTensor(storage, dtype, 0, shape, row_major(shape))
-        if self.on_hbm is not None and not buffer.on_chip and role == "internal":
-            self.on_hbm(tensor)
-        return tensor
-
-    def _shared_by_programs(self, shape: Shape, dtype: DType, buffer: MemoryRegion, name: str) -> NkiTensor:
-        """The tensor that the first program of the launch allocated at this place."""
-        assert self.hbm is not None
-        if self._next_hbm < len(self.hbm):
-            tensor = self.hbm[self._next_hbm]
-            self._next_hbm += 1
-            if tensor.shape == shape and tensor.dtype == dtype:
-                return tensor
-        raise TraceError(
-            "NKI-GRID",
-            "The programs of a launch allocate different tensors in HBM.",
-            remedy="Allocate them outside of branches on nl.program_id.",
-        )
-
-    def share(self, tensors: Sequence[tuple[Shape, DType, MemoryRegion, str]]) -> None:
-        """Allocate what the programs of a launch share."""
-        self.hbm = None
-        made = [self.allocate(*one) for one in tensors]
-        self.hbm = made
-
-    def restart(self) -> None:
-        """Another program of the launch begins."""
-        self._next_hbm = 0
-
-    def _shape_number(self, shape: Shape) -> int:
-        number = self._shapes_of.setdefault(shape, len(self._shapes))
-        if number == len(self._shapes):
-            self._shapes.append(shape)
-        return number
-
-    def _name_number(self, name: str) -> int:
-        number = self._names_of.setdefault(name, len(self._names))
-        if number == len(self._names):
-            self._names.append(name)
-        return number
-
-    def rename(self, tensor: int, name: str) -> None:
-        """Names are given when a tensor is made; an argument's is changed before anything else is recorded."""
-        rows = self._tensors.all()
-        rows[tensor, len(TENSOR) + 1] = self._name_number(name)
-
-    def constant_tensor(self, array: NDArray[Any], dtype: DType, shape: Shape, buffer: MemoryRegion) -> NkiTensor:
-        """A tensor that holds an array of the kernel's text; equal ones of one loop body are stored once."""
-        key = (array.tobytes(), dtype, shape, buffer, self.scopes[-1])
-        known = self._constant_tensors.get(key)
-        if known is None:
-            known = self.allocate(shape, dtype, buffer, role="constant", constant=len(self._constants))
-            self._constants.append(array)
-            self._constant_tensors[key] = known
-        return known
 
     # accesses
 
@@ -264,8 +146,8 @@ class Recorder(Builder):
         reached = self._reached.get(first)
         if reached is None:
             reached = self._reached[first] = dense_elements(list(zip(tensor.strides, tensor.shape, strict=True)))
-        head = (storage.index, _DTYPE[tensor.dtype], tensor.offset, first, len(tensor.shape))
-        moves = (*_along(storage.turns), *_along(storage.shifts, storage.dtype, tensor.dtype))
+        head = (storage.index, DTYPE[tensor.dtype], tensor.offset, first, len(tensor.shape))
+        moves = (*along(storage.turns), *along(storage.shifts, storage.dtype, tensor.dtype))
         return (*head, *(tensor.indirection or _DIRECT), reached, *moves)
 
     # instructions
@@ -279,7 +161,7 @@ class Recorder(Builder):
             for few in smaller:
                 self.record(opcode, engine, few, values)
             return
-        rows = [_NOWHERE if tensor is None else self._site(tensor) for tensor in operands]
+        rows = [NOWHERE if tensor is None else self._site(tensor) for tensor in operands]
         first = self._sites.count
         for row in rows:
             self._sites.add(row)
@@ -332,54 +214,18 @@ class Recorder(Builder):
         """The attribute records so far."""
         return self._attributes
 
-    def name_of(self, tensor: int) -> str:
-        """What messages call a tensor by its number."""
-        row = self._tensors.row(tensor)
-        name = self._names[row[len(TENSOR) + 1]]
-        return f"{name!r}" if name else f"A tensor of shape {self._shapes[row[len(TENSOR)]]}"
-
-    def declared_at(self, tensors: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The first block of the declared tensor that each number belongs to."""
-        bases = np.array(self._bases, np.int64)
-        return bases[np.searchsorted(bases, tensors, side="right") - 1]
-
     def flag_last(self, flag: int) -> None:
         """Mark the last instruction: a fill that can be left out where nothing reads it, or an accumulation."""
         self._instructions.replace(self._instructions.count - 1, (*self._instructions.last()[:-1], flag))
 
     # the end
 
-    def output(self, tensor: NkiTensor) -> None:
-        """The next returned tensor; Beta 1 returns any tensor in HBM, as if it were shared."""
-        row = self._tensors.row(tensor.storage.index)
-        if row[0] == _MEMORY[MemoryRegion.private_hbm]:
-            self._tensors.all()[tensor.storage.index, 0] = _MEMORY[MemoryRegion.shared_hbm]
-        self._rows["outputs"].append((self.access(tensor),))
-
     def finish(self, printed: str = "") -> Program:
         """The program, with equal accesses counted once and without what nothing uses."""
-        instructions, sites, tensors = self._instructions.all(), self._sites.all(), self._tensors.all()
-        outputs = np.array(self._rows["outputs"], np.int64).reshape(-1)
-        cleaned = leftovers.removed(instructions, sites, tensors, outputs, self._attributes)
-        instructions, operands, sites, tensors, outputs = cleaned
-        shape_numbers: list[int] = tensors[:, len(TENSOR)].tolist()
-        name_numbers: list[int] = tensors[:, len(TENSOR) + 1].tolist()
-        tables = {
-            "tensors": _columns("tensors", tensors),
-            "accesses": {},
-            "pairs": _columns("pairs", np.array(self._rows["pairs"], np.int64).reshape(-1, 2)),
-            "instructions": _columns("instructions", instructions),
-            "operands": {},
-            "regions": _columns("regions", np.zeros((0, len(SCHEMA["regions"])), np.int64)),
-            "outputs": {},
-        }
-        of, chosen = _different(sites)
-        for reference in _REFERENCES:
-            there = chosen[:, reference] != NONE
-            chosen[there, reference] = of[chosen[there, reference]]
-        tables["accesses"] = _columns("accesses", chosen)
-        tables["operands"] = {"access": _renumbered(of, operands).astype("<i4")}
-        tables["outputs"] = {"access": of[outputs].astype("<i4")}
+        rows = Recorded(
+            self._instructions.all(), self._sites.all(), self._tensors.all(), self._rows["pairs"], self._rows["outputs"]
+        )
+        tables, shapes, names = tabulated(rows, self._attributes)
         return Program(
             chip=self.chip,
             version="beta1",
@@ -388,8 +234,8 @@ class Recorder(Builder):
             tables=tables,
             attributes=self._attributes,
             constants=self._constants,
-            shapes=[self._shapes[number] for number in shape_numbers],
-            names=[self._names[number] for number in name_numbers],
+            shapes=[self._shapes[number] for number in shapes],
+            names=[self._names[number] for number in names],
             printed=printed,
         )
 
@@ -398,27 +244,6 @@ _IN_PLACE: Final = frozenset(
     {"tensor_tensor", "tensor_scalar", "scalar_tensor_tensor", "activation", "tensor_copy", "reciprocal"}
 )
 """Instructions that read each element before they write it, so that dst may be an operand."""
-
-
-def _along(moves: Any, stored: DType | None = None, seen: DType | None = None) -> tuple[int, ...]:
-    """Moves by depth as a row of all depths; offsets count elements of the dtype they are seen in."""
-    if not moves:
-        return (0,) * DEPTH
-    row = [0] * DEPTH
-    for depth, move in moves.items():
-        row[depth - 1] = move if stored is seen or stored is None or seen is None else _rescaled(move, stored, seen)
-    return tuple(row)
-
-
-def _rescaled(move: int, stored: DType, seen: DType) -> int:
-    return move * size_of(stored) // size_of(seen)
-
-
-def declared(tensor: NkiTensor) -> Placed:
-    """The declared tensor under a view."""
-    storage = tensor.storage
-    assert isinstance(storage, Placed)
-    return storage.declared
 
 
 def _writes_alone(last: Last, result: NkiTensor) -> bool:
@@ -431,65 +256,3 @@ def _writes_alone(last: Last, result: NkiTensor) -> bool:
         and target.shape == result.shape
         and target.offset == result.offset
     )
-
-
-def overlap(one: NkiTensor, other: NkiTensor) -> bool:
-    """Whether two looks can meet: they are of one block."""
-    return declared(one) is declared(other) and one.storage.index == other.storage.index
-
-
-def same_place(one: NkiTensor, other: NkiTensor) -> bool:
-    """Whether two looks are the same elements in the same order."""
-    return (
-        one.storage.index == other.storage.index
-        and (one.offset, one.shape, one.strides, one.dtype) == (other.offset, other.shape, other.strides, other.dtype)
-        and one.indirection == other.indirection
-    )
-
-
-def out_of_scope(tensor: NkiTensor) -> TraceError:
-    """The error for a tile that is used after the loop it was made in."""
-    name = f"Tensor {tensor.name!r}" if tensor.name else f"A tile of shape {tensor.shape}"
-    return TraceError(
-        "NKI-SCOPE",
-        f"{name} is used outside of the loop in which it was made.",
-        remedy="Allocate it with nl.ndarray or nl.zeros before the loop, and assign to it by index inside:"
-        " t[...] = value.",
-    )
-
-
-def _moved_sites(sites: Rows, times: int, depth: int, first_tensor: int, tensors: int, first_site: int) -> Rows:
-    """The accesses of all iterations: each turn moves by its own steps and by what the body declares."""
-    if times == 1:
-        sites[:, [_TURNS + depth - 1, _SHIFTS + depth - 1]] = 0
-        return sites
-    rows, turn = repeated(sites, times)
-    local = (rows[:, 0] >= first_tensor) * tensors
-    rows[:, 0] += turn * (rows[:, _TURNS + depth - 1] + local)
-    rows[:, _OFFSET] += turn * rows[:, _SHIFTS + depth - 1]
-    for reference in _REFERENCES:
-        inside = rows[:, reference] >= first_site
-        rows[inside, reference] += turn[inside] * len(sites)
-    rows[:, [_TURNS + depth - 1, _SHIFTS + depth - 1]] = 0
-    return rows
-
-
-def _columns(table: str, rows: Rows) -> dict[str, NDArray[Any]]:
-    kinds = SCHEMA[table]
-    return {name: np.ascontiguousarray(rows[:, i], dtype="<" + kind) for i, (name, kind) in enumerate(kinds.items())}
-
-
-def _different(sites: Rows) -> tuple[NDArray[np.int64], Rows]:
-    """The number of each site among the different ones, and those."""
-    width = len(SITE)
-    if not len(sites):
-        return np.zeros(0, np.int64), np.zeros((0, width), np.int64)
-    of = numbered([sites[:, column] for column in range(width)])
-    return of, sites[firsts(of), :width].copy()
-
-
-def _renumbered(of: NDArray[np.int64], operands: NDArray[np.int64]) -> NDArray[np.int64]:
-    result = np.full(len(operands), NONE, np.int64)
-    there = operands != NONE
-    result[there] = of[operands[there]]
-    return result

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from nki_anvil.sim.beta1 import access
 from nki_anvil.sim.beta1.bounds import Reach, out_of_bounds
 from nki_anvil.sim.beta1.operators import Operators
-from nki_anvil.sim.beta1.recorder import Recorder, declared, same_place
+from nki_anvil.sim.beta1.places import declared, same_place
+from nki_anvil.sim.beta1.recorder import Recorder
 from nki_anvil.sim.dtypes import DType, as_dtype
 from nki_anvil.sim.errors import NotSimulated, TraceError
 from nki_anvil.sim.layout import Shape
