@@ -59,6 +59,9 @@ _CHEATS = {
         repeats_one_column softmax
         reads_memory_nobody_wrote softmax
         leaves_the_last_rows_unwritten softmax
+        shifts_in_place_by_a_transfer softmax
+        writes_ahead_of_its_own_reading softmax
+        sends_many_elements_to_one_place softmax
     """,
     "outputs": """
         never_stores_by_a_loop_without_turns softmax

@@ -226,6 +226,10 @@ PAIRS: dict[str, Pair] = {
                        "nisa.nc_n_gather(tile(4, 6), tile(4, 6), tile(4, 6, dtype=nl.uint32))"),
     "TRN2-SHUFFLE": one("nisa.nc_stream_shuffle(tile(32, 4), tile(32, 4), [*range(1, 33)])",
                         "nisa.nc_stream_shuffle(tile(32, 4), tile(32, 4), [*range(1, 32), 255])"),
+    "TRN2-ORDER-READ": one("t = tile(4, 9); nisa.tensor_copy(t[:, 1:9], t[:, 0:8])",
+                           "t = tile(4, 9); nisa.tensor_copy(t[:, 0:8], t[:, 1:9])"),
+    "TRN2-ORDER-WRITE": one("nisa.dma_copy(tile(4, 1).broadcast(1, 4), x[0:4, 0:4])",
+                            "nisa.tensor_copy(tile(4, 1).broadcast(1, 4), tile(4, 4))"),
     "TRN2-OUT-SHARED": Pair("t = nl.ndarray((4, 4), nl.float32, buffer=nl.private_hbm)  # here\n"
                             "nisa.dma_copy(t, x[0:4, 0:4])\nreturn t",
                             "t = nl.ndarray((4, 4), nl.float32, buffer=nl.shared_hbm)\n"

@@ -1,0 +1,182 @@
+"""Instructions whose result depends on the order in which their own elements are read and written.
+
+An engine works through its elements in order, reading ahead of what it writes; a DMA's elements are spread over sixteen
+queues, and only what one queue carries is in order.
+Accesses that move at run time, and those of very many elements, are not followed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nki_anvil.sim.instructions import NAMES
+from nki_anvil.sim.kinds import WIDTHS, Pattern, dynamic, patterns
+from nki_anvil.sim.operands import Operands, operands
+from nki_anvil.sim.program import MEMORIES, Program
+from nki_anvil.sim.rules.reading import Reading
+from nki_anvil.sim.rules.rule import Rule, Violation
+
+_DMA = ("dma_copy", "dma_transpose", "dma_compute")
+_MOST = 1 << 22
+"""Elements of an access that is looked at one by one."""
+
+Places = NDArray[np.int64]
+Merged: TypeAlias = tuple[tuple[int, int], ...]
+
+
+class Pair(NamedTuple):
+    """How one instruction writes and reads one tensor; equal ones are judged once."""
+
+    target: Merged
+    source: Merged
+    apart: int
+    """Bytes from the first element that is written to the first that is read."""
+    widths: tuple[int, int]
+    lanes: int
+    """Partitions, which go side by side; 1 in HBM."""
+    unordered: bool
+    """A DMA's."""
+
+
+def _overlaps(reading: Reading) -> Iterator[Violation]:
+    for line, name, pair in _pairs(reading.program):
+        if disturbs(pair):
+            yield Violation(line, f"{name} writes elements of a tensor that it has yet to read.")
+
+
+def _pairs(program: Program) -> Iterator[tuple[int, str, Pair]]:
+    """Line, name and accesses of every instruction that reads what it writes, but not at the same places."""
+    every, seen, rows = operands(program), patterns(program), program.tables["accesses"]
+    still, widths = ~dynamic(program), WIDTHS[rows["dtype"]]
+    chip = program.tables["tensors"]["memory"][rows["tensor"]] >= MEMORIES.index("sbuf")
+    table = program.tables["instructions"]
+    for write, read in _together(every):
+        one, other = every.access[write], every.access[read]
+        alike = (seen.of[one] == seen.of[other]) & (rows["offset"][one] == rows["offset"][other])
+        alike &= rows["dtype"][one] == rows["dtype"][other]
+        chosen = (rows["tensor"][one] == rows["tensor"][other]) & still[one] & still[other] & ~alike
+        for place in np.flatnonzero(chosen).tolist():
+            target, source, instruction = int(one[place]), int(other[place]), int(every.instruction[write[place]])
+            name = NAMES[int(table["opcode"][instruction])]
+            patterned = [seen.different[int(seen.of[access])] for access in (target, source)]
+            if not chip[target] or all(_free(pattern) > 1 for pattern in patterned):
+                apart = int(rows["offset"][source] * widths[source] - rows["offset"][target] * widths[target])
+                first, second = (merge(pattern) for pattern in patterned)
+                lanes = patterned[0][0][1] if chip[target] else 1
+                sizes = (int(widths[target]), int(widths[source]))
+                yield int(table["line"][instruction]), name, Pair(first, second, apart, sizes, lanes, name in _DMA)
+
+
+def _together(every: Operands) -> Iterator[tuple[Places, Places]]:
+    """Rows of operands, what is written with each other thing that the same instruction reads."""
+    for ahead in range(1, int(every.slot.max(initial=0)) + 1):
+        rows = np.arange(len(every.instruction) - ahead)
+        same = every.instruction[rows] == every.instruction[rows + ahead]
+        chosen = rows[same & every.writes[rows] & ~every.writes[rows + ahead]]
+        yield chosen, chosen + ahead
+
+
+def _free(pattern: Pattern) -> int:
+    """Elements per partition."""
+    return math.prod(count for _, count in pattern[1:])
+
+
+def merge(pattern: Pattern) -> Merged:
+    """The same elements in the same order, in as few dimensions as possible."""
+    merged: list[tuple[int, int]] = []
+    for step, count in pattern:
+        if merged and merged[-1][0] == step * count:
+            merged[-1] = (step, merged[-1][1] * count)
+        elif count > 1:
+            merged.append((step, count))
+    return tuple(merged)
+
+
+@lru_cache(maxsize=4096)
+def disturbs(pair: Pair) -> bool:
+    """Whether an element is written before its turn to be read has come."""
+    if (pair.target, pair.apart) == (pair.source, 0) and pair.widths[0] == pair.widths[1]:
+        return False
+    if max(_size(pair.target), _size(pair.source)) > _MOST or _distant(pair):
+        return False
+    written, read = (_turns(m, w, pair) for m, w in zip((pair.target, pair.source), pair.widths, strict=True))
+    # Of places that come several times, the first turn to be written and the last to be read count.
+    read = read[0][::-1] + pair.apart, read[1][::-1]
+    places, first, second = np.intersect1d(written[0], read[0], return_indices=True)
+    if pair.unordered:
+        return bool(len(places))
+    return bool((written[1][first] < read[1][second]).any())
+
+
+def _distant(pair: Pair) -> bool:
+    """Whether the two lie in different parts of the tensor altogether."""
+    low, high = _reach(pair.target, pair.widths[0])
+    start, end = (pair.apart + bound for bound in _reach(pair.source, pair.widths[1]))
+    return end <= low or high <= start
+
+
+def _reach(merged: Merged, width: int) -> tuple[int, int]:
+    """First byte, and the one after the last, from an access's beginning."""
+    spans = [step * (count - 1) * width for step, count in merged]
+    return sum(min(span, 0) for span in spans), sum(max(span, 0) for span in spans) + width
+
+
+def _size(merged: Merged) -> int:
+    return math.prod(count for _, count in merged)
+
+
+def _turns(merged: Merged, width: int, pair: Pair) -> tuple[Places, NDArray[np.float64]]:
+    """Each place of an access (in units of the narrower format), and when its turn is first or last, from 0 to 1."""
+    unit = min(pair.widths)
+    places = np.zeros(1, np.int64)
+    for step, count in merged:
+        places = (places[:, None] + np.arange(count) * step * width).ravel()
+    per_lane = max(len(places) // pair.lanes, 1)
+    turn = np.arange(len(places)) % per_lane / per_lane
+    each = (places[:, None] + np.arange(0, width, unit)).ravel()
+    return each, np.repeat(turn, width // unit)
+
+
+def _repeated(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named(*_DMA):
+        dst = use.tiles["dst"]
+        merged = merge(list(zip(dst.steps, dst.shape, strict=True)))
+        if not dst.indirect and _size(merged) > _reached(merged):
+            message = f"{use.name} writes {_size(merged)} elements to {_reached(merged)} places."
+            yield Violation(use.line, message, use.count)
+
+
+@lru_cache(maxsize=4096)
+def _reached(merged: Merged) -> int:
+    """Different places of an access."""
+    spans = 0
+    for step, count in sorted((abs(step), count) for step, count in merged):
+        if step <= spans:
+            break
+        spans += step * (count - 1)
+    else:
+        return _size(merged)
+    if _size(merged) > _MOST:
+        return math.prod(count for step, count in merged if step)
+    places = np.zeros(1, np.int64)
+    for step, count in merged:
+        places = np.unique((places[:, None] + np.arange(count) * step).ravel())
+    return len(places)
+
+
+RULES = (
+    Rule("TRN2-ORDER-READ", "No instruction writes an element that it has yet to read.", "error",
+         "Write to another tile, and copy back where it must be the same.",
+         "Introduction to Direct Memory Access (DMA) with NKI, DMA queues; Trainium2 Architecture Guide for NKI (engines"
+         " are pipelined)",
+         _overlaps),
+    Rule("TRN2-ORDER-WRITE", "A DMA writes every element once: its elements arrive in no order.", "error",
+         "Let dst have a place for every element, or copy only the one that counts.",
+         "Introduction to Direct Memory Access (DMA) with NKI, DMA queues", _repeated),
+)  # fmt: skip

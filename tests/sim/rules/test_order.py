@@ -1,0 +1,75 @@
+"""Which overlaps of what is written with what is read depend on the order of elements: all that a copy can show."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nki_anvil.sim.rules.order import Pair, disturbs, merge
+
+SHAPES = st.lists(st.integers(1, 4), min_size=1, max_size=3)
+
+
+@st.composite
+def copies(draw: Any) -> tuple[Any, Any, Any, Any]:
+    """Two accesses of one shape, as places in the order in which they are visited, and their patterns."""
+    shape = draw(SHAPES)
+    steps = [[draw(st.integers(-3, 5)) for _ in shape] for _ in range(2)]
+    apart = draw(st.integers(-6, 6))
+    grids = np.indices(shape).reshape(len(shape), -1)
+    places = [np.tensordot(np.array(one), grids, 1) for one in steps]
+    patterns = [merge(list(zip(one, shape, strict=True))) for one in steps]
+    return places[0], places[1] + apart, patterns, apart
+
+
+def buffered(target: Any, source: Any) -> Any:
+    memory = np.arange(128.0)
+    memory[target + 64] = memory[source + 64]
+    return memory
+
+
+def in_turn(target: Any, source: Any, order: Any) -> Any:
+    memory = np.arange(128.0)
+    for place in order:
+        memory[target[place] + 64] = memory[source[place] + 64]
+    return memory
+
+
+@given(copies())
+def test_an_engine_that_works_in_order_gives_what_was_there_before_unless_it_is_refused(copy: Any) -> None:
+    target, source, (one, other), apart = copy
+    pair = Pair(one, other, 4 * apart, (4, 4), 1, unordered=False)
+    if not disturbs(pair):
+        assert np.array_equal(buffered(target, source), in_turn(target, source, range(len(target))))
+
+
+@given(copies(), st.randoms(use_true_random=False))
+def test_a_transfer_in_any_order_gives_the_same_unless_it_is_refused(copy: Any, random: Any) -> None:
+    target, source, (one, other), apart = copy
+    order = list(range(len(target)))
+    random.shuffle(order)
+    pair = Pair(one, other, 4 * apart, (4, 4), 1, unordered=True)
+    if not disturbs(pair) and len(set(target.tolist())) == len(target):
+        assert np.array_equal(buffered(target, source), in_turn(target, source, order))
+
+
+@pytest.mark.parametrize(
+    ("target", "source", "apart", "engine", "dma"),
+    [
+        pytest.param([(10, 4), (1, 8)], [(10, 4), (1, 8)], 4, False, True, id="to the left"),
+        pytest.param([(10, 4), (1, 8)], [(10, 4), (1, 8)], -4, True, True, id="to the right"),
+        pytest.param([(20, 4), (1, 8)], [(20, 4), (1, 8)], 40, False, False, id="to the other half"),
+        pytest.param([(10, 4), (1, 8)], [(10, 4), (1, 8)], 0, False, False, id="in place"),
+        pytest.param([(8, 8), (1, 8)], [(1, 8), (8, 8)], 0, True, True, id="transposed in place"),
+        pytest.param([(8, 4), (1, 8)], [(8, 4), (0, 8)], 0, True, True, id="the first element all over"),
+    ],
+)
+def test_overlaps_are_judged_by_who_reads_ahead(target: Any, source: Any, apart: int, engine: bool, dma: bool) -> None:
+    lanes = target[0][1]
+    for unordered, wanted in ((False, engine), (True, dma)):
+        pair = Pair(merge(target), merge(source), apart, (4, 4), 1 if unordered else lanes, unordered)
+        assert disturbs(pair) is wanted
+        assert math.prod(count for _, count in pair.target) == 8 * lanes
