@@ -173,9 +173,8 @@ def _reached(merged: Merged) -> int:
 RULES = (
     Rule("TRN2-ORDER-READ", "No instruction writes an element that it has yet to read.", "error",
          "Write to another tile, and copy back where it must be the same.",
-         "Introduction to Direct Memory Access (DMA) with NKI, DMA queues; Trainium2 Architecture Guide for NKI (engines"
-         " are pipelined)",
-         _overlaps),
+         "Introduction to Direct Memory Access (DMA) with NKI, DMA queues; Trainium2 Architecture Guide for NKI"
+         " (engines are pipelined)", _overlaps),
     Rule("TRN2-ORDER-WRITE", "A DMA writes every element once: its elements arrive in no order.", "error",
          "Let dst have a place for every element, or copy only the one that counts.",
          "Introduction to Direct Memory Access (DMA) with NKI, DMA queues", _repeated),
