@@ -20,6 +20,8 @@ Array = np.ndarray[Any, Any]
 
 SLAB: Final = 128
 """Rows of the tensor engine: what it sums in one pass."""
+SIDE_BY_SIDE: Final = 4096
+"""From so many rows on whose elements lie apart, adding them place by place is faster than running sums of each."""
 
 NOISY: Final = frozenset({
     np.exp, np.exp2, np.expm1, np.log, np.log2, np.log10, np.log1p, np.sqrt, np.cbrt, np.tanh, np.sinh, np.cosh, np.sin,
@@ -177,11 +179,19 @@ def _running(rows: Array, how: Arithmetic) -> Array:
     if how.order == "reversed":
         rows = rows[..., ::-1]
     if how.order in ("sequential", "reversed"):
+        return _in_turn(rows, how)
+    slabs = [_in_turn(rows[..., start : start + SLAB], how) for start in range(0, rows.shape[-1], SLAB)]
+    return _in_turn(np.stack(slabs, axis=-1), how) if len(slabs) > 1 else slabs[0]
+
+
+def _in_turn(rows: Array, how: Arithmetic) -> Array:
+    """Each row's elements added one after the other; many rows at once, without their partial sums."""
+    if rows.size < SIDE_BY_SIDE * rows.shape[-1] or abs(rows.strides[-1]) == rows.itemsize:
         return np.add.accumulate(rows, axis=-1, dtype=how.dtype)[..., -1]
-    padding = -rows.shape[-1] % SLAB
-    padded = np.concatenate([rows, np.zeros((*rows.shape[:-1], padding), rows.dtype)], axis=-1)
-    slabs = np.add.accumulate(padded.reshape(*rows.shape[:-1], -1, SLAB), axis=-1, dtype=how.dtype)[..., -1]
-    return np.add.accumulate(slabs, axis=-1, dtype=how.dtype)[..., -1]
+    total = rows[..., 0].astype(how.dtype)
+    for place in range(1, rows.shape[-1]):
+        np.add(total, rows[..., place], out=total)
+    return total
 
 
 def _matmul(a: Any, b: Any, how: Arithmetic) -> Array:
