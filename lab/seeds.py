@@ -11,6 +11,9 @@ from nki_anvil.lab import state
 
 PREFIX = "seed:"
 
+TEMPLATES = ("end_to_end",)
+"""Of problems that are a command."""
+
 
 def names() -> list[str]:
     """Of every seed."""
@@ -31,7 +34,12 @@ def copy(name: str, workspace: Path) -> Path:
 
 
 def place(name: str) -> Path:
-    """The folder in which a seed ships; nothing is to be written there. Raises ProblemUnknown."""
+    """The folder in which a seed ships; nothing is to be written there. Raises ProblemUnknown.
+
+    Besides the problems there are templates of commands, which are no kernels' problems and so not among ``names``.
+    """
+    if name in TEMPLATES:
+        return Path(str(files("nki_anvil.seeds").joinpath("commands", name)))
     known = names()
     if name not in known:
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)

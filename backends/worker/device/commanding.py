@@ -44,7 +44,7 @@ def carry_out(folder: Path, command: dict[str, Any], programs: Programs, say: Ca
     }
 
 
-def surroundings(python: str, cores: list[int], lnc: int) -> dict[str, str]:
+def surroundings(python: str, cores: list[int], lnc: int, chip: str) -> dict[str, str]:
     """The user's own environment, in which ``python`` is the SDK's, with the leased cores."""
     ours = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
     kept = {name: value for name, value in os.environ.items() if name not in ours}
@@ -53,6 +53,7 @@ def surroundings(python: str, cores: list[int], lnc: int) -> dict[str, str]:
         "PATH": os.pathsep.join([str(Path(python).parent), kept.get("PATH", os.defpath)]),
         "NEURON_RT_VISIBLE_CORES": ",".join(map(str, cores)),
         "NEURON_LOGICAL_NC_CONFIG": str(lnc),
+        "NEURON_PLATFORM_TARGET_OVERRIDE": chip,
     }
 
 

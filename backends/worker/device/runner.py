@@ -153,7 +153,7 @@ class DeviceRun:
         with self._lease(commanding.room(command["cores"] * lnc, len(self.facts["cores"]))) as (lease, _):
             self._placed(lease, timing=True)
             cores = sorted({core // lnc for core in lease.cores})[: command["cores"]]
-            surroundings = commanding.surroundings(probe.chosen(self.facts)["path"], cores, lnc)
+            surroundings = commanding.surroundings(probe.chosen(self.facts)["path"], cores, lnc, self.job["chip"])
             programs = Programs(self.children, surroundings, lease.descriptors)
             self.ended = self._measured(
                 "execute", lambda: commanding.carry_out(self.folder, command, programs, self.say)
