@@ -6,8 +6,8 @@ It knows the reference and no kernel. Several processes may use one pool: files 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -32,7 +32,7 @@ from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import numpy_dtype
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Of a pool on disk; a pool of another format is made anew."""
 
 NOISE: Final = 2.0**-22
@@ -150,7 +150,7 @@ class Pool:
         async with self.reference.ask("structure", **self._request(shapes), seeds=seeds) as (found, _):
             structure = {name: found[name] for name in ("finite", "influence", "exact")}
         check(Structure(**structure), self.specification.name)
-        plans = families.plans(self.specification, shapes, structure["exact"])
+        plans = families.plans(self.specification, shapes, structure["exact"], large=bool(found["large"]))
         cases = [_planned(plan, shapes, random) for plan in plans]
         answers, own_failed = await self._measure_all(shapes, cases, plans, found, report)
         if own_failed:
@@ -226,19 +226,16 @@ class Pool:
 
     def _take(self, folder: Path, shapes: str, kept: Iterable[Pooled]) -> None:
         target = self._folder(shapes)
-        try:
+        with _writable(target):
             target.mkdir(parents=True, exist_ok=True)
             for pooled in kept:
                 for path in folder.glob(f"{pooled.case.key}.*"):
                     _moved(path, target / path.name)
-        except OSError as error:
-            raise PathUnwritable(f"The cases of a problem cannot be kept in {target}: {error}.") from error
 
     def _establish(self, shapes: str, index: Index) -> Index:
         """Write the first index unless another process was faster; then its cases hold, and ours are removed."""
         path = self._folder(shapes) / "index.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{path}.lock"):
+        with _writable(path.parent), _locked(path):
             there = _read_index(path)
             if there is None:
                 _write(path, index.model_dump_json())
@@ -250,7 +247,7 @@ class Pool:
 
     def _grow(self, shapes: str, pooled: Pooled) -> None:
         path = self._folder(shapes) / "index.json"
-        with FileLock(f"{path}.lock"):
+        with _writable(path.parent), _locked(path):
             index = _read_index(path)
             if index is not None and sum(not p.base for p in index.cases) < GROWN:
                 _write(path, index.model_copy(update={"cases": (*index.cases, pooled)}).model_dump_json())
@@ -298,6 +295,23 @@ def _whole_index(path: Path) -> Index | None:
         path.unlink(missing_ok=True)
         return None
     return index.model_copy(update={"cases": tuple(p for p in index.cases if p not in lost)})
+
+
+@contextmanager
+def _writable(folder: Path) -> Generator[None]:
+    """Raises PathUnwritable where the disk refuses."""
+    try:
+        yield
+    except OSError as error:
+        message = f"The cases of a problem cannot be kept in {folder}: {error}."
+        raise PathUnwritable(message, "Free some space there, or set NKI_ANVIL_DATA to another folder.") from error
+
+
+@contextmanager
+def _locked(path: Path) -> Generator[None]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{path}.lock"):
+        yield
 
 
 def _write(path: Path, text: str) -> None:

@@ -37,11 +37,13 @@ class Store:
     def __init__(
         self,
         connection: sqlite3.Connection,
+        path: Path,
         *,
         clock: Callable[[], float] = time.time,
         new_id: Callable[[], str] = lambda: secrets.token_hex(6),
     ) -> None:
         self._connection = connection
+        self._path = path
         self._lock = threading.RLock()
         self.clock = clock
         self.new_id = new_id
@@ -59,7 +61,7 @@ class Store:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with FileLock(folder / f"{FILE}.lock", timeout=BUSY_S):
-                return cls(_connect(path), clock=clock)
+                return cls(_connect(path), path, clock=clock)
         except sqlite3.DatabaseError as error:
             raise _unusable(path, error) from error
         except OSError as error:
@@ -87,13 +89,17 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self, mode: str) -> Generator[None]:
-        self._connection.execute(f"BEGIN {mode}")
+        """Raises PathUnwritable or StateDamaged for what the file's disk did; what was not committed never was."""
         try:
+            self._connection.execute(f"BEGIN {mode}")
             yield
-        except BaseException:
-            self._connection.execute("ROLLBACK")
+            self._connection.execute("COMMIT")
+        except BaseException as error:
+            if self._connection.in_transaction:  # SQLite itself ends those that the disk breaks off
+                self._connection.execute("ROLLBACK")
+            if type(error) in (sqlite3.OperationalError, sqlite3.DatabaseError):
+                raise _unusable(self._path, error) from error
             raise
-        self._connection.execute("COMMIT")
 
     def get(self, experience: str) -> Experience:
         """One experience by its id; raises MemoryInvalid where there is none."""
@@ -189,11 +195,20 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _unusable(path: Path, error: sqlite3.DatabaseError) -> PathUnwritable | StateDamaged:
-    if "readonly" in str(error) or "unable to open" in str(error):
-        return PathUnwritable(
-            f"The memory {path} cannot be written: {error}.", "Set NKI_ANVIL_DATA to a folder that can be written."
-        )
+_REMEDIES: Final = {
+    "full": "Free some space there, and call again; nothing that was stored before is lost.",
+    "disk I/O": "Look at the disk and its free space, and call again; nothing that was stored before is lost.",
+    "locked": "End the process that holds it, and call again.",
+    "readonly": "Set NKI_ANVIL_DATA to a folder that can be written.",
+    "unable to open": "Set NKI_ANVIL_DATA to a folder that can be written.",
+}
+"""By what SQLite says where the file itself is sound."""
+
+
+def _unusable(path: Path, error: BaseException) -> PathUnwritable | StateDamaged:
+    for said, remedy in _REMEDIES.items():
+        if said in str(error):
+            return PathUnwritable(f"The memory {path} cannot be written: {error}.", remedy)
     return StateDamaged(
         f"The memory {path} cannot be read: {error}.", "Move it away (nothing was changed) and start again."
     )

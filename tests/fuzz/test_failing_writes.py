@@ -13,8 +13,10 @@ import pytest
 from fuzz.failing_disk import Died, FailingDisk
 from lab_world import World, kernel
 
-from nki_anvil.backends.errors import AnvilError, ProblemUnknown
+from nki_anvil.backends.errors import AnvilError, PathUnwritable, ProblemUnknown
+from nki_anvil.backends.job import Case
 from nki_anvil.lab.auditing import audit
+from nki_anvil.lab.cases import Index, Pool, Pooled
 from nki_anvil.lab.digest import digest
 from nki_anvil.lab.rules import Rules
 
@@ -109,3 +111,21 @@ async def test_a_disk_that_fails_at_any_operation_costs_no_state_and_no_text(
         told |= {*(await play_through(tmp_path / str(at), monkeypatch, at, dies=dies))[1]}
     assert dies or "path.unwritable" in told, "a full disk was never told"
     assert "internal" not in told
+
+
+async def test_a_full_data_folder_is_told_and_leaves_a_pool_of_cases_that_is_whole_or_not_there(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await world.open()
+    pool = Pool(world.lab.problem("p").specification, world.root / "data")
+    first = Index(structure={"finite": True}, cases=(), skipped={})
+    pooled = Pooled(case=Case(key="k", shapes="default", seed=1), inputs_digest="d", base=False)
+    for write, known in ((lambda: pool._establish("default", first), 0), (lambda: pool._grow("default", pooled), 1)):
+        with FailingDisk(pool.data, monkeypatch, 1), pytest.raises(PathUnwritable, match="Free some space"):
+            write()
+        write()
+        found = await pool._index("default")
+        assert found is not None
+        assert (found.structure, len(found.cases)) == ({"finite": True}, 0), "a case without its files is left out"
+        written = Index.model_validate_json((pool._folder("default") / "index.json").read_bytes())
+        assert len(written.cases) == known
