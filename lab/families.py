@@ -5,7 +5,7 @@ It plans; what a family does to numbers is ``backends/worker/inputs.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,8 +21,10 @@ TOGETHER: Final = ("uniform", "outlier", "integers", "x100", "rows", "zeros", "s
 """Applied to all inputs at once."""
 ALONE: Final = ("x100", "rows", "zeros", "spike", "shifted")
 """Applied to one input at a time as well, where there are several."""
+ALONE_LARGE: Final = 2
+"""At large shapes each input gets so many of those, in turn: millions of elements show what few do not."""
 PROBES: Final = 2
-"""Per input: one at an edge, one anywhere."""
+"""Per input: one at an edge, one anywhere; at large shapes one of the two, in turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,9 @@ class Plan:
     probe: dict[str, Any] | None = None
 
 
-def plans(specification: Specification, shapes: str, exact: dict[str, Any] | None) -> list[Plan]:
+def plans(
+    specification: Specification, shapes: str, exact: dict[str, Any] | None, *, large: bool = False
+) -> list[Plan]:
     """Every case of a shape set. ``exact`` is the contraction that the reference's process found, if there is one."""
     timed_only = shapes not in specification.verify
     own = [Plan()] * (TIMED_CASES if timed_only else OWN_CASES)
@@ -45,17 +49,25 @@ def plans(specification: Specification, shapes: str, exact: dict[str, Any] | Non
     floats = [spec for spec in varied if "float" in spec.dtype and spec.domain not in ("integer", "index")]
     if timed_only:
         return [*own, Plan("mixed")] if floats else own
-    return [*own, *_families(varied, floats), *_exact(specification, exact), *_probes(floats)]
+    return [*own, *_families(varied, floats, large), *_exact(specification, exact), *_probes(floats, large)]
 
 
-def _families(varied: list[InputSpec], floats: list[InputSpec]) -> Iterator[Plan]:
+def _families(varied: list[InputSpec], floats: list[InputSpec], large: bool) -> Iterator[Plan]:
     if not floats:
         yield from [Plan("ties")] if varied else []
         return
     yield from (Plan(family) for family in TOGETHER)
     yield from _cancelling(floats)
     if len(floats) > 1:
-        yield from (Plan(family, spec.name) for spec in floats for family in ALONE)
+        for position, spec in enumerate(floats):
+            yield from (Plan(family, spec.name) for family in _in_turn(position, large))
+
+
+def _in_turn(position: int, large: bool) -> Sequence[str]:
+    """The families that one input gets alone."""
+    if not large:
+        return ALONE
+    return [ALONE[(ALONE_LARGE * position + turn) % len(ALONE)] for turn in range(ALONE_LARGE)]
 
 
 def _cancelling(floats: list[InputSpec]) -> Iterator[Plan]:
@@ -76,7 +88,7 @@ def _exact(specification: Specification, exact: dict[str, Any] | None) -> Iterat
     yield Plan(f"exact20/{exact['left_axis']}", exact["right"])
 
 
-def _probes(floats: list[InputSpec]) -> Iterator[Plan]:
-    for spec in floats:
-        for turn in range(PROBES):
+def _probes(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
+    for position, spec in enumerate(floats):
+        for turn in [position % PROBES] if large else range(PROBES):
             yield Plan(probe={"input": spec.name, "edge": turn % 2 == 0, "turn": turn})

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from nki_anvil.lab import honest_runs, measuring_groups, yardstick
+from nki_anvil.backends.job import InputSpec
+from nki_anvil.lab import families, honest_runs, measuring_groups, yardstick
 from nki_anvil.lab.families import Plan
 from nki_anvil.lab.measuring import Measuring
 from nki_anvil.lab.reference_module import ReferenceModule
@@ -77,3 +79,24 @@ def test_as_many_processes_measure_as_the_machine_has_cores_and_memory_for(monke
     assert measuring_groups.side_by_side(4 << 30) == 2
     assert measuring_groups.side_by_side(100 << 30) == 1
     assert measuring_groups.side_by_side(0) == 8
+
+
+def test_at_large_shapes_inputs_share_the_families_that_bend_one_alone():
+    inputs = [{"name": name, "shape": [64, 48], "dtype": "float32"} for name in ("a", "b", "c")]
+    specification: Any = SimpleNamespace(
+        verify=("default",),
+        stochastic=False,
+        precision="float32",
+        reference_arguments=lambda _: SimpleNamespace(inputs=[InputSpec.model_validate(one) for one in inputs]),
+    )
+    small, large = (families.plans(specification, "default", None, large=size) for size in (False, True))
+    alone = [(plan.family, plan.only) for plan in large if plan.only and plan.family in families.ALONE]
+    assert {family for family, _ in alone} == set(families.ALONE)
+    assert {only for _, only in alone} == {"a", "b", "c"}
+    assert len(alone) == 3 * families.ALONE_LARGE
+    probes = [plan.probe for plan in large if plan.probe]
+    assert [(probe["input"], probe["edge"]) for probe in probes] == [("a", True), ("b", False), ("c", True)]
+    assert [plan for plan in large if not plan.only and not plan.probe] == [
+        plan for plan in small if not plan.only and not plan.probe
+    ]
+    assert sum(bool(plan.probe) for plan in small) == 3 * families.PROBES
