@@ -5,7 +5,8 @@ The list gives good errors; that no kernel can do harm rests on the process it r
 
 from __future__ import annotations
 
-from typing import Final
+import typing
+from typing import Final, cast
 
 
 def _words(text: str) -> frozenset[str]:
@@ -42,6 +43,9 @@ EVALUATING: Final = _words("get_type_hints ForwardRef evaluate_forward_ref get_a
 FORBIDDEN_PREFIXES: Final = ("__", "gi_", "cr_", "ag_", "f_", "tb_", "co_", "func_")
 """Attributes through which Python code reaches frames, code objects and the interpreter."""
 
+FORBIDDEN_ATTRIBUTES: Final = _words("ctypes tofile dump dumps fromfile")
+"""Of arrays: through these they reach the system's libraries and files."""
+
 PUBLIC: Final = None
 """Every name that does not begin with an underscore."""
 
@@ -59,6 +63,9 @@ _NUMPY: Final = _words("""
 """)
 """Dtypes, functions given as ``op``, and constants that depend on no data: there is none in the process that traces."""
 
+_TYPING: Final = frozenset(cast("list[str]", vars(typing)["__all__"])) | _words("override deprecated TypeAliasType TypeIs Doc")
+"""What typing gives away; what else it holds are the modules that it imports itself."""
+
 MODULES: Final[dict[str, frozenset[str] | None]] = {
     "nki": PUBLIC,
     "neuronxcc.nki": PUBLIC,
@@ -66,8 +73,8 @@ MODULES: Final[dict[str, frozenset[str] | None]] = {
     "numpy": _NUMPY,
     "ml_dtypes": PUBLIC,
     "math": PUBLIC,
-    "typing": PUBLIC,
-    "typing_extensions": PUBLIC,
+    "typing": _TYPING,
+    "typing_extensions": _TYPING,
     "collections.abc": PUBLIC,
     "collections": _words("namedtuple OrderedDict defaultdict deque Counter abc"),
     "dataclasses": _words("dataclass field replace astuple asdict fields KW_ONLY"),

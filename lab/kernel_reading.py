@@ -154,7 +154,7 @@ class _Reader(ast.NodeVisitor):
                 self._object(node, f"`{function}` needs a literal name here. Write the attribute behind a dot")
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        if node.attr.startswith(allowed.FORBIDDEN_PREFIXES):
+        if node.attr.startswith(allowed.FORBIDDEN_PREFIXES) or node.attr in allowed.FORBIDDEN_ATTRIBUTES:
             self._object(node, f"The attribute `{node.attr}` is not available in a kernel. Remove it")
         elif not isinstance(node.ctx, ast.Load) and not _is_self(node.value):
             self._object(node, f"`{ast.unparse(node)}` is set: only `self` has attributes to set. Use a variable")

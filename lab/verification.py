@@ -35,6 +35,8 @@ from nki_anvil.lab.gates import (
 )
 from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.verdict import GATE_NAMES, GateResult, Verdict
+from nki_anvil.lab.yardstick import Yardstick
+from nki_anvil.sim.dtypes import numpy_dtype
 
 GATES: Final[dict[str, Callable[[Evidence], Judgement]]] = {
     "reproducible": reproducible.judge,
@@ -47,6 +49,9 @@ GATES: Final[dict[str, Callable[[Evidence], Judgement]]] = {
     "artefact": artefact.judge,
 }
 """The gates after ``language``, in order."""
+
+WARNINGS: Final = 25
+"""That a Verdict writes out."""
 
 POISONED: Final = ".poisoned"
 AGAIN: Final = ".again"
@@ -189,13 +194,28 @@ async def _evidence(specification: Specification, job: Job, run: Run, pooled: Se
     traces = [traced.get(s.name, Trace(shapes=s.name, outcome="malformed")) for s in job.shape_sets]
     run = run.model_copy(update={"traces": tuple(traces)})
     results = {result.key: result for result in run.cases}
+    untraced = {trace.shapes for trace in traces if trace.unknown}
     observed = [
-        Observed(p.case, _result(results, p.case.key), await pool.yardstick(p.case)) for p in pooled
+        _observed(p.case, _result(results, p.case.key), await pool.yardstick(p.case), untraced) for p in pooled
     ] if all(trace.outcome == "ok" for trace in traces) else []  # fmt: skip
     firsts = [case.key.removesuffix(AGAIN) for case in job.cases if case.key.endswith(AGAIN)]
     poisoned = tuple(Repeat(_result(results, key), _result(results, key + POISONED)) for key in firsts)
     again = tuple(Repeat(_result(results, key), _result(results, key + AGAIN)) for key in firsts)
     return Evidence(specification, run, tuple(observed), poisoned, again)
+
+
+def _observed(case: Case, result: CaseResult, yardstick: Yardstick, untraced: set[str]) -> Observed:
+    """What only the device knows comes back as plain bytes: no program says of which format they are."""
+    if case.shapes in untraced:
+        wanted = [numpy_dtype(expected.dtype) for expected in yardstick.outputs]
+        named = [_named(output, dtype) for output, dtype in zip(result.outputs, wanted, strict=False)]
+        result = result.model_copy(update={"outputs": (*named, *result.outputs[len(named) :])})
+    return Observed(case, result, yardstick)
+
+
+def _named(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Bytes of the wanted width as the wanted format; anything else as it is."""
+    return array.view(dtype) if array.dtype.kind == "u" and array.dtype.itemsize == dtype.itemsize else array
 
 
 def _result(results: dict[str, CaseResult], key: str) -> CaseResult:
@@ -246,11 +266,18 @@ def _verdict(
         where=last.where if last.passed is False else None,
         heat=last.heat if last.passed is False else None,
         hint=last.hint if last.passed is False else "",
-        warnings=tuple(dict.fromkeys(warning for j in judgements for warning in j.warnings)),
+        warnings=_warnings(judgements),
         cases=len(observed),
         families=dict(Counter("probe" if o.case.probes else o.case.family.partition("/")[0] for o in observed)),
         seconds=seconds,
     )
+
+
+def _warnings(judgements: Sequence[Judgement]) -> tuple[str, ...]:
+    """Each once, and the rest counted where a text makes so many that they would bury everything else."""
+    every = list(dict.fromkeys(warning for judgement in judgements for warning in judgement.warnings))
+    more = [f"And {len(every) - WARNINGS} more warnings."] if len(every) > WARNINGS else []
+    return (*every[:WARNINGS], *more)
 
 
 def _results(judgements: Sequence[Judgement]) -> tuple[GateResult, ...]:

@@ -19,6 +19,14 @@ SHOWN = 3
 def judge(kernel: str, entry: str | None, traces: Sequence[Trace] = (), version: str = CURRENT) -> Judgement:
     """Read the text as a version's compiler would; with traces, also whether it could be traced. Starts nothing."""
     try:
+        return _read(kernel, entry, traces, version)
+    except RecursionError:
+        message = "The kernel is nested too deeply to be read. Break long expressions up."
+        return Judgement(False, message, code="SyntaxError", hint=message)
+
+
+def _read(kernel: str, entry: str | None, traces: Sequence[Trace], version: str) -> Judgement:
+    try:
         text = parse(kernel)
         name = entry_name(text, entry)
         found = objections(text, name)
@@ -36,7 +44,8 @@ def judge(kernel: str, entry: str | None, traces: Sequence[Trace] = (), version:
         if trace.outcome != "ok":
             return _untraced(trace)
     warnings = (*_warnings(text), *(_said(finding, text, version) for finding in dialect))
-    return Judgement(True, "Read and traced." if traces else "Read.", warnings=warnings)
+    by_us = traces and not any(trace.unknown for trace in traces)
+    return Judgement(True, "Read and traced." if by_us else "Read.", warnings=warnings)
 
 
 def _refused(finding: Finding, text: KernelText, version: str) -> Judgement:

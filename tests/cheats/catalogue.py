@@ -48,6 +48,8 @@ _CHEATS = {
         computes_on_the_host rmsnorm quick
         launches_itself_on_two_cores matmul quick
         writes_to_a_constant softmax quick
+        reaches_libraries_through_an_array softmax quick
+        finds_modules_behind_typing softmax quick
     """,
     "reproducible": """
         differs_from_trace_to_trace softmax quick

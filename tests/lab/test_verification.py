@@ -18,7 +18,7 @@ from nki_anvil.lab.cases import Pool
 from nki_anvil.lab.loading import load
 from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.verdict import Verdict
-from nki_anvil.lab.verification import verify
+from nki_anvil.lab.verification import WARNINGS, verify
 
 pytestmark = pytest.mark.anyio
 SEEDS = Path(__file__).parents[2] / "seeds" / "problems"
@@ -426,6 +426,17 @@ async def test_a_documented_range_that_only_a_family_leaves_is_a_warning(data: P
     verdict = await altered(data, alter)
     assert verdict.passed, verdict.gates
     assert any("TRN2-ACT-RANGE" in warning for warning in verdict.warnings)
+
+
+async def test_many_warnings_are_written_out_in_part_and_counted(data: Path) -> None:
+    many = tuple(RANGED.model_copy(update={"message": f"Left at {number}."}) for number in range(40))
+
+    def alter(run: Run, job: Job) -> Run:
+        return with_cases(run, cases_where(job, lambda case: case.family == "x100"), findings=many)
+
+    verdict = await altered(data, alter)
+    assert len(verdict.warnings) == WARNINGS + 1
+    assert verdict.warnings[-1] == f"And {40 - WARNINGS} more warnings."
 
 
 async def test_a_machines_failure_is_an_error_and_no_verdict(data: Path) -> None:

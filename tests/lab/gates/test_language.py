@@ -9,3 +9,9 @@ def test_a_syntax_error_is_one_sentence_with_its_line():
     assert found.line == 2
     assert found.detail.endswith("(line 2: def kernel(x:).")
     assert ".." not in found.detail
+
+
+def test_a_text_that_is_nested_too_deeply_is_refused_in_words() -> None:
+    found = language.judge("import nki\n@nki.jit\ndef kernel(x):\n    return " + "-" * 1500 + "1\n", None)
+    assert found.passed is False
+    assert "nested too deeply" in found.detail
