@@ -63,7 +63,7 @@ _NUMPY: Final = _words("""
 """)
 """Dtypes, functions given as ``op``, and constants that depend on no data: there is none in the process that traces."""
 
-_TYPING: Final = frozenset(cast("list[str]", vars(typing)["__all__"])) | _words("override deprecated TypeAliasType TypeIs Doc")
+_TYPING: Final = frozenset(cast("list[str]", vars(typing)["__all__"])) | _words("override deprecated TypeAliasType")
 """What typing gives away; what else it holds are the modules that it imports itself."""
 
 MODULES: Final[dict[str, frozenset[str] | None]] = {
