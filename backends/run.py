@@ -65,6 +65,8 @@ class Trace(Record):
     findings: tuple[Finding, ...] = ()
     artefact: str = ""
     """SHA-256 of what a device's compiler made of it, normalised; empty where nothing is compiled."""
+    unknown: str = ""
+    """Of a device: what the embedded simulator does not know of the kernel. Then there is no program here to judge."""
 
 
 class CaseResult(Record):

@@ -63,5 +63,9 @@ class Evidence:
     def traces(self) -> Iterator[Trace]:
         yield from self.run.traces
 
+    def unknown(self) -> str:
+        """What the simulator does not know of the kernel; empty where it has traced it all."""
+        return next((trace.unknown for trace in self.run.traces if trace.unknown), "")
+
     def timed_trace(self) -> Trace | None:
         return next((trace for trace in self.run.traces if trace.shapes == self.specification.timed), None)

@@ -7,6 +7,9 @@ from statistics import median
 from nki_anvil.backends.job import Job
 from nki_anvil.backends.run import KernelError, Profile, Run, Trace
 
+UNKNOWN = "NKI-NOT-SIMULATED"
+"""Code of what NKI has and the embedded simulator lacks: a device may know it."""
+
 
 def traced(job: Job) -> Job:
     """The part of a job that needs no device: tracing, rules and the floor."""
@@ -16,9 +19,14 @@ def traced(job: Job) -> Job:
 def hopeless(local: Run) -> bool:
     """Whether the device need not be asked: the kernel does not trace, or breaks a rule of the chip."""
     return any(
-        trace.outcome != "ok" or any(finding.severity == "error" for finding in trace.findings)
+        (trace.outcome != "ok" and not unknown(trace)) or any(finding.severity == "error" for finding in trace.findings)
         for trace in local.traces
     )
+
+
+def unknown(local: Trace) -> str:
+    """What the embedded simulator does not know of the kernel; empty where it knows all."""
+    return local.error.message if local.error is not None and local.error.code == UNKNOWN else ""
 
 
 def merged(job: Job, local: Run, there: Run, name: str) -> Run:
@@ -54,6 +62,8 @@ def _trace(local: Trace, there: Trace | None) -> Trace:
     if there is None:
         missing = KernelError(code="Missing", message="The device's compiler said nothing of this shape set.")
         return local.model_copy(update={"outcome": "malformed", "error": missing})
+    if there.outcome == "ok" and unknown(local):
+        return there.model_copy(update={"unknown": unknown(local)})
     if there.outcome == "ok":
         return local.model_copy(update={"artefact": there.artefact})
     return local.model_copy(update={"outcome": there.outcome, "error": there.error, "printed": there.printed})

@@ -21,6 +21,8 @@ def judge(evidence: Evidence) -> Judgement:
         return failure
     for finding in _errors(evidence):
         return _broken(finding, warnings)
+    if unknown := evidence.unknown():
+        return Judgement(None, f"Not run: the device took it, and there is no program to check. {unknown}")
     return Judgement(True, "No rule is broken." if not warnings else f"{len(warnings)} warnings.", warnings=warnings)
 
 

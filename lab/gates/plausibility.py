@@ -15,6 +15,8 @@ LITTLE_WORK = 0.5
 
 
 def judge(evidence: Evidence) -> Judgement:
+    if unknown := evidence.unknown():
+        return Judgement(None, f"Not run: without a program there is no floor. {unknown}")
     for trace in evidence.traces():
         if trace.constant_bytes > CONSTANT_BYTES:
             sizes = f"{trace.constant_bytes >> 10} KiB of constants; {CONSTANT_BYTES >> 10} KiB are allowed"

@@ -6,6 +6,8 @@ from nki_anvil.lab.evidence import Evidence, Judgement
 
 
 def judge(evidence: Evidence) -> Judgement:
+    if unknown := evidence.unknown():
+        return Judgement(None, f"Not run: there is no program to compare. {unknown}")
     for trace in evidence.traces():
         if len(trace.digests) < 2 or len(set(trace.digests)) != 1:
             detail = f"Two traces at the shape set {trace.shapes} gave different programs."

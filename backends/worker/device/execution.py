@@ -61,6 +61,8 @@ class Execution:
         self.bytes_left = int(job["limits"]["output_bytes"])
         self.digest = ""
         """Of the inputs that were drawn last."""
+        self.outputs: list[dict[str, Any]] = []
+        """Shapes and dtypes of the last case's outputs; unsigned where NumPy has no name for them."""
 
     def verify(
         self, shape_set: dict[str, Any], artefact: Artefact, cases: Sequence[dict[str, Any]], archive: zipfile.ZipFile
@@ -221,6 +223,9 @@ class Execution:
         if self.bytes_left < 0:
             raise OutOfBytes(f"the outputs have more than {self.job['limits']['output_bytes']} bytes in all")
         arrays.write(archive, key, array)
+        position = int(key.rpartition("/")[2])
+        name = "bool_" if array.dtype.name == "bool" else array.dtype.name
+        self.outputs = [*self.outputs[:position], {"shape": list(array.shape), "dtype": name}]
 
     def _named(self, timer: str) -> str:
         """A stand-in's timer never goes by the name of the real one alone."""

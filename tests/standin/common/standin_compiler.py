@@ -28,6 +28,12 @@ def provide(package: ModuleType, version: str) -> None:
             sys.modules[package.__name__ + name.removeprefix("nki")] = module
             if name.count(".") == 1:
                 setattr(package, name.partition(".")[2], module)
+    package.isa.exponential = functools.partial(exponential, package)
+
+
+def exponential(package: ModuleType, dst: Any, src: Any) -> None:
+    """An instruction that the embedded simulator lacks: the device's SDK may know more than we do."""
+    package.isa.activation(dst=dst, op=package.language.exp, data=src)
 
 
 class Kernel:
@@ -49,8 +55,8 @@ class Kernel:
         raise NotImplementedError
 
 
-def compiled(function: Any, cores: int, arguments: Any) -> device.Loaded:
-    """Compile, or fail as the switches say."""
+def compiled(function: Any, cores: int, arguments: Any, kernel: Any = None) -> device.Loaded:
+    """Compile, or fail as the switches say; ``kernel`` is the function as its dialect is traced."""
     switches = device.switches()
     while switches.get("compile_hang"):
         time.sleep(1)
@@ -59,7 +65,7 @@ def compiled(function: Any, cores: int, arguments: Any) -> device.Loaded:
         device.Cores.occupy()
     if switches.get("compile_error"):
         raise RuntimeError(f"[{switches['compile_error']}] the compiler refuses this kernel at kernel.py:7")
-    program = trace(Traced(function, cores), *arguments, chip=os.environ["NEURON_PLATFORM_TARGET_OVERRIDE"])
+    program = trace(kernel or Traced(function, cores), *arguments, chip=os.environ["NEURON_PLATFORM_TARGET_OVERRIDE"])
     names = inspect.signature(function).parameters
     inputs = [name for name, value in zip(names, arguments) if isinstance(value, np.ndarray)]
     return device.Loaded(program, inputs, device.neff(program, inputs))

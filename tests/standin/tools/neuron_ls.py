@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-import standin_device as device
+import standin_switches as device
 
 switches = device.switches()
 cores, lnc = int(switches.get("cores", 4)), int(switches.get("lnc", 1))

@@ -1,4 +1,4 @@
-"""``neuronxcc.nki``, standing in: ``baremetal`` compiles, runs and traces. The kernels' language is the current one."""
+"""``neuronxcc.nki``, standing in: the dialect's own modules; ``baremetal`` compiles, runs and traces."""
 
 from __future__ import annotations
 
@@ -11,9 +11,15 @@ import numpy as np
 
 import standin_device as device
 from standin_compiler import Kernel as _Kernel
-from standin_compiler import compiled, provide
+from standin_compiler import compiled
+from nki_anvil.sim.beta1.kernel import Beta1Kernel
+from nki_anvil.sim.beta1.modules import emulated_beta1
 
-provide(sys.modules[__name__], "0.7")
+for _name, _module in emulated_beta1().items():
+    if _name.startswith("neuronxcc.nki."):
+        sys.modules[_name] = _module
+        if _name.count(".") == 2:
+            globals()[_name.rpartition(".")[2]] = _module
 
 
 class GenericKernel(_Kernel):
@@ -38,7 +44,8 @@ def baremetal(
     cores = int(additional_compile_opt.rpartition("--logical-nc-config=")[2])
 
     def call(*arguments: Any) -> Any:
-        loaded = compiled(getattr(kernel, "func", kernel), cores, arguments)
+        function = getattr(kernel, "func", kernel)
+        loaded = compiled(function, cores, arguments, Beta1Kernel(function))
         if save_neff_name:
             Path(save_neff_name).write_bytes(loaded.data)
         outputs, _ = device.run(loaded, [one for one in arguments if isinstance(one, np.ndarray)])
