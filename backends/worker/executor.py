@@ -54,6 +54,18 @@ class TooMuchMemory(Exception):
     remedy = "Give the kernel fewer or smaller tensors, in HBM as well, or smaller shapes to work on."
 
 
+class NotCosted(Exception):
+    """The performance model has no answer for a program that is otherwise valid."""
+
+    code = "NotCosted"
+    line = None
+    remedy = "Write the newest change in another way, and report the kernel: every valid program should have a cost."
+
+    def __init__(self, error: Exception) -> None:
+        said = f"{type(error).__name__}: {str(error)[:200]}"
+        super().__init__(f"The performance model cannot say what the program costs ({said}).")
+
+
 _HOPELESS = ("SIM-STEPS", OutOfTime.code, TooMuchMemory.code)
 """Errors after which no further case of the shape set is tried."""
 
@@ -96,7 +108,7 @@ class Execution:
                 with _measured(seconds, "execute"):
                     trips = self._cases(program, shapes) if self._to_execute(program) else None
                 with _measured(seconds, "estimate"):
-                    self._estimate(program, shapes["name"], trips)
+                    self._costed(program, shapes["name"], trips, trace)
         except MemoryError:
             _say(failure="the executor ran out of memory")
         _say(end=shapes["name"], seconds=seconds)
@@ -163,6 +175,15 @@ class Execution:
             raise TooMuchOutput(f"The outputs have more than {self.job['limits']['output_bytes']} bytes in all.")
         for position, output in enumerate(outputs):
             arrays.write(self.archive, f"{key}/{position}", output)
+
+    def _costed(self, program: Any, shapes: str, trips: Optional[tuple[int, ...]], trace: dict[str, Any]) -> None:
+        """A profile; where the model stumbles over the program, the trace says so instead of the process ending."""
+        try:
+            self._estimate(program, shapes, trips)
+        except MemoryError:
+            raise
+        except Exception as error:
+            _say(trace={**trace, "outcome": "failed", "error": records.error(NotCosted(error))})
 
     def _estimate(self, program: Any, shapes: str, trips: Optional[tuple[int, ...]]) -> None:
         from nki_anvil.sim.profile import estimate
