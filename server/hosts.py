@@ -83,16 +83,20 @@ def session_of(given: dict[str, Any], name: str) -> Session:
 
 
 async def _looked(given: dict[str, Any], name: str) -> HostReport:
+    if name == "ray":
+        from nki_anvil.backends.cluster.examining import examine
+
+        return _report(name, await examine(load(**given).ray), {})
     async with connected(session_of(given, name)) as session:
         steps, facts = await examining.examine(session)
-        return _report(session, steps, facts)
+        return _report(session.host.name, steps, facts)
 
 
 async def _prepared(given: dict[str, Any], name: str) -> HostReport:
     async with connected(session_of(given, name)) as session:
         await session.install()
         steps, facts = await examining.examine(session)
-        found = _report(session, steps, facts)
+        found = _report(session.host.name, steps, facts)
         return found.model_copy(update={"settings": examining.toml(session, facts) if facts else ""})
 
 
@@ -102,7 +106,7 @@ async def _tested(given: dict[str, Any], console: Console, name: str, to: Path) 
         if facts and steps[1].passed:
             with console.progress() as report:
                 steps += await selftests.selftest(session, facts, report)
-        found = _report(session, steps, facts)
+        found = _report(session.host.name, steps, facts)
     stem = "selftest-" + "".join(letter if letter.isalnum() else "-" for letter in name)
     files = [to / f"{stem}.json", to / f"{stem}.txt"]
     found = found.model_copy(update={"facts": facts, "files": list(map(str, files))})
@@ -116,9 +120,9 @@ def _write(found: HostReport, files: list[Path]) -> None:
     files[1].write_text(f"{found}\n")
 
 
-def _report(session: Session, steps: list[examining.Step], facts: dict[str, Any]) -> HostReport:
+def _report(name: str, steps: list[examining.Step], facts: dict[str, Any]) -> HostReport:
     return HostReport(
-        host=session.host.name,
+        host=name,
         at=datetime.now(UTC).isoformat(timespec="seconds"),
         stand_in=str(facts.get("stand_in", "")),
         steps=[Looked(name=s.name, passed=s.passed, found=s.found, remedy=s.remedy) for s in steps],

@@ -19,7 +19,7 @@ Host = Annotated[str, typer.Argument(help="[user@]host[:port], a name of ~/.ssh/
 @app.command()
 def doctor(
     context: typer.Context,
-    host: Annotated[str | None, typer.Argument(help="A host to look at; without: this machine.")] = None,
+    host: Annotated[str | None, typer.Argument(help="A host to look at, or ray; without: this machine.")] = None,
     as_json: Json = False,
 ) -> None:
     """Say what this machine, or a host, offers, what is missing there and how to get it."""

@@ -1,7 +1,7 @@
 """Speed and accuracy, printed as tables. Ratios are taken within one run; absolute times are this machine's own.
 
 ``python tests/bench/bench.py [server] [verify] [simulator] [model] [decisions] [judge] [memory] [search]
-[tokens] [waiting]``
+[tokens] [waiting] [scaling]``
 prints the parts named, or all of them; ``--default`` takes the seeds' small default shapes instead of NKIBench's.
 """
 
@@ -13,6 +13,7 @@ import decision_power
 import judge_score
 import memory_speed
 import model_accuracy
+import scaling
 import search_cost
 import server_speed
 import simulator_speed
@@ -36,6 +37,7 @@ PARTS: dict[str, Callable[[], Iterable[Table]]] = {
     "search": search_cost.tables,
     "tokens": token_cost.tables,
     "waiting": waiting.tables,
+    "scaling": scaling.tables,
 }
 
 

@@ -10,16 +10,18 @@ from typing import Any
 import anyio
 import numpy as np
 import pytest
-from backends.cluster.conftest import until
+from backends.cluster.conftest import Machines, until
 from standin_host import KERNEL, StandInHost
 
 from nki_anvil.backends.child import ChildBackend
 from nki_anvil.backends.cluster.backend import RayBackend
+from nki_anvil.backends.cluster.examining import examine
 from nki_anvil.backends.cluster.ray import rendezvous
 from nki_anvil.backends.errors import BackendUnreachable, BackendUnsupported
 from nki_anvil.backends.job import Case, Job
 from nki_anvil.backends.ssh.backend import STAND_IN
 from nki_anvil.backends.ssh.hosts import HostSettings
+from nki_anvil.server.hosts import doctor
 
 pytestmark = pytest.mark.anyio
 
@@ -118,3 +120,21 @@ def test_a_node_is_chosen_by_what_is_compared_and_stays_when_others_leave() -> N
         left = [node for node in nodes if node == chosen or node != nodes[number % 5]]
         assert rendezvous(f"comparison {number}", left) == chosen
     assert {rendezvous(f"comparison {number}", nodes) for number in range(50)} == set(nodes)
+
+
+@pytest.mark.slow
+async def test_the_doctor_counts_what_nodes_declare(machines: Machines) -> None:
+    steps = await examine(machines.address)
+    assert [(step.name, step.passed, step.found) for step in steps[1:]] == [
+        ("neuron_cores", True, "4 on 2 nodes"), ("nki_simulator", True, "4 on 2 nodes"),
+    ]  # fmt: skip
+
+
+def test_the_doctor_tells_what_a_cluster_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NKI_ANVIL_RAY", "")
+    report = doctor({}, "ray")
+    assert not report
+    assert "NKI_ANVIL_RAY" in str(report)
+    monkeypatch.setenv("NKI_ANVIL_RAY", "127.0.0.1:9")
+    monkeypatch.setattr("nki_anvil.backends.cluster.ray.installed", lambda: False)
+    assert "pip install 'nki-anvil[ray]'" in str(doctor({}, "ray"))
