@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import uvicorn
+from anyio import to_thread
 from mcp.server.subscriptions import InMemorySubscriptionBus
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from nki_anvil.backends.errors import ArgumentsInvalid
-from nki_anvil.server import logs, signals
+from nki_anvil.server import logs, signals, telemetry
 from nki_anvil.server.application import Application
 from nki_anvil.server.building import Builder
 from nki_anvil.server.notices import Notices
@@ -46,10 +47,12 @@ async def _serve(given: dict[str, Any]) -> None:
     host, port, *_ = door.getsockname()
     logging.getLogger(__name__).info("listening on http://%s:%s/mcp", f"[{host}]" if ":" in host else host, port)
     closed = anyio.Event()
+    traced = telemetry.start()
 
     async def listen() -> None:
         async with opened(builder.laboratory, builder.memory, closed) as desk:
             await Listener(configuration(Application(desk, bus), settings)).serve([door])
+        await to_thread.run_sync(traced)
 
     await signals.until_ended(listen, closed)
 

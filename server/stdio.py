@@ -6,9 +6,10 @@ import gc
 from typing import Any
 
 import anyio
+from anyio import to_thread
 from mcp.server.subscriptions import InMemorySubscriptionBus
 
-from nki_anvil.server import logs, signals
+from nki_anvil.server import logs, signals, telemetry
 from nki_anvil.server.application import Application
 from nki_anvil.server.building import Builder
 from nki_anvil.server.notices import Notices
@@ -23,6 +24,7 @@ def serve(**given: Any) -> None:
 
 async def _serve(given: dict[str, Any]) -> None:
     closed = anyio.Event()
+    traced = telemetry.start()
 
     async def session() -> None:
         bus = InMemorySubscriptionBus()
@@ -32,5 +34,6 @@ async def _serve(given: dict[str, Any]) -> None:
             gc.enable()
             gc.freeze()
             await application.run_stdio_async()
+        await to_thread.run_sync(traced)
 
     await signals.until_ended(session, closed)
