@@ -14,7 +14,8 @@ from mcp.server.mcpserver.prompts.base import Prompt, PromptArgument
 
 from nki_anvil.backends.errors import AnvilError
 from nki_anvil.server.budgeting import Part, fitted, tokens
-from nki_anvil.server.slots import NEWEST_LAST, WEIGHTS, Slots, chosen, whole
+from nki_anvil.server.filling import NEWEST_LAST, WEIGHTS, chosen, whole
+from nki_anvil.server.slots import Slots
 from nki_anvil.tools.desk import Desk
 
 FENCE = "---\n"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import difflib
 import random
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,8 +14,6 @@ from typing import Final
 
 from anyio.to_thread import run_sync
 
-from nki_anvil.backends.errors import AnvilError
-from nki_anvil.backends.run import Profile
 from nki_anvil.lab import porting, status
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.laboratory import Laboratory
@@ -26,15 +23,13 @@ from nki_anvil.memory import retrieval
 from nki_anvil.memory.retrieval import Situation
 from nki_anvil.memory.text import quoted
 from nki_anvil.server import bearing, guides
+from nki_anvil.server.lines import differences, fenced, flat, metrics, profile_lines
 from nki_anvil.tools.desk import Desk
 from nki_anvil.tools.situation import situation_of
 from nki_anvil.tools.wording import microseconds, percent, short, times
 
 LAST: Final = 12
 """Attempts that a prompt tells of."""
-
-CHANGED: Final = 0.02
-"""Share by which a metric has to differ to be told: the resolution of the model."""
 
 
 @dataclass
@@ -77,7 +72,7 @@ class Slots:
 
     def kernel(self) -> str:
         """Best, or the working file while nothing has passed."""
-        return _fenced(self._text())
+        return fenced(self._text())
 
     def _text(self) -> str:
         return self._best.text() if self._best else self.problem_.working_file.read_text(encoding="utf-8")
@@ -90,7 +85,7 @@ class Slots:
         stored = self.problem_.evidence(self._best.digest).profiles() if self._best else ()
         if not stored:
             return f'Not taken yet: call profile_kernel(problem="{self.problem_.name}").'
-        lines = _profile_lines(stored[-1].profile)
+        lines = profile_lines(stored[-1].profile)
         self.shuffle.shuffle(lines)
         return "\n".join(lines)
 
@@ -126,7 +121,7 @@ class Slots:
             line.plan: line.outcome or f"failed at {line.failed_gate}" for line in lines if line.plan and line.attempt
         }
         kept = {line.plan for line in lines if line.outcome == "keep"}
-        failed = [f"- {_flat(plan)}: {end}" for plan, end in ended.items() if plan not in kept]
+        failed = [f"- {flat(plan)}: {end}" for plan, end in ended.items() if plan not in kept]
         return "\n".join(failed[-LAST:]) or "None."
 
     def reflexions(self) -> str:
@@ -134,7 +129,7 @@ class Slots:
         entries = [(attempt, said) for attempt in self.problem_.attempts.all() for said in attempt.reflexions()]
         lines: dict[str, str] = {}
         for attempt, said in entries:
-            taught = _flat(
+            taught = flat(
                 said.lesson
                 + (f" Avoid: {said.avoid}" if said.avoid else "")
                 + (f" Next: {said.try_next}" if said.try_next else "")
@@ -182,32 +177,29 @@ class Slots:
         return self._error(self._attempt)
 
     def fast_kernel(self) -> str:
-        return _fenced(self._attempt.text())
+        return fenced(self._attempt.text())
 
     def slow_kernel(self) -> str:
-        return _fenced(self._parent.text()) if self._parent else "(none)"
+        return fenced(self._parent.text()) if self._parent else "(none)"
 
     def diff(self) -> str:
         old = self._parent.text() if self._parent else ""
-        lines = difflib.unified_diff(
+        changed = difflib.unified_diff(
             old.splitlines(),
             self._attempt.text().splitlines(),
             "parent",
             f"attempt {self._attempt.number}",
             lineterm="",
         )
-        return _fenced("\n".join(lines))
+        return fenced("\n".join(changed))
 
     def difference(self) -> str:
         """What the profiles of parent and attempt say changed, the largest change first."""
-        before, after = (_metrics(one) for one in (self._parent, self._attempt))
+        before, after = (metrics(one) for one in (self._parent, self._attempt))
         if not before or not after:
             missing = "the parent" if after else "the attempt"
             return f"Not known: {missing} was not profiled. profile_kernel compares them with `compare_to`."
-        changed = [(name, before.get(name, 0.0), after.get(name, 0.0)) for name in dict.fromkeys((*before, *after))]
-        changed = [one for one in changed if abs(one[1] - one[2]) > CHANGED * max(abs(one[1]), abs(one[2]))]
-        changed.sort(key=lambda one: -abs(one[1] - one[2]) / max(abs(one[1]), abs(one[2])))
-        return "\n".join(f"- {name}: {old:.4g} to {new:.4g}" for name, old, new in changed) or "Nothing."
+        return differences(before, after) or "Nothing."
 
     # shared by the slots
 
@@ -251,67 +243,7 @@ class Slots:
         line = status.attempt_line(self._bench, attempt)
         end = line.outcome or (f"failed at gate '{line.failed_gate}'" if line.failed_gate else "not judged")
         speed = f" at {times(line.speedup)} of best" if line.speedup else ""
-        return f"attempt {line.attempt} ({line.digest}): {end}{speed}. Plan: {_flat(line.plan or 'none')}"
+        return f"attempt {line.attempt} ({line.digest}): {end}{speed}. Plan: {flat(line.plan or 'none')}"
 
     def _reference(self) -> str:
         return f"\n```python\n{Path(self.problem_.specification.reference).read_text(encoding='utf-8').strip()}\n```"
-
-
-NAMES: Final = frozenset(name for name in vars(Slots) if not name.startswith("_"))
-
-
-async def chosen(slots: Slots, name: str) -> str:
-    """One slot's text; a sentence that says why not, where the state cannot give it."""
-    slot: Callable[[], str | Awaitable[str]] = getattr(slots, name)
-    try:
-        return await slots.experiences() if name == "experiences" else str(await run_sync(slot))
-    except (AnvilError, OSError) as error:
-        return f"(unknown: {error})"
-
-
-WEIGHTS: Final = {"kernel": 4.0, "fast_kernel": 4.0, "slow_kernel": 4.0, "specification": 2.0, "diff": 2.0, "plan": 2.0}
-"""Shares of a prompt's room where not everything fits: the kernel is what the prompt is about."""
-
-NEWEST_LAST: Final = frozenset({"history", "reflexions", "failed_plans"})
-
-
-def whole(slots: Slots, name: str) -> str:
-    """Where all of a slot's text can be read."""
-    problem = f"anvil://problems/{slots.problem()}"
-    places = {"kernel": f"{problem}/best", "profile": "profile_kernel", "rules": "anvil://guides/rules"}
-    places |= {"experiences": "query_memory", "migration": "anvil://guides/migration"}
-    return places.get(name, f"{problem}/attempts")
-
-
-def _fenced(code: str) -> str:
-    """Code that cannot end the fence it stands in."""
-    return code.replace("```", "'''")
-
-
-def _flat(text: str) -> str:
-    """One line, however it was written."""
-    return " ".join(text.split())
-
-
-def _metrics(attempt: Attempt | None) -> dict[str, float]:
-    """Latency, engines, metrics and gaps of an attempt's newest profile; empty without one."""
-    stored = attempt.profiles() if attempt else ()
-    if not stored:
-        return {}
-    profile = stored[-1].profile
-    engines = {f"{one.engine} busy, us": one.busy_us for one in profile.engines}
-    gaps = {f"gap {gap.name}, us": gap.cost_us for gap in profile.gaps}
-    return {"latency_us": profile.latency_us, **engines, **profile.metrics, **gaps}
-
-
-def _profile_lines(profile: Profile) -> list[str]:
-    lines = [
-        f"- latency: {microseconds(profile.latency_us)}",
-        f"- bound by: {profile.bound_by}" + (f" ({profile.busiest})" if profile.busiest else ""),
-    ]
-    lines += [f"- {one.engine} busy: {microseconds(one.busy_us)} ({one.share:.0%})" for one in profile.engines]
-    lines += [f"- {name}: {value:.6g}" for name, value in profile.metrics.items()]
-    lines += [
-        f"- gap {gap.name}: {microseconds(gap.cost_us)}, lines {list(gap.lines)}: {gap.advice}" for gap in profile.gaps
-    ]
-    return lines
