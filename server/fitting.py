@@ -16,7 +16,8 @@ from nki_anvil.server.console import Console
 from nki_anvil.server.settings import Settings, load
 from nki_anvil.sim.chips import CHIPS
 
-OVER_SSH = "ssh"
+OVER_SSH = ("ssh", "ssh-simulator")
+SIMULATE = "simulate:"
 
 
 def calibrate(given: dict[str, Any], console: Console, host: str, chip: str, rounds: int) -> Calibration:
@@ -45,14 +46,18 @@ async def _calibrated(given: dict[str, Any], console: Console, host: str, chip: 
 
 
 def reached(settings: Settings, host: str) -> Backend:
-    """The backend called so, or the one that reaches this host alone. Raises BackendUnsupported."""
-    own = settings.model_copy(update={"hosts": host, "calibration": ""})
-    there = building.backends(own)
+    """The backend called so, or the one that reaches this host alone, which may serve as a remote simulator.
+
+    Raises BackendUnsupported.
+    """
     configured = [name.strip() for name in str(settings.hosts).split(",")]
+    listed = next((name for name in configured if host in (name, name.removeprefix(SIMULATE))), host)
+    there = building.backends(settings.model_copy(update={"hosts": listed, "calibration": ""}))
     if host in there:
         return there[host]
-    if host in configured and OVER_SSH in there:
-        return there[OVER_SSH]
+    over_ssh = next((there[name] for name in OVER_SSH if name in there), None)
+    if listed in configured and over_ssh is not None:
+        return over_ssh
     known = ", ".join(name for name in (*configured, *there) if name)
     raise BackendUnsupported(
         f"There is no host {host!r} here; known are {known}.", "Add it to the setting hosts (NKI_ANVIL_HOSTS)."

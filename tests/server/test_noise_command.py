@@ -11,11 +11,14 @@ import numpy as np
 import pytest
 from lab_world import WordedBackend, World, kernel
 
+from nki_anvil.backends.errors import BackendUnsupported
 from nki_anvil.backends.noisy import Noise, NoisyBackend
 from nki_anvil.lab.host_noise import CLASSES, host_noise
 from nki_anvil.lab.rules import Rules
 from nki_anvil.server import building
 from nki_anvil.server.commands import run
+from nki_anvil.server.fitting import reached
+from nki_anvil.server.settings import load
 
 LATENCIES: dict[object, str] = {(320, 1536): "50", (2048, 2048): "400", (4096, 4096): "1400"}
 
@@ -111,3 +114,13 @@ async def test_what_was_measured_is_what_decisions_go_by(device: NoisyBackend, t
     stored = world.lab.problem("p").attempts.get(result.attempt).comparison("device")
     assert stored is not None
     assert (stored.aa_sd, stored.delta) == (found.found[0].aa_sd, found.found[0].delta)
+
+
+@pytest.mark.parametrize(
+    ("asked", "backend"), [("trn2", "ssh"), ("me@box", "ssh-simulator"), ("simulate:me@box", "ssh-simulator")]
+)
+def test_a_host_is_reached_by_its_name_also_where_it_only_simulates(asked: str, backend: str, tmp_path: Path):
+    settings = load(data=tmp_path, hosts="trn2, simulate:me@box")
+    assert reached(settings, asked).name == backend
+    with pytest.raises(BackendUnsupported, match="no host 'box'"):
+        reached(settings, "box")
