@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Final
 from zipfile import BadZipFile
 
-import anyio
 import anyio.to_thread
 import numpy as np
 from filelock import FileLock
@@ -21,10 +20,11 @@ from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
 from nki_anvil.backends.backend import Report, silent
-from nki_anvil.backends.errors import PathUnwritable, ProblemInvalid, StateDamaged, one_error
+from nki_anvil.backends.errors import PathUnwritable, ProblemInvalid, StateDamaged
 from nki_anvil.backends.job import Case, Probe, Record
 from nki_anvil.backends.worker import inputs
 from nki_anvil.lab import families, measuring_groups, yardstick
+from nki_anvil.lab.at_once import at_once
 from nki_anvil.lab.families import Plan
 from nki_anvil.lab.problem_checks import Structure, check
 from nki_anvil.lab.reference import Reference
@@ -169,25 +169,20 @@ class Pool:
     ) -> tuple[list[Pooled | None], bool]:
         """``_measure`` in groups, of which several work at a time where each takes long."""
         groups = measuring_groups.groups(plans, bool(structure["large"]))
-        turn = anyio.Semaphore(measuring_groups.side_by_side(int(structure["peak_bytes"])))
         answers: list[Pooled | None] = [None] * len(cases)
         failed: list[bool] = []
         begun = 0
 
         async def measure(group: list[int]) -> None:
             nonlocal begun
-            async with turn:
-                await report(f"measuring case {begun + 1} of {len(cases)} at the shape set {shapes}")
-                begun += len(group)
-                found, own = await self._measure(shapes, [cases[p] for p in group], [plans[p] for p in group])
-                failed.append(own)
-                for position, answer in zip(group, found, strict=True):
-                    answers[position] = answer
+            await report(f"measuring case {begun + 1} of {len(cases)} at the shape set {shapes}")
+            begun += len(group)
+            found, own = await self._measure(shapes, [cases[p] for p in group], [plans[p] for p in group])
+            failed.append(own)
+            for position, answer in zip(group, found, strict=True):
+                answers[position] = answer
 
-        with one_error():
-            async with anyio.create_task_group() as tasks:
-                for group in groups:
-                    tasks.start_soon(measure, group)
+        await at_once(groups, measuring_groups.side_by_side(int(structure["peak_bytes"])), measure)
         return answers, any(failed)
 
     async def _measure(

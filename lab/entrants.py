@@ -1,20 +1,13 @@
-"""One candidate on its way through ``evaluate_candidates``, and how many of them go at once."""
+"""One candidate on its way through ``evaluate_candidates``."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeVar, cast
 
-import anyio
-
-from nki_anvil.backends.errors import AnvilError
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.results import Outcome
 from nki_anvil.lab.verdict import Verdict
-
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -66,24 +59,3 @@ class Entrant:
         if not self.passed:
             return None
         return self.comparison.outcome if self.comparison else "undecided"
-
-
-async def at_once(items: Iterable[Item], most: int, work: Callable[[Item], Awaitable[None]]) -> None:
-    """Do the work for each item, at most ``most`` at a time. A machine's failure ends all, and is raised as itself."""
-    limiter = anyio.CapacityLimiter(max(1, most))
-
-    async def one(item: Item) -> None:
-        async with limiter:
-            await work(item)
-
-    try:
-        async with anyio.create_task_group() as group:
-            for item in items:
-                group.start_soon(one, item)
-    except BaseExceptionGroup as failures:
-        known = failures.subgroup(AnvilError)
-        if known is None:
-            raise
-        while isinstance(known, BaseExceptionGroup):
-            known = cast("BaseException", known.exceptions[0])
-        raise known from None

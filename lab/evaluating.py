@@ -12,11 +12,12 @@ from anyio.to_thread import run_sync
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import AnvilError, ArgumentsInvalid, BudgetSpent
 from nki_anvil.lab import diary, given, state
+from nki_anvil.lab.at_once import at_once
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.benchmarking import known_comparison
 from nki_anvil.lab.contest import arm_of, contest, convict, sampler, store
 from nki_anvil.lab.end_to_end import WrongWhileTimed
-from nki_anvil.lab.entrants import Entrant, at_once
+from nki_anvil.lab.entrants import Entrant
 from nki_anvil.lab.judging import judge
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.opening import why_not

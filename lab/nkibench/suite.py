@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import anyio
 import numpy as np
 
 from nki_anvil.backends import scratch
@@ -13,6 +12,7 @@ from nki_anvil.backends.backend import Report
 from nki_anvil.backends.child import ChildBackend
 from nki_anvil.backends.errors import AnvilError
 from nki_anvil.lab import loading, yields
+from nki_anvil.lab.at_once import at_once
 from nki_anvil.lab.cases import Pool
 from nki_anvil.lab.digest import digest
 from nki_anvil.lab.nkibench import running, summary
@@ -36,19 +36,15 @@ async def run(
     Raises PathUnreadable and ProblemUnknown.
     """
     chosen = [summary.named(folder, name) for name in names] or summary.tasks(folder)
-    results: list[TaskResult | None] = [None] * len(chosen)
-    turn = anyio.Semaphore(processes)
+    results: dict[str, TaskResult] = {}
 
-    async def one(number: int, task: Task) -> None:
-        async with turn:
-            await report(f"{task.name}: task {number + 1} of {len(chosen)}")
-            result = results[number] = await _judged(task, seeds, chip, full, report)
-            told(result)
+    async def one(task: Task) -> None:
+        await report(f"{task.name}: task {len(results) + 1} of {len(chosen)}")
+        results[task.name] = await _judged(task, seeds, chip, full, report)
+        told(results[task.name])
 
-    async with anyio.create_task_group() as group:
-        for number, task in enumerate(chosen):
-            group.start_soon(one, number, task)
-    return Benchmark.of([result for result in results if result is not None])
+    await at_once(chosen, processes, one)
+    return Benchmark.of([results[task.name] for task in chosen])
 
 
 async def _judged(task: Task, seeds: int, chip: str, full: bool, report: Report) -> TaskResult:
