@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyio import CancelScope, Lock, to_thread
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError, UnexpectedToolError
 from mcp.server.subscriptions import SubscriptionBus
 from mcp_types import (
     CallToolResult,
@@ -88,8 +88,16 @@ class Application(MCPServer[Desk]):
     async def read_resource(
         self, uri: AnyUrl | str, context: Context[Desk, Any] | None = None
     ) -> Iterable[ReadResourceContents] | InputRequiredResult:
+        """Raises ResourceNotFoundError, which names the index where the address leads nowhere."""
         await self._loaded()
-        return await super().read_resource(uri, context)
+        try:
+            return await super().read_resource(uri, context)
+        except ResourceNotFoundError as error:
+            if not str(error).startswith("Unknown resource"):
+                raise
+            raise ResourceNotFoundError(
+                f"There is no resource {uri}: anvil://index lists them. [arguments.invalid]"
+            ) from error
 
     async def list_prompts(self) -> list[Prompt]:
         await self._loaded()
@@ -98,7 +106,10 @@ class Application(MCPServer[Desk]):
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[Desk, Any] | None = None
     ) -> GetPromptResult | InputRequiredResult:
-        await self._loaded()
+        """Raises MCPError where the prompt or its arguments are not those that there are."""
+        from nki_anvil.server.asking import check
+
+        check(await self.list_prompts(), name, arguments or {})
         return await super().get_prompt(name, arguments, context)
 
     async def _complete(

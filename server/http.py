@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 logging.getLogger("mcp.server.streamable_http_manager").setLevel(logging.WARNING)  # it says the names of sessions
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 ANYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
+SHORTEST_TOKEN = 16
+"""Characters: 64 bits where they are hexadecimal, the least that NIST SP 800-63B, 7.1, asks of a session's secret."""
+LONGER = "Set NKI_ANVIL_TOKEN to the output of: openssl rand -hex 32."
 
 
 def serve(**given: Any) -> None:
@@ -58,12 +61,19 @@ async def _serve(given: dict[str, Any]) -> None:
 
 
 def refuse_open_doors(settings: Settings) -> None:
-    """Raises ArgumentsInvalid where other machines could run kernels without a token."""
+    """Raises ArgumentsInvalid where other machines could run kernels without a token, or with one that is guessed."""
     if settings.host not in LOOPBACK and settings.token is None:
         raise ArgumentsInvalid(
             f"Serving on {settings.host} would let other machines run kernels without asking.",
             "Set NKI_ANVIL_TOKEN, which clients then send as bearer token, or serve on 127.0.0.1.",
         )
+    length = SHORTEST_TOKEN if settings.token is None else len(settings.token.get_secret_value())
+    if length >= SHORTEST_TOKEN:
+        return
+    short = f"The token has {length} characters, fewer than {SHORTEST_TOKEN}: it can be guessed."
+    if settings.host not in LOOPBACK:
+        raise ArgumentsInvalid(short, LONGER)
+    logging.getLogger(__name__).warning("%s %s", short, LONGER)
 
 
 def bound(settings: Settings) -> socket.socket:
@@ -107,7 +117,9 @@ class Bearer:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         given = dict(scope.get("headers", ())).get(b"authorization", b"")
         if scope["type"] == "http" and not hmac.compare_digest(given, self._expected):
-            refused = PlainTextResponse("A bearer token is needed.", 401, {"WWW-Authenticate": "Bearer"})
+            said = "The bearer token is wrong" if given else "A bearer token is needed"
+            said += ": send Authorization: Bearer <the NKI_ANVIL_TOKEN of the server>.\n"
+            refused = PlainTextResponse(said, 401, {"WWW-Authenticate": "Bearer"})
             await refused(scope, receive, send)
         else:
             await self._app(scope, receive, send)

@@ -62,13 +62,14 @@ def _sentence(detail: ErrorDetails, known: Sequence[str]) -> str:
         parameter, place = detail["loc"][0], detail["loc"][1]
         return f"unknown name '{detail['loc'][-1]}' in '{parameter}[{place}]'"
     if detail["type"] == "extra_forbidden":
-        return f"unknown argument '{name}' ({_meant(name, known)})"
+        return f"unknown argument '{name}' ({meant(name, known)})"
     if detail["type"] == "missing":
         return f"'{name}' is missing"
     return f"'{name}': {detail['msg'][:1].lower()}{detail['msg'][1:]}"
 
 
-def _meant(name: str, known: Sequence[str]) -> str:
+def meant(name: str, known: Sequence[str]) -> str:
+    """A parenthesis: the nearest of the names there are, or all of them."""
     nearest = difflib.get_close_matches(name, known, n=1)
     return f"did you mean '{nearest[0]}'?" if nearest else f"it takes {', '.join(known)}"
 

@@ -23,6 +23,11 @@ HELLO = {
 
 async def status(world: World, headers: dict[str, str], **settings: str) -> int:
     """HTTP status of a greeting with these headers."""
+    return (await answer(world, headers, **settings)).status_code
+
+
+async def answer(world: World, headers: dict[str, str], **settings: str) -> httpx2.Response:
+    """What a greeting with these headers is answered with."""
     async with opened(lambda: world.lab, lambda: Store.open(world.root / "data")) as desk:
         application = Application(desk, InMemorySubscriptionBus())
         app = configuration(application, load(workspace=world.workspace, **settings)).app
@@ -31,7 +36,7 @@ async def status(world: World, headers: dict[str, str], **settings: str) -> int:
             application.session_manager.run(),
             httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8765") as client,
         ):
-            return (await client.post("/mcp", json=HELLO, headers={**HEADERS, **headers})).status_code
+            return await client.post("/mcp", json=HELLO, headers={**HEADERS, **headers})
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8765", "localhost:8765", "localhost", "[::1]:8765"])
@@ -55,3 +60,11 @@ async def test_web_pages_and_rebound_names_are_turned_away(world: World, headers
 )
 async def test_with_a_token_only_its_bearer_is_let_in(world: World, headers: dict[str, str], expected: int):
     assert await status(world, headers, token="secret") == expected
+
+
+async def test_a_wrong_token_is_told_from_a_missing_one(world: World):
+    missing = await answer(world, {}, token="secret")
+    wrong = await answer(world, {"Authorization": "Bearer wrong"}, token="secret")
+    assert missing.text.startswith("A bearer token is needed: send Authorization: Bearer <")
+    assert wrong.text.startswith("The bearer token is wrong: send Authorization: Bearer <")
+    assert "secret" not in wrong.text

@@ -76,6 +76,33 @@ async def test_what_is_not_there_is_not_found(world: World, uri: str):
     assert caught.value.error.code == -32602
 
 
+async def test_an_address_that_leads_nowhere_is_answered_with_the_index(world: World):
+    async with served(world) as client:
+        for uri in ("bogus://x", "anvil://nothing"):
+            with pytest.raises(MCPError, match=f"There is no resource {uri}: anvil://index lists them"):
+                await read(client, uri)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("diagnose", {}, "The prompt diagnose needs the argument 'problem'. anvil://problems lists the open ones."),
+        ("diagnos", {"problem": "p"}, "There is no prompt 'diagnos' (did you mean 'diagnose'?)."),
+        ("reflect", {"problem": "p", "atempt": "1"}, "takes no 'atempt' (did you mean 'attempt'?)."),
+    ],
+)
+async def test_a_prompt_asked_for_wrongly_is_refused_as_invalid_parameters(
+    world: World, name: str, given: dict[str, str], said: str, caplog: pytest.LogCaptureFixture
+):
+    async with served(world) as client:
+        with pytest.raises(MCPError) as caught:
+            await client.get_prompt(name, given)
+    assert caught.value.error.code == -32602
+    assert said in caught.value.error.message
+    assert caught.value.error.message.endswith("[arguments.invalid]")
+    assert "Traceback" not in caplog.text
+
+
 async def test_every_guide_is_listed_with_its_title_and_can_be_read(world: World):
     async with served(world) as client:
         guides = [one for one in (await client.list_resources()).resources if one.uri.startswith("anvil://guides/")]

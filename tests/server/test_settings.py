@@ -97,8 +97,20 @@ def test_what_would_overflow_a_clock_or_a_count_is_refused(name: str, workspace:
 def test_other_machines_are_let_in_only_with_a_token():
     with pytest.raises(ArgumentsInvalid, match="NKI_ANVIL_TOKEN"):
         refuse_open_doors(load(host="0.0.0.0"))
-    refuse_open_doors(load(host="0.0.0.0", token="secret"))
+    refuse_open_doors(load(host="0.0.0.0", token="a-secret-of-some-length"))
     refuse_open_doors(load())
+
+
+def test_a_token_that_can_be_guessed_opens_no_door_to_other_machines(caplog: pytest.LogCaptureFixture):
+    with pytest.raises(ArgumentsInvalid, match=r"6 characters, fewer than 16: .* openssl rand -hex 32") as caught:
+        refuse_open_doors(load(host="0.0.0.0", token="secret"))
+    assert "secret" not in caught.value.text
+    assert not caplog.text
+    refuse_open_doors(load(token="secret"))
+    assert "6 characters, fewer than 16" in caplog.text
+    caplog.clear()
+    refuse_open_doors(load(token="s" * 16))
+    assert not caplog.text
 
 
 def test_a_token_is_never_printed():
