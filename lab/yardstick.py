@@ -41,7 +41,7 @@ def measure(
     rowwise: bool,
     large: bool,
 ) -> Yardstick:
-    """Turn the runs into limits' material; ``disturbed`` runs are float64 with inputs moved by u."""
+    """Turn the runs into limits' material; ``disturbed`` runs are float64, inputs moved by u, functions by noise."""
     outputs: list[Expected] = []
     admissible = finite = True
     for position, result in enumerate(exact):

@@ -116,6 +116,8 @@ _CHEATS = {
         accumulates_in_declared_bfloat16 bf16_matmul
         multiplies_bfloat16_in_float8 bf16_matmul
         causal_without_the_diagonal_mask causal_scores
+        gelu_with_a_short_constant bias_gelu
+        gelu_by_sigmoid bias_gelu
     """,
     "plausibility": """
         carries_answers_as_constants softmax
@@ -153,6 +155,7 @@ _HONEST = """
     add_rmsnorm_matmul_norm_last add_rmsnorm_matmul
     swiglu_by_an_activation swiglu
     causal_skips_tiles causal_scores
+    gelu_by_its_own_function bias_gelu quick
     matmul_in_declared_bfloat16 bf16_matmul
 """
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from nki_anvil.backends.job import InputSpec
@@ -100,3 +101,24 @@ def test_at_large_shapes_inputs_share_the_families_that_bend_one_alone():
         plan for plan in small if not plan.only and not plan.probe
     ]
     assert sum(bool(plan.probe) for plan in small) == 3 * families.PROBES
+
+
+SATURATING = """
+import numpy as np
+
+def get_inputs():
+    return [np.random.normal(size=(64, 48)).astype(np.float32)]
+
+def forward(x):
+    return x * (1 + np.tanh(x))
+"""
+
+
+def test_an_exact_zero_by_cancellation_is_not_taken_for_the_exact_result(tmp_path: Path):
+    (tmp_path / "reference.py").write_text(SATURATING)
+    measuring = Measuring(ReferenceModule(tmp_path / "reference.py", {}), REQUEST, tmp_path)
+    runs = measuring.runs.measure([np.full((64, 48), -30.0, np.float32)], seed=1)
+    assert runs is not None
+    (output,) = runs.outputs
+    assert not output.r.any(), "one and a saturated tangent cancel in float64"
+    assert output.spread.min() > 0, "what a function that does not cancel gives there is right"
