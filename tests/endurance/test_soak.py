@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from endurance.crowd import Soak
 
-SECONDS = 1800.0 if os.environ.get("NKI_ANVIL_ENDURANCE") else 30.0
+SECONDS = 1800.0 if os.environ.get("NKI_ANVIL_ENDURANCE") else 20.0
 BLOCKED_MS = 100.0
 """Longest that one callback may keep the event loop."""
 FILES = 24

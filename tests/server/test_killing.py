@@ -18,7 +18,7 @@ from nki_anvil.lab.auditing import audit
 from nki_anvil.lab.digest import digest
 from nki_anvil.lab.laboratory import Laboratory
 
-KILLS = 100 if os.environ.get("NKI_ANVIL_ENDURANCE") else 10
+KILLS = 100 if os.environ.get("NKI_ANVIL_ENDURANCE") else 5
 NOISY = {SWITCH: "1", "NKI_ANVIL_BACKEND": "noisy", "NKI_ANVIL_GUARD_REFUSES": "false"}
 WASTE = "    nisa.tensor_copy(dst=tile, src=tile)\n"
 RESULT = "    nisa.dma_copy(dst=out, src=tile)\n"
