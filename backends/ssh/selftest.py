@@ -21,38 +21,23 @@ from nki_anvil.backends.errors import BackendError
 from nki_anvil.backends.job import Case, InputSpec, Job, Purpose, ShapeSet
 from nki_anvil.backends.run import Run
 from nki_anvil.backends.ssh.examining import Step
+from nki_anvil.backends.ssh.selftest_kernels import BETA1, CURRENT
 from nki_anvil.backends.ssh.session import Session, parcel
 from nki_anvil.backends.worker import inputs
 
-_HEAD: Final = """{imports}
-
-@nki.jit
-def kernel(x, y, scale):
-"""
-_TWO: Final = """    first = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    second = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    a = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-    b = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=a, src=x)
-    nisa.dma_copy(dst=b, src=y)
-    nisa.tensor_tensor(dst=b, data1=a, data2=b, op=nl.subtract)
-    nisa.tensor_scalar(dst=a, data=a, op0=nl.multiply, operand0=scale)
-    nisa.dma_copy(dst=first, src=a)
-    nisa.dma_copy(dst=second, src=b)
-    return first, second
-"""
-_HALF: Final = """    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    a = nl.ndarray((64, 512), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=a, src=x[0:64, 0:512])
-    nisa.dma_copy(dst=out[0:64, 0:512], src=a)
-    return out
-"""
-_REFUSED: Final = """    a = nl.ndarray((256, 512), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=a, src=x)
-    return a
-"""
-_IMPORTS: Final = "import nki\nimport nki.isa as nisa\nimport nki.language as nl"
-_BETA1: Final = "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\nimport neuronxcc.nki.language as nl"
+FUNCTIONS: Final[dict[str, Callable[[NDArray[Any]], NDArray[Any]]]] = {
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "tanh": np.tanh,
+    "reciprocal": lambda x: 1 / x,
+}
+"""What the scalar engine approximates, with what it should be."""
+SMALL: Final = 0.1
+"""Below this an error is told as a share of it: a logarithm is zero at one."""
+LOOSE: Final = 1e-2
+"""Relative; beyond it a function is not the one that it is called."""
 _SHAPE: Final = (128, 512)
 SHAPES: Final = ShapeSet(
     name="selftest",
@@ -61,6 +46,9 @@ SHAPES: Final = ShapeSet(
         InputSpec(name="y", shape=_SHAPE),
         InputSpec(name="scale", dtype="float", value=2.0),
     ),
+)
+POSITIVE: Final = SHAPES.model_copy(
+    update={"inputs": (InputSpec(name="x", shape=_SHAPE, domain="positive"), *SHAPES.inputs[1:])}
 )
 CASE: Final = Case(key="case", shapes="selftest", seed=11)
 
@@ -78,12 +66,22 @@ class Examined:
     runs: dict[str, Run] = field(default_factory=dict[str, Run])
     arrays: dict[str, list[NDArray[Any]]] = field(default_factory=dict[str, list[NDArray[Any]]])
 
-    async def run(self, name: str, body: str, purpose: Purpose, *cases: Case, **extra: Any) -> Run:
+    async def run(
+        self,
+        name: str,
+        body: str,
+        purpose: Purpose,
+        *cases: Case,
+        shapes: ShapeSet = SHAPES,
+        op: str = "",
+        **extra: Any,
+    ) -> Run:
         """One job, with the outputs of its cases kept raw: no simulator says here what they should look like."""
         beta1 = any(one["dialect"] == "beta1" for one in self.facts["environments"])
-        text = _HEAD.format(imports=_BETA1 if beta1 else _IMPORTS) + body
+        texts = BETA1 if beta1 else CURRENT
+        text = texts["head"] + texts[body].replace("{name}", op)
         job = Job(
-            purpose=purpose, kernel_digest="0" * 64, entry="kernel", shape_sets=(SHAPES,), cases=cases, kernel=text,
+            purpose=purpose, kernel_digest="0" * 64, entry="kernel", shape_sets=(shapes,), cases=cases, kernel=text,
             round=-1 if purpose == "benchmark" else 0,
         )  # fmt: skip
         sent = parcel(job)
@@ -117,7 +115,7 @@ async def selftest(session: Session, facts: dict[str, Any], report: Report = sil
 
 
 async def _compiles(there: Examined) -> str:
-    run = await there.run("verify", _TWO, "verify", CASE)
+    run = await there.run("verify", "two", "verify", CASE)
     trace = run.traces[0]
     assert trace.outcome == "ok", f"{trace.outcome}: {trace.error.message if trace.error else trace.printed[-300:]}"
     core = run.environment.get("compiled_on_core")
@@ -148,7 +146,7 @@ async def _leaves_inputs(there: Examined) -> str:
 async def _poisons(there: Examined) -> str:
     """Two runs with different patterns in fresh memory, of a kernel that writes half of its output."""
     for poison in (0, 1):
-        await there.run(f"half{poison}", _HALF, "verify", CASE.model_copy(update={"poison": poison}))
+        await there.run(f"half{poison}", "half", "verify", CASE.model_copy(update={"poison": poison}))
     first, second = (there.arrays[f"half{poison}"][0].view(np.uint8) for poison in (0, 1))
     assert (first[64:] != second[64:]).any(), "unwritten elements look the same with both patterns: they go unseen"
     return "elements that are never written are seen"
@@ -156,13 +154,13 @@ async def _poisons(there: Examined) -> str:
 
 async def _recompiles(there: Examined) -> str:
     first = there.runs["verify"].traces[0].artefact
-    again = (await there.run("again", _TWO, "trace", fresh=True)).traces[0].artefact
+    again = (await there.run("again", "two", "trace", fresh=True)).traces[0].artefact
     assert again == first, "compiling again gives another normalised digest: artefacts are compared by file only"
     return "compiling again gives the same normalised digest"
 
 
 async def _times(there: Examined) -> str:
-    run = await there.run("timed", _TWO, "benchmark", CASE)
+    run = await there.run("timed", "two", "benchmark", CASE)
     assert run.samples is not None, run.cases[0].error and run.cases[0].error.message
     us = run.samples.us
     spread = stdev(us) / median(us) if len(us) > 1 else 0.0
@@ -176,7 +174,7 @@ async def _timed_outputs(there: Examined) -> str:
 
 
 async def _profiles(there: Examined) -> str:
-    run = await there.run("profiled", _TWO, "profile")
+    run = await there.run("profiled", "two", "profile")
     assert run.profiles, run.cases and run.cases[0].error and run.cases[0].error.message
     metrics = run.profiles[0].metrics
     moved, wanted = metrics["hbm_read_bytes"], 2 * 4 * _SHAPE[0] * _SHAPE[1]
@@ -193,9 +191,27 @@ async def _agrees(there: Examined) -> str:
 
 
 async def _refuses(there: Examined) -> str:
-    error = (await there.run("refused", _REFUSED, "trace")).traces[0].error
+    error = (await there.run("refused", "refused", "trace")).traces[0].error
     assert error is not None, "a tile of 256 partitions compiles"
     return f"{error.code}: {error.message[:200]}" + (f" (line {error.line})" if error.line else " (no line)")
+
+
+async def _approximates(there: Examined) -> str:
+    """The largest relative error of each function on positive values, against float64."""
+    drawn = inputs.draw(POSITIVE.model_dump(), CASE.model_dump())["x"].astype(np.float64)
+    said: list[str] = []
+    for name, exact in FUNCTIONS.items():
+        run = await there.run(name, "function", "verify", CASE, shapes=POSITIVE, op=name)
+        trace, error = run.traces[0], next((case.error for case in run.cases if case.error), None)
+        if trace.outcome != "ok" or error is not None:
+            said.append(f"{name} not run")
+            continue
+        wanted = exact(drawn)
+        got = there.arrays[name][0].view(np.float32)
+        worst = float(np.max(np.abs(got - wanted) / np.maximum(np.abs(wanted), SMALL)))
+        assert worst < LOOSE, f"{name} is off by {worst:.2g} of its value"
+        said.append(f"{name} {worst:.2g}")
+    return ", ".join(said)
 
 
 async def _leases(there: Examined) -> str:
@@ -208,6 +224,7 @@ async def _leases(there: Examined) -> str:
 CHECKS: Final[dict[str, Check]] = {
     "a kernel compiles by itself, and its NEFF is kept": _compiles,
     "outputs come back right and in order": _computes,
+    "functions are as accurate as they are taken for": _approximates,
     "inputs are left alone": _leaves_inputs,
     "fresh memory can be filled": _poisons,
     "compilation is reproducible": _recompiles,
