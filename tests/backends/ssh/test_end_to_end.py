@@ -72,7 +72,7 @@ def write(workspace: Path, seconds: float = 60.0) -> None:
     (folder / "kernel.py").write_text(kernel(latency=100))
 
 
-async def test_a_model_is_opened_verified_kept_reverted_and_finished_by_what_its_command_reports(
+async def test_a_model_is_opened_verified_kept_and_reverted_by_what_its_command_reports(
     workspace: Path, there: StandInHost
 ) -> None:
     working = workspace / "model" / "kernel.py"
@@ -106,10 +106,6 @@ async def test_a_model_is_opened_verified_kept_reverted_and_finished_by_what_its
         assert worse["speedup"] > 1
         assert working.read_text() == better
         assert "no profile of a single kernel" in await refusal(client, "profile_kernel", problem="model")
-
-        finished = await call(client, "finish_problem", problem="model")
-        assert finished["score"]["score"] == pytest.approx(1.25 * 1.2 * 1.5)
-        assert finished["origin"] == "device"
     assert not list((there.root / "jobs").glob("*")), "nothing is left on the host"
     assert [line for line in there.lease_log() if line["event"] == "leased"]
     assert audited(workspace).clean

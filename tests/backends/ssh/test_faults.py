@@ -40,6 +40,11 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 CASES = (Case(key="c1", seed=1),)
 
+through_a_client = pytest.mark.skipif(
+    not os.environ.get("NKI_ANVIL_ENDURANCE"),
+    reason="test_faults_of_a_session.py has it through a client; closer to the wire with NKI_ANVIL_ENDURANCE=1",
+)
+
 Make = Callable[..., RemoteBackend]
 Build = Callable[..., Job]
 
@@ -105,6 +110,7 @@ class Cutter:
             self.there.cut()
 
 
+@through_a_client
 @pytest.mark.parametrize(("stage", "word"), [("compile", "compiling"), ("run", "case")])
 async def test_a_connection_cut_while_the_host_works_is_resumed_without_a_second_run(
     remote: Make, job: Build, there: StandInHost, text: str, stage: str, word: str
@@ -119,6 +125,7 @@ async def test_a_connection_cut_while_the_host_works_is_resumed_without_a_second
     assert backend.fleet.posts[0].session.transport.traffic.connections == 2
 
 
+@through_a_client
 async def test_a_connection_cut_while_the_job_is_sent_leaves_nothing_half_done(
     remote: Make, job: Build, there: StandInHost, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,6 +137,7 @@ async def test_a_connection_cut_while_the_job_is_sent_leaves_nothing_half_done(
     assert runs(there, before) == 1
 
 
+@through_a_client
 async def test_a_connection_cut_while_the_result_is_fetched_fetches_it_again(
     remote: Make, job: Build, there: StandInHost, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,6 +208,7 @@ async def test_a_host_that_stays_away_is_given_up_after_the_time_that_is_set(
 # who may enter
 
 
+@through_a_client
 async def test_a_host_whose_key_changed_is_refused_with_both_commands(remote: Make, there: StandInHost) -> None:
     known = (there.folder / "known_hosts").read_text()
     keygen(there.folder / "other")
@@ -323,6 +332,7 @@ async def test_a_clock_that_is_a_year_off_changes_nothing(
 # cores
 
 
+@through_a_client
 async def test_cores_that_another_user_holds_make_the_host_busy_and_name_the_holder(
     remote: Make, job: Build, there: StandInHost, text: str
 ) -> None:
@@ -392,6 +402,7 @@ async def test_a_result_that_is_not_what_was_announced_is_refused(
         await remote().run(job(text, cases=CASES))
 
 
+@through_a_client
 async def test_a_client_that_cancels_ends_the_work_there_and_frees_the_core(
     remote: Make, job: Build, there: StandInHost, text: str
 ) -> None:
@@ -461,6 +472,7 @@ asyncio.run(main(Path(sys.argv[1])))
 """
 
 
+@through_a_client
 async def test_a_server_that_is_killed_leaves_a_job_that_expires_and_a_core_that_is_free(
     job: Build, there: StandInHost, text: str, tmp_path: Path
 ) -> None:
