@@ -42,9 +42,10 @@ class TaskResult(BaseModel):
         if self.error is None:
             return f"{start} {self.reason}"
         peak = f"{self.percent_of_peak:.1f} %" if self.percent_of_peak is not None else "-"
+        ratio = f"{self.ratio:.2f}" if self.ratio is not None else "-"
         gates = f" gates in {self.verified_s:.0f} s" if self.verified_s is not None else ""
         return (
-            f"{start} {self.error:8.1e} {self.simulated_s or 0:9.2f}s {self.ratio or 0:6.2f}"
+            f"{start} {self.error:8.1e} {self.simulated_s or 0:9.2f}s {ratio:>6}"
             f" {self.modelled_us or 0:9.1f} us {peak:>8} {self.peak_memory_mb or 0:5.0f} MB{gates}"
             f"{' ' + self.reason if self.reason else ''}"
         )
@@ -70,7 +71,7 @@ class Benchmark(BaseModel):
         return bool(self.tasks) and all(task.passed for task in self.tasks)
 
     def __str__(self) -> str:
-        return "\n".join([HEAD, *map(str, self.tasks), self.foot])
+        return "\n".join([HEAD, *map(str, self.tasks), *filter(None, [self.foot])])
 
     @property
     def foot(self) -> str:

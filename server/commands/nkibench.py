@@ -37,5 +37,6 @@ def nkibench(
         console.line(HEAD)
     with console.progress() as report:
         found = anyio.run(suite.run, folder, tuple(task or ()), seeds, chip, full, processes, report, console.line)
-    console.tell(found if as_json else found.foot)
+    if as_json or found.foot:
+        console.tell(found if as_json else found.foot)
     raise typer.Exit(PASSED if found else REJECTED)

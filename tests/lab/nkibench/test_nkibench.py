@@ -36,7 +36,7 @@ def nki(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_a_right_kernel_passes_with_all_its_figures(nki: Nki, checkout: Path):
-    status, out, _ = nki("nkibench", str(checkout), "--task", "powers", "--seeds", "2", "--json")
+    status, out, told_meanwhile = nki("nkibench", str(checkout), "--task", "powers", "--seeds", "2", "--json")
     told = json.loads(out)
     assert status == 0
     assert set(told) == {"tasks", "geomean_ratio"}
@@ -47,12 +47,15 @@ def test_a_right_kernel_passes_with_all_its_figures(nki: Nki, checkout: Path):
     assert task["modelled_us"] > 0
     assert 0 < task["percent_of_peak"] < 100
     assert 20 < task["peak_memory_mb"] < 2000
+    assert "powers" in told_meanwhile
 
 
 def test_a_wrong_and_an_illegal_kernel_fail_with_the_reason_and_the_others_still_run(nki: Nki, checkout: Path):
-    status, out, _ = nki("nkibench", str(checkout.parent))
+    status, out, _ = nki("nkibench", str(checkout.parent), "--processes", "2")
     assert status == 1
-    assert "powers" in out
+    head, *rows = out.strip().splitlines()[:4]
+    assert head.split()[:2] == ["task", "error"]
+    assert {row.split()[0] for row in rows} == {"powers", "wrong", "illegal"}
     assert "above 2e-05" in out
     assert "[NKI-AFFINE]" in out
     assert "lacks `i`" in out
@@ -95,6 +98,8 @@ def test_the_geometric_mean_is_over_the_tasks_that_have_a_ratio():
     assert found
     assert not Benchmark.of([*tasks, TaskResult(name="d", passed=False)])
     assert not Benchmark.of([])
+    assert "geometric mean of simulated / reference 4.00" in str(found)
+    assert "geometric mean" not in str(Benchmark.of([]))
 
 
 def test_a_task_is_copied_by_name_and_its_files_are_not_overwritten(checkout: Path):
