@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple, cast
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def changes(text: str) -> list[Change]:
     if not any(module.startswith("neuronxcc") for module in aliases.values()):
         return []
     found: dict[tuple[str, str], set[int]] = {}
-    for line, construct, instead in _constructs(tree, aliases):
+    for line, construct, instead in [*_constructs(tree, aliases), *_operators(tree, aliases)]:
         found.setdefault((construct, instead), set()).add(line)
     listed = [Change(construct, instead, tuple(sorted(lines))) for (construct, instead), lines in found.items()]
     return sorted(listed, key=lambda change: change.lines[0])
@@ -118,6 +118,40 @@ def _operation(value: ast.expr, aliases: Mapping[str, str]) -> Iterator[tuple[in
     function = name.removeprefix("numpy.")
     if name != function and (function in REDUCTIONS or isinstance(getattr(np, function, None), np.ufunc)):
         yield value.lineno, f"np.{function}", f"nl.{REDUCTIONS.get(function, function)} as the operation"
+
+
+_NO_TILES: Final = frozenset(
+    {"nl.arange", "nl.ds", "nl.program_id", "nl.num_programs", "nl.par_dim", "nl.affine_range"}
+)
+
+
+def _operators(tree: ast.Module, aliases: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
+    """Arithmetic on names that were given a result of ``nl`` or ``nisa``; that what they hold is a tile is likely."""
+    assigned = [node for node in ast.walk(tree) if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)]
+    made = {
+        target.id
+        for node in assigned
+        for target in node.targets
+        if isinstance(target, ast.Name) and _makes_tile(cast("ast.Call", node.value), aliases)
+    }
+    for node in ast.walk(tree):
+        if not isinstance(node, (ast.BinOp, ast.UnaryOp)):
+            continue
+        sides = [node.left, node.right] if isinstance(node, ast.BinOp) else [node.operand]
+        if any(_base(side) in made for side in sides):
+            yield node.lineno, "operators on tiles", "nl.multiply(a, b) and its like, or nisa.tensor_tensor(dst, ...)"
+
+
+def _makes_tile(call: ast.Call, aliases: Mapping[str, str]) -> bool:
+    name = _short(call.func, aliases)
+    return name.startswith(("nl.", "nisa.")) and name not in _NO_TILES
+
+
+def _base(node: ast.expr) -> str:
+    """The name under an index."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _short(node: ast.expr, aliases: Mapping[str, str]) -> str:

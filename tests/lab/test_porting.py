@@ -86,6 +86,8 @@ def kernel(x, at):
     tile[...] = nisa.tensor_scalar(nl.load(x), np.multiply, 2.0, op1=np.add, operand1=1.0)
     top = nisa.tensor_reduce(np.max, tile, axis=[1], dtype=np.float32)
     nisa.tensor_copy_dynamic_dst(dst=tile[0:128, at[0, 0]], src=top)
+    p = nl.arange(128)
+    other = tile[2 * p] * top
 """
 
 
@@ -95,6 +97,7 @@ def test_operations_of_numpy_options_and_allocators_are_named_and_dtypes_are_not
     assert "- line 11: `np.add`" in told
     assert "- line 12: `np.max` -> nl.maximum as the operation" in told
     assert "np.float32" not in told
+    assert "- line 15: `operators on tiles` -> nl.multiply(a, b)" in told
     assert "- line 8: `options of nki.jit`" in told
     assert "- line 10: `nki.compiler.sbuf` -> nl.ndarray(..., address=" in told
     assert "- line 13: `nisa.tensor_copy_dynamic_dst` -> nisa.tensor_copy(dst, src)" in told
