@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from types import FrameType
 from typing import Final
 
+from nki_anvil.sim import meant
 from nki_anvil.sim.errors import TraceError
 
 _PATTERNS: Final[tuple[tuple[str, str, str], ...]] = (
@@ -48,19 +50,47 @@ _PATTERNS: Final[tuple[tuple[str, str, str], ...]] = (
         "NKI-UNKNOWN",
         "See the views of NkiTensor: slice, select, permute, reshape, ap ...",
     ),
+    (
+        r"not supported between instances of .*'NkiTensor'",
+        "NKI-CONTROL",
+        "A condition on data is impossible while tracing: compare into a mask with nisa.tensor_scalar and choose with "
+        "nl.where or nisa.tensor_copy_predicated, or loop at execution with nl.while_loop.",
+    ),
 )
 
 
-def explain(error: Exception) -> TraceError:
-    """The error as a TraceError: a known habit with what replaced it, else what Python said."""
-    text = str(error)
+def explain(error: Exception, source: str = "") -> TraceError:
+    """The error as a TraceError: a known habit with what replaced it, else what Python said and what was meant.
+
+    ``source`` is the kernel's file: names are looked up in its innermost frame.
+    """
+    text, frame = str(error), _frame(error, source)
     for pattern, code, remedy in _PATTERNS:
         if isinstance(error, (TypeError, AttributeError)) and re.search(pattern, text):
-            return TraceError(code, f"{text}.", remedy=remedy)
+            return TraceError(code, f"{text}.", remedy=_meant(error, text, frame, code) or remedy)
     if isinstance(error, AssertionError):
         return TraceError("NKI-ASSERT", f"The kernel's own assertion failed{': ' + text if text else ''}.")
     if isinstance(error, RecursionError):
         return TraceError("NKI-PYTHON", "The kernel recurses without end.", remedy="Stop the recursion.")
-    return TraceError(
-        "NKI-PYTHON", f"{type(error).__name__}: {text}", remedy="The kernel's Python failed at this line."
-    )
+    remedy = _meant(error, text, frame) or "The kernel's Python failed at this line."
+    return TraceError("NKI-PYTHON", f"{type(error).__name__}: {text}", remedy=remedy)
+
+
+def _meant(error: Exception, text: str, frame: FrameType | None, code: str = "") -> str:
+    """What was meant instead; empty where nothing near is known."""
+    if isinstance(error, NameError):
+        return meant.name(error, frame)
+    if isinstance(error, AttributeError):
+        return meant.attribute(error) if code != "NKI-BETA1" else ""
+    return meant.call(text, frame) if code in ("NKI-ARGUMENT", "") and isinstance(error, TypeError) else ""
+
+
+def _frame(error: Exception, source: str) -> FrameType | None:
+    """The innermost frame of the kernel's file, else the innermost one."""
+    found: FrameType | None = None
+    step = error.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code.co_filename == source or found is None or found.f_code.co_filename != source:
+            found = step.tb_frame
+        step = step.tb_next
+    return found

@@ -59,7 +59,7 @@ def trace(fn: Callable[..., Any], *args: Any, chip: str = "trn2", version: str |
         _place(error, builder.source, error.__traceback__)
         raise
     except Exception as error:
-        explained = habits.explain(error)
+        explained = habits.explain(error, builder.source)
         _place(explained, builder.source, error.__traceback__)
         raise explained from error
     finally:
