@@ -59,6 +59,9 @@ _PATTERNS: Final[tuple[tuple[str, str, str], ...]] = (
 )
 
 
+_UNENDING: Final = "A loop never ends, or keeps too much: bound it, or let it run at execution with nl.fori_loop."
+
+
 def explain(error: Exception, source: str = "") -> TraceError:
     """The error as a TraceError: a known habit with what replaced it, else what Python said and what was meant.
 
@@ -72,7 +75,8 @@ def explain(error: Exception, source: str = "") -> TraceError:
         return TraceError("NKI-ASSERT", f"The kernel's own assertion failed{': ' + text if text else ''}.")
     if isinstance(error, RecursionError):
         return TraceError("NKI-PYTHON", "The kernel recurses without end.", remedy="Stop the recursion.")
-    remedy = _meant(error, text, frame) or "The kernel's Python failed at this line."
+    remedy = _UNENDING if isinstance(error, MemoryError) else _meant(error, text, frame)
+    remedy = remedy or "The kernel's Python failed at this line, which runs once, on shapes and without data."
     return TraceError("NKI-PYTHON", f"{type(error).__name__}: {text}", remedy=remedy)
 
 

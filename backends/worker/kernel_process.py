@@ -25,6 +25,10 @@ class OutOfTime(BaseException):
     """Tracing took longer than the job allows; no ordinary ``except`` of the kernel catches it."""
 
     code = "Timeout"
+    remedy = (
+        "A loop never ends, or is unrolled too far: bound it, tile more coarsely, or let it run at execution with "
+        "nl.fori_loop or nl.while_loop (nl.dynamic_range up to NKI 0.6)."
+    )
 
 
 class TooLarge(Exception):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import difflib
 import linecache
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ JIT_NAMES = frozenset({"jit", "nki_jit", "baremetal", "benchmark", "profile", "s
 """Last part of the decorators that make a function a kernel, in both dialects."""
 
 DEFAULT_ENTRIES = ("kernel", "optimized_kernel")
+
+_FIRST = "Write one function `kernel`, decorated with `@nki.jit`; anvil://guides/language shows one."
 
 _KEPT = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
 
@@ -84,7 +87,8 @@ def parse(source: str) -> KernelText:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
         message = f"The kernel does not parse: {getattr(error, 'msg', None) or error}."
-        raise KernelTextError("SyntaxError", message, line, (getattr(error, "text", "") or "").strip()) from None
+        shown = (getattr(error, "text", "") or "").strip()
+        raise KernelTextError("SyntaxError", message, line, shown, _readable(source, line)) from None
     kept: list[ast.stmt] = []
     absent: list[str] = []
     left_out: list[str] = []
@@ -103,6 +107,8 @@ def parse(source: str) -> KernelText:
 
 def entry_name(text: KernelText, wanted: Optional[str] = None) -> str:
     """The function asked for, else ``kernel``, else ``optimized_kernel``, else the only jitted one."""
+    if not text.source.strip():
+        raise KernelTextError("EntryMissing", "The kernel's text is empty.", remedy=_FIRST)
     functions = [s for s in text.statements if isinstance(s, ast.FunctionDef)]
     names = {function.name for function in functions} | set(_assigned(text.statements))
     for name in (wanted,) if wanted else DEFAULT_ENTRIES:
@@ -110,7 +116,10 @@ def entry_name(text: KernelText, wanted: Optional[str] = None) -> str:
             return name
     defined = ", ".join(f"`{function.name}`" for function in functions) or "none"
     if wanted:
-        raise KernelTextError("EntryMissing", f"The kernel has no function `{wanted}`; it defines {defined}.")
+        near = difflib.get_close_matches(wanted, [function.name for function in functions], n=1)
+        remedy = f"Name the kernel's function `{wanted}`" + (f"; did you mean `{near[0]}`?" if near else ".")
+        message = f"The kernel has no function `{wanted}`; it defines {defined}."
+        raise KernelTextError("EntryMissing", message, remedy=remedy)
     jitted = [function.name for function in functions if any(map(_is_jit, function.decorator_list))]
     jitted += [name for name in _assigned(text.statements, jit_only=True) if name not in jitted]
     if len(jitted) == 1:
@@ -142,6 +151,14 @@ def load(text: KernelText) -> tuple[dict[str, Any], list[str]]:
         except AbsentModule:
             left_out.append(_describe(statement))
     return namespace, left_out
+
+
+def _readable(source: str, line: Optional[int]) -> str:
+    """The next step where Python cannot read a text."""
+    if "\0" in source:
+        return "It holds null bytes, as UTF-16 and binary files do: save it as UTF-8 text."
+    where = f"line {line}, or the line before it where a bracket or a text is left open" if line else "the text"
+    return f"Mend {where}: it is not Python."
 
 
 def _one_by_one(statements: list[ast.stmt]) -> Iterator[ast.stmt]:

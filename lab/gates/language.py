@@ -69,7 +69,7 @@ def _untraced(trace: Trace) -> Judgement:
     if trace.error is not None:
         return _failed(trace.error)
     said = {
-        "timeout": "Tracing did not end in time. Does every loop end? Loops over data belong into nl.fori_loop.",
+        "timeout": "Tracing did not end in time. Bound every loop; loops over data belong into nl.fori_loop.",
         "exited": "The kernel ended its process before it was traced. Remove whatever exits.",
         "malformed": "What came back from tracing is no program.",
         "too_large": "The program is too large. Use fewer, larger instructions or dynamic loops.",

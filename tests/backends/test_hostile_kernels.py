@@ -124,6 +124,7 @@ async def test_a_kernel_that_hangs_is_told_the_line_at_which_it_did(
     assert found.error is not None
     assert found.error.line in (3, 4)
     assert found.error.text in ("while True:", "n += 1")
+    assert "A loop never ends, or is unrolled too far: bound it" in found.error.remedy
 
 
 async def test_a_kernel_learns_neither_purpose_nor_seeds(backend: ChildBackend, job: Callable[..., Job]) -> None:

@@ -81,3 +81,21 @@ def test_a_text_without_a_clear_function_says_what_it_found(text: str, wanted: s
         entry_name(parse(text), wanted)
     assert says in caught.value.message
     assert caught.value.code == "EntryMissing"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "code", "remedy"),
+    [
+        ("", None, "EntryMissing", "Write one function `kernel`, decorated with `@nki.jit`"),
+        ("  \n\n", "kernel", "EntryMissing", "anvil://guides/language shows one"),
+        ("def kernel(x:\n    pass\n", None, "SyntaxError", "Mend line 1, or the line before it"),
+        ("def kernel(x):\0\n    pass\n", None, "SyntaxError", "null bytes, as UTF-16"),
+        ("def kernal(x): ...", "kernel", "EntryMissing", "did you mean `kernal`?"),
+        ("def zzz(x): ...", "kernel", "EntryMissing", "Name the kernel's function `kernel`."),
+    ],
+)
+def test_a_text_that_is_no_kernel_is_told_the_next_step(text: str, wanted: str | None, code: str, remedy: str) -> None:
+    with pytest.raises(KernelTextError) as caught:
+        entry_name(parse(text), wanted)
+    assert caught.value.code == code
+    assert remedy in caught.value.remedy

@@ -9,6 +9,7 @@ def test_a_syntax_error_is_one_sentence_with_its_line():
     assert found.line == 2
     assert found.detail.endswith("(line 2: def kernel(x:).")
     assert ".." not in found.detail
+    assert found.hint.startswith("Mend line 2")
 
 
 def test_a_text_that_is_nested_too_deeply_is_refused_in_words() -> None:
