@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil, prod
 from typing import Any, Final
 
 from nki_anvil.backends.job import InputSpec
@@ -17,12 +18,14 @@ TIMED_CASES: Final = 2
 """At the timed shape set, where it is not among those that get every gate; beside them one case of mixed rows, for a
 kernel that is right at one shape can be wrong at another."""
 
-TOGETHER: Final = ("uniform", "outlier", "integers", "x100", "rows", "zeros", "spike", "peaks", "shifted", "ties")
+TOGETHER: Final = ("uniform", "outlier", "integers", "x100", "rows", "zeros", "spike", "shifted", "ties")
 """Applied to all inputs at once."""
 ALONE: Final = ("x100", "rows", "zeros", "spike", "shifted")
 """Applied to one input at a time as well, where there are several."""
 ALONE_LARGE: Final = 2
 """At large shapes each input gets so many of those, in turn: millions of elements show what few do not."""
+PEAKS: Final = 4
+"""Cases of peaks at most: each has one towering element per row, all of them together one in every column."""
 PROBES: Final = 2
 """Per input: one at an edge, one anywhere; at large shapes one of the two, in turn."""
 
@@ -57,6 +60,7 @@ def _families(varied: list[InputSpec], floats: list[InputSpec], large: bool) -> 
         yield from [Plan("ties")] if varied else []
         return
     yield from (Plan(family) for family in TOGETHER)
+    yield from (Plan(f"peaks/{turn}") for turn in range(_turns(floats)))
     yield from _cancelling(floats)
     if len(floats) > 1:
         for position, spec in enumerate(floats):
@@ -68,6 +72,13 @@ def _in_turn(position: int, large: bool) -> Sequence[str]:
     if not large:
         return ALONE
     return [ALONE[(ALONE_LARGE * position + turn) % len(ALONE)] for turn in range(ALONE_LARGE)]
+
+
+def _turns(floats: list[InputSpec]) -> int:
+    """Cases of peaks until every column of the widest matrix had one."""
+    shapes = [spec.drawn or spec.shape or () for spec in floats]
+    most = max((ceil(shape[-1] / prod(shape[:-1])) for shape in shapes if len(shape) > 1), default=1)
+    return min(most, PEAKS)
 
 
 def _cancelling(floats: list[InputSpec]) -> Iterator[Plan]:

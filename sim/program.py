@@ -147,7 +147,9 @@ class Program:
     def digest(self) -> str:
         """SHA-256 over everything that decides what the program does; names and source lines do not count."""
         sha = hashlib.sha256(MAGIC)
-        meaning = [self.chip, self.version, self.cores, self.registers, list(self.attributes), list(self.shapes)]
+        lengths = [len(self.tables[table][next(iter(columns))]) for table, columns in SCHEMA.items()]
+        meaning = [self.chip, self.version, self.cores, self.registers, lengths]
+        meaning += [list(self.attributes), list(self.shapes)]
         sha.update(json.dumps(meaning, sort_keys=True).encode())
         for table, columns in SCHEMA.items():
             for column in columns:

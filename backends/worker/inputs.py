@@ -167,7 +167,7 @@ def _cancelling(d: _Draw) -> Array:
 
 
 def _row_scales(d: _Draw) -> Array:
-    return d.own * (10.0 ** d.rng.uniform(-6, 2, d.rows) * d.scale).astype(np.float32)
+    return d.own * (10.0 ** d.rng.uniform(-6, 4, d.rows) * d.scale).astype(np.float32)
 
 
 def _zero_rows(d: _Draw) -> Array:
@@ -191,12 +191,15 @@ def _spike(d: _Draw) -> Array:
 
 
 def _peaks(d: _Draw) -> Array:
-    """In every row one element towers over the rest by 10^U(2, 2.3), in each row of a run at another position."""
+    """In every row one element towers over the rest by 10^U(2, 2.3), in each row of a run in another column.
+
+    The variant counts cases: the next takes the columns after those of the one before.
+    """
     values = np.array(d.own, dtype=np.float32)
     rows = values.reshape(-1, values.shape[-1])
     count, length = rows.shape
-    position = np.resize(d.rng.permutation(length), count)
-    rows[np.arange(count), position] = 10.0 ** d.rng.uniform(2, 2.3, count) * d.scale * d.spec.get("sigma", 1.0)
+    columns = d.rng.permutation((np.arange(count) + int(d.variant or 0) * count) % length)
+    rows[np.arange(count), columns] = 10.0 ** d.rng.uniform(2, 2.3, count) * d.scale * d.spec.get("sigma", 1.0)
     return values
 
 
@@ -217,13 +220,13 @@ def _mixed(d: _Draw) -> Array:
     if d.own.ndim < 2:
         return d.own
     values = np.array(d.own, dtype=np.float32)
-    kinds = d.rng.integers(0, len(_MIXTURE) + 1, values.shape[:-1])
+    kinds = d.rng.integers(0, len(_MIXTURE), values.shape[:-1])
     for kind, family in enumerate(_MIXTURE):
         values[kinds == kind] = family(d)[kinds == kind]
     return values
 
 
-_MIXTURE: tuple[Callable[[_Draw], Array], ...] = (_x100, _row_scales, _zero_rows, _spike, _shifted)
+_MIXTURE: tuple[Callable[[_Draw], Array], ...] = (_x100, _row_scales, _zero_rows, _spike, _shifted, _peaks)
 
 
 def _ties(d: _Draw) -> Array:

@@ -92,12 +92,14 @@ _CHEATS = {
         multiplies_in_float8 matmul
         multiplies_in_tfloat32 matmul
         narrows_in_between rmsnorm
+        rmsnorm_clamps_large_inputs rmsnorm
         narrows_one_tile_of_rows softmax
         accumulates_in_bfloat16 matmul
         softmax_without_maximum softmax quick
         softmax_with_the_maximum_of_the_first_tile softmax
         softmax_with_a_clamp softmax
         softmax_with_a_maximum_that_skips_columns softmax
+        softmax_skips_one_column_in_its_maximum softmax
         bmm_softmax_without_maximum bmm_softmax
         bmm_softmax_with_the_maximum_of_the_first_tile bmm_softmax
         bmm_softmax_mostly_zero bmm_softmax quick
@@ -151,9 +153,14 @@ _HONEST = """
     adamw_on_gpsimd adamw
     rope_narrow rope
     rope_on_gpsimd rope
+    rope_adds_a_negated_sine rope
+    rope_backwards rope
     bmm_softmax_fused bmm_softmax
+    bmm_softmax_backwards bmm_softmax
+    bmm_softmax_rows_by_64 bmm_softmax
     add_rmsnorm_matmul_norm_last add_rmsnorm_matmul
     swiglu_by_an_activation swiglu
+    swiglu_backwards swiglu
     causal_skips_tiles causal_scores
     gelu_by_its_own_function bias_gelu quick
     matmul_in_declared_bfloat16 bf16_matmul

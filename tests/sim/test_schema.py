@@ -159,3 +159,12 @@ def test_what_passes_can_be_checked_and_executed_and_never_fails_otherwise(chang
         Executable(program, steps=10_000).run([np.zeros((8, 16), np.float32), np.zeros((8, 1), np.int32)])
     except ExecutionError:
         return
+
+
+def test_a_digest_tells_where_one_table_ends_and_the_next_begins() -> None:
+    b = ProgramBuilder()
+    b.emit("dma_copy", b.result((2, 4)), b.input((2, 4)))
+    program = b.program()
+    operands, outputs = program.tables["operands"]["access"], program.tables["outputs"]["access"]
+    moved = {"operands": {"access": operands[:-1]}, "outputs": {"access": np.concatenate([operands[-1:], outputs])}}
+    assert replace(program, tables={**program.tables, **moved}).digest() != program.digest()
