@@ -27,7 +27,7 @@ SCRIPT: Final = Path(__file__).with_name("neff_process.py")
 _LAUNCH: Final = Path(__file__).with_name("launch.py")
 _LINE_BYTES: Final = 1 << 20
 _CAPTURES: Final = 5
-"""Timed runs where every one is a profile of its own, with a file to write and to read."""
+"""Timed runs at most, where every one is a profile of its own, with a file to write and to read."""
 
 Named = list[tuple[str, str]]
 
@@ -91,7 +91,7 @@ class Execution:
         What the timed runs computed goes into the archive, if there is one.
         """
         if self._binding() is None:
-            return self._timed_by_captures(shape_set, artefact, case)
+            return self._timed_by_captures(shape_set, artefact, case, min(iterations, _CAPTURES))
         with self.inputs(shape_set, case) as (place, _, specs), self._process(artefact) as (process, timer):
             try:
                 asked = {"inputs": specs, "warmups": warmups, "iterations": iterations, "folder": str(place)}
@@ -260,10 +260,12 @@ class Execution:
                 self._keep(archive, f"{case['key']}/{position}", path)
         return result
 
-    def _timed_by_captures(self, shape_set: dict[str, Any], artefact: Artefact, case: dict[str, Any]) -> dict[str, Any]:
+    def _timed_by_captures(
+        self, shape_set: dict[str, Any], artefact: Artefact, case: dict[str, Any], count: int
+    ) -> dict[str, Any]:
         profiler, us = self._profiler(), list[float]()
         with self.inputs(shape_set, case) as (place, named, _):
-            for _ in range(_CAPTURES):
+            for _ in range(count):
                 try:
                     found = profiler.profile(
                         place, str(artefact.neff), named, shape_set["name"], self.limits["profile"]
