@@ -1,4 +1,7 @@
-"""Every generation of the SDK that a host may have: dialect, binding, profiler and their formats."""
+"""What differs between hosts of one generation: missing parts, older and newer formats, other bindings.
+
+The loop on every generation is ``test_loop``'s.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from standin_host import KERNEL, StandInHost
 
@@ -15,7 +17,6 @@ from nki_anvil.backends.errors import BackendUnsupported, SdkMissing
 from nki_anvil.backends.job import Case, Job
 from nki_anvil.backends.ssh.backend import STAND_IN, RemoteBackend
 from nki_anvil.backends.ssh.transport import LocalTransport
-from nki_anvil.backends.worker import inputs
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -33,62 +34,6 @@ def backend(host: StandInHost, folder: Path, **settings: Any) -> RemoteBackend:
 @pytest.fixture(autouse=True)
 def allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(STAND_IN, "1")
-
-
-@pytest.mark.parametrize(
-    ("generation", "nki", "timer", "profiler"),
-    [
-        ("current", "0.7.0", "nrtpy (stand-in)", "neuron-explorer"),
-        ("spike", "0.5.0", "spike (stand-in)", "neuron-explorer"),
-        ("explorer", "0.3.0", "neuron-explorer (stand-in)", "neuron-explorer"),
-        ("beta2", "0.2.0", "neuron-explorer (stand-in)", "neuron-explorer"),
-    ],
-)
-async def test_a_kernel_is_verified_timed_and_profiled_on_every_generation(
-    tmp_path: Path, job: Build, generation: str, nki: str, timer: str, profiler: str
-) -> None:
-    host = StandInHost(tmp_path / "host", generation, nki)
-    remote, version = backend(host, tmp_path), ".".join(nki.split(".")[:2])
-    run = await remote.run(job(KERNEL, cases=CASES, version=version))
-    drawn = inputs.draw(job(KERNEL).shape_sets[0].model_dump(), CASES[0].model_dump())["x"]
-    np.testing.assert_allclose(run.cases[0].outputs[0], 2 * drawn, rtol=1e-6)
-    assert f"nki {nki}" in run.toolchain
-    timed = await remote.run(job(KERNEL, purpose="benchmark", cases=CASES, version=version))
-    assert timed.samples is not None
-    assert timed.samples.timer == timer
-    assert timed.samples.artefact == run.traces[0].artefact, "what was verified is what is timed"
-    profiled = await remote.run(job(KERNEL, purpose="profile", version=version))
-    assert profiled.environment["profiler"] == profiler
-    assert profiled.profiles[0].metrics["hbm_read_bytes"] == drawn.nbytes
-    assert profiled.profiles[0].latency_us == pytest.approx(np.median(timed.samples.us), rel=0.1)
-
-
-async def test_beta_1_is_compiled_by_baremetal_and_profiled_by_the_old_profiler(tmp_path: Path, job: Build) -> None:
-    """The embedded simulator does not trace this dialect yet: the worker alone is asked."""
-    import json
-
-    from nki_anvil.backends.ssh.session import Session, parcel
-
-    host = StandInHost(tmp_path / "host", "beta1", "2.26")
-    told = host.host()
-    session = Session(told, LocalTransport(told))
-    text = KERNEL.replace("import nki\n", "import neuronxcc.nki as nki\n").replace(
-        "import nki.", "import neuronxcc.nki."
-    )
-
-    async def silent(_: str) -> None: ...
-
-    for purpose in ("verify", "profile"):
-        folder = tmp_path / purpose
-        folder.mkdir()
-        asked = job(text, purpose=purpose, cases=CASES if purpose == "verify" else ())
-        await session.run(parcel(asked), folder, "device", silent)
-        run = json.loads((folder / "run.json").read_text())
-        assert run["failure"] is None
-        assert run["environment"]["dialect"] == "beta1"
-        assert run["traces"][0]["outcome"] == "ok", run["traces"]
-    assert run["environment"]["profiler"] == "neuron-profile"
-    assert run["profiles"][0]["metrics"]["hbm_read_bytes"] == 128 * 512 * 4
 
 
 async def test_nki_0_2_without_torch_neuronx_is_refused_and_told_what_to_install(tmp_path: Path, job: Build) -> None:

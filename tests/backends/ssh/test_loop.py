@@ -1,116 +1,182 @@
-"""The whole loop over a real MCP client and a real SSH server, with the SDK standing in."""
+"""The whole loop over a real MCP client and a real SSH server, on every generation of the SDK, which stands in."""
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
-from line_server import KERNEL, REFERENCE
-from mcp import Client, StdioServerParameters
+from host_client import call, session, settings_file
+from mcp import Client
 from standin_host import MISSING, StandInHost
 
-from nki_anvil.backends.ssh.backend import STAND_IN
+from nki_anvil.lab.attempts import Benchmarks
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
-SLOWER = KERNEL.replace("    nisa.dma_copy(dst=tile, src=x)\n", "    nisa.dma_copy(dst=tile, src=x)\n" * 12)
-FASTER = KERNEL
-WRONG = KERNEL.replace("operand0=2.0", "operand0=2.5")
+REFERENCE = """
+import numpy as np
 
+def get_inputs():
+    return [np.random.randn(64, 128).astype(np.float32)]
 
-def settings_file(workspace: Path, host: StandInHost, **more: Any) -> None:
-    told = {**host.told(), "warmups": 1, "iterations": 5, **more}
-    rows = [f"{name} = {json.dumps(value)}" for name, value in told.items()]
-    (workspace / "nki-anvil.toml").write_text("\n".join(["[remote.standin]", *rows, ""]))
+def forward(x):
+    return 2 * x
+"""
 
+CURRENT = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
 
-@asynccontextmanager
-async def session(workspace: Path, **environment: str) -> AsyncGenerator[Client]:
-    own = {
-        "NKI_ANVIL_WORKSPACE": str(workspace), "NKI_ANVIL_DATA": str(workspace / "data"), STAND_IN: "1",
-        "NKI_ANVIL_HOSTS": "standin", "NKI_ANVIL_BACKEND": "ssh", "NKI_ANVIL_ROUNDS": "[3, 5]",
-        "NKI_ANVIL_CALIBRATION_ROUNDS": "5", "NKI_ANVIL_CONFIRMING_ROUNDS": "1", **environment,
-    }  # fmt: skip
-    command = StdioServerParameters(
-        command=sys.executable, args=["-P", "-m", "nki_anvil.server.main", "serve"], env={**os.environ, **own},
-        cwd=workspace,
-    )  # fmt: skip
-    async with Client(command) as client:
-        yield client
+@nki.jit
+def kernel(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=2.0)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+BETA1 = """
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
 
-
-async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    answer = await client.call_tool(tool, arguments)
-    assert not answer.is_error, answer.content
-    assert answer.structured_content is not None
-    return answer.structured_content
-
-
-async def refusal(client: Client, tool: str, **arguments: Any) -> str:
-    answer = await client.call_tool(tool, arguments)
-    assert answer.is_error
-    return answer.content[0].text  # type: ignore[union-attr]
+@nki.jit
+def kernel(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.load(x)
+    nl.store(out, nl.multiply(tile, 2.0))
+    return out
+"""
 
 
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    (tmp_path / "reference.py").write_text(REFERENCE)
-    (tmp_path / "kernel.py").write_text(SLOWER)
-    return tmp_path
+def slower(kernel: str) -> str:
+    """The same, loading everything a dozen times."""
+    load = next(line for line in kernel.splitlines() if "src=x" in line or "nl.load" in line)
+    return kernel.replace(load, "\n".join([load] * 12))
+
+
+def wrong(kernel: str) -> str:
+    return kernel.replace("2.0", "2.5")
+
+
+@dataclass(frozen=True)
+class Generation:
+    """One generation of the SDK, as the stand-in plays it."""
+
+    played: str
+    nki: str
+    kernel: str
+    timer: str
+
+    @property
+    def declared(self) -> str:
+        """``nki_version`` of a problem; Beta 1 is told by its imports."""
+        return "0.7" if self.kernel == BETA1 else ".".join(self.nki.split(".")[:2])
 
 
 GENERATIONS = [
-    ("current", "0.7.0"),
-    ("current", "0.6.0"),
-    ("spike", "0.5.0"),
-    ("explorer", "0.3.0"),
-    ("beta2", "0.2.0"),
+    Generation("current", "0.7.0", CURRENT, "nrtpy"),
+    Generation("explorer", "0.3.0", CURRENT, "neuron-explorer"),
+    Generation("beta1", "2.26", BETA1, "neuron-profile"),
+    Generation("beta2", "0.2.0", CURRENT, "neuron-explorer"),
+    Generation("spike", "0.5.0", CURRENT, "spike"),
+    Generation("current", "0.6.0", CURRENT, "nrtpy"),
 ]
 
 
-@pytest.fixture(params=GENERATIONS, ids=lambda one: f"{one[0]}-{one[1]}")
-def generation(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[StandInHost]:
-    """A host of each generation; all but the newest only in long runs."""
-    name, nki = request.param
+async def test_a_session_opens_profiles_verifies_benchmarks_and_finishes_on_every_generation(tmp_path: Path) -> None:
+    """Two at a time, which is what a small machine has cores for."""
     if MISSING:
         pytest.skip(MISSING)
-    if (name, nki) != GENERATIONS[0] and not os.environ.get("NKI_ANVIL_ENDURANCE"):
-        pytest.skip("older generations: with NKI_ANVIL_ENDURANCE=1")
-    host = StandInHost(tmp_path_factory.mktemp(name) / "host", name, nki)
-    host.start()
-    yield host
-    host.stop()
+    turn = anyio.Semaphore(2)
+
+    async def one(generation: Generation) -> None:
+        async with turn:
+            folder = tmp_path / f"{generation.played}-{generation.nki}"
+            host = StandInHost(folder / "host", generation.played, generation.nki)
+            host.start()
+            try:
+                await (improved if generation is GENERATIONS[0] else worsened)(generation, host, folder / "workspace")
+            except BaseException as error:
+                error.add_note(f"on {generation.played} {generation.nki}")
+                raise
+            finally:
+                host.stop()
+
+    async with anyio.create_task_group() as tasks:
+        for generation in GENERATIONS:
+            tasks.start_soon(one, generation)
 
 
-@pytest.mark.slow
-async def test_a_session_on_a_host_opens_profiles_verifies_keeps_reverts_and_finishes(
-    generation: StandInHost, workspace: Path
-) -> None:
-    settings_file(workspace, generation)
+async def improved(generation: Generation, host: StandInHost, workspace: Path) -> None:
+    """A wrong kernel is rejected and a faster one kept."""
+    kernel = generation.kernel
+    working = problem(generation, host, workspace, slower(kernel))
     async with session(workspace) as client:
-        opened = await call(client, "open_problem", reference="reference.py", kernel_path="kernel.py", name="p")
-        assert opened["origin"] == "device"
-        assert opened["baseline"], opened
-        profile = await call(client, "profile_kernel", problem="p")
-        assert profile["origin"] == "device"
-        assert profile["metrics"]["hbm_read_bytes"] > 0
-        (workspace / "kernel.py").write_text(WRONG)
+        await opened(client, 12)
+        working.write_text(wrong(kernel))
         verdict = await call(client, "verify_kernel", problem="p")
-        assert not verdict["passed"]
         assert verdict["gates"][4]["passed"] is False, "values, from what the device computed"
-        (workspace / "kernel.py").write_text(FASTER)
-        verdict = await call(client, "verify_kernel", problem="p")
-        assert verdict["passed"], verdict
-        assert next(gate for gate in verdict["gates"] if gate["name"] == "artefact")["passed"] is True
+        working.write_text(kernel)
+        await verified(client)
         kept = await call(client, "benchmark_kernel", problem="p")
         assert kept["outcome"] == "keep", kept
-        assert kept["origin"] == "device"
-        assert "stand-in: nothing was measured" in kept["flags"]
         finished = await call(client, "finish_problem", problem="p")
         assert finished["origin"] == "device"
+        assert finished["speedup"] > 1.5
+    told(generation, kept, workspace, 2)
+
+
+async def worsened(generation: Generation, host: StandInHost, workspace: Path) -> None:
+    """A slower kernel is reverted, which takes half as many runs."""
+    working = problem(generation, host, workspace, generation.kernel)
+    async with session(workspace) as client:
+        await opened(client, 1)
+        working.write_text(slower(generation.kernel))
+        await verified(client)
+        reverted = await call(client, "benchmark_kernel", problem="p")
+        assert reverted["outcome"] == "revert", reverted
+        assert working.read_text() == generation.kernel
+        finished = await call(client, "finish_problem", problem="p")
+        assert finished["origin"] == "device"
+    told(generation, reverted, workspace, 1)
+
+
+def problem(generation: Generation, host: StandInHost, workspace: Path, kernel: str) -> Path:
+    workspace.mkdir()
+    (workspace / "problem.toml").write_text(f'name = "p"\nnki_version = "{generation.declared}"\n')
+    (workspace / "reference.py").write_text(REFERENCE)
+    (workspace / "kernel.py").write_text(kernel)
+    settings_file(workspace, host)
+    return workspace / "kernel.py"
+
+
+async def opened(client: Client, loads: int) -> None:
+    answer = await call(client, "open_problem", reference="problem.toml")
+    assert answer["origin"] == "device"
+    assert answer["baseline"], answer
+    profile = await call(client, "profile_kernel", problem="p")
+    assert profile["origin"] == "device"
+    assert profile["metrics"]["hbm_read_bytes"] == loads * 64 * 128 * 4
+
+
+async def verified(client: Client) -> None:
+    verdict = await call(client, "verify_kernel", problem="p")
+    assert verdict["passed"], verdict
+    assert next(gate for gate in verdict["gates"] if gate["name"] == "artefact")["passed"] is True
+
+
+def told(generation: Generation, benchmarked: dict[str, Any], workspace: Path, attempt: int) -> None:
+    """Where the figures come from."""
+    assert benchmarked["origin"] == "device"
+    assert "stand-in: nothing was measured" in benchmarked["flags"]
+    folder = workspace / ".nki-anvil" / "problems" / "p" / "attempts" / f"{attempt:04d}"
+    comparison = Benchmarks.model_validate_json((folder / "benchmark.json").read_text()).comparisons[0]
+    assert comparison.timer == f"{generation.timer} (stand-in)"
+    assert comparison.toolchain.startswith("stand-in ")
+    if generation.kernel == CURRENT:
+        assert f"nki {generation.nki}" in comparison.toolchain
