@@ -14,6 +14,7 @@ from pydantic import ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
 from nki_anvil.backends.errors import ArgumentsInvalid
+from nki_anvil.tools.complaints import complaint
 
 
 class StrictMetadata(FuncMetadata):
@@ -43,7 +44,7 @@ def published(metadata: FuncMetadata) -> dict[str, Any]:
 
 def refusal(tool: str, error: ValidationError, known: Sequence[str]) -> ArgumentsInvalid:
     """What is wrong with the arguments, parameter by parameter."""
-    details = error.errors(include_url=False, include_input=False, include_context=False)
+    details = error.errors(include_url=False)
     said = dict.fromkeys(_sentence(detail, known) for detail in details if not _other_choice(detail, details))
     return ArgumentsInvalid(f"{tool}: " + "; ".join(said) + ".")
 
@@ -65,7 +66,7 @@ def _sentence(detail: ErrorDetails, known: Sequence[str]) -> str:
         return f"unknown argument '{name}' ({meant(name, known)})"
     if detail["type"] == "missing":
         return f"'{name}' is missing"
-    return f"'{name}': {detail['msg'][:1].lower()}{detail['msg'][1:]}"
+    return f"'{name}' {complaint(detail)}"
 
 
 def meant(name: str, known: Sequence[str]) -> str:

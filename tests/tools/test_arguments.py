@@ -28,6 +28,30 @@ async def test_every_wrong_argument_is_named_without_links_to_a_library(world: W
     assert text.endswith("[arguments.invalid]")
 
 
+@pytest.mark.parametrize(
+    ("tool", "given", "said"),
+    [
+        ("evaluate_candidates", {"kernels": []}, "'kernels' must have at least 1 item, and has none."),
+        ("evaluate_candidates", {"kernels": 7}, "'kernels' must be a list, and is 7."),
+        ("query_memory", {"limit": 99}, "'limit' must be at most "),
+        ("query_memory", {"kind": "story"}, "and is 'story'."),
+        ("record_reflexion", {"attempt": -1}, "'attempt' must be at least 0, and is -1"),
+        ("record_reflexion", {"attempt": "two"}, "'attempt' must be a whole number, and is 'two'"),
+        ("record_reflexion", {"attempt": 1.5}, "'attempt' must be a whole number, and is 1.5"),
+        ("verify_kernel", {"problem": ["p"]}, "'problem' must be a text, and is a list"),
+        ("verify_kernel", {"problem": 7}, "'problem' must be a text, and is 7"),
+    ],
+)
+async def test_a_wrong_value_is_told_in_plain_words_with_its_name(
+    world: World, tool: str, given: dict[str, object], said: str
+):
+    async with served(world) as client:
+        text = await refusal(client, tool, **{"problem": "p", **given} if tool != "query_memory" else given)
+    assert said in text
+    for foreign in ("Input should", "should be", "validation", "valid "):
+        assert foreign not in text
+
+
 async def test_a_missing_argument_is_named(world: World):
     async with served(world) as client:
         assert "'problem' is missing" in await refusal(client, "revert_to_best")
