@@ -28,6 +28,7 @@ HEADER_BYTES = 1024
 RUN_S = 2e-3
 """What a run takes at least, so that overlapping uses of a core would meet."""
 
+
 class NrtError(RuntimeError):
     """As the runtime's binding raises it."""
 
