@@ -56,9 +56,11 @@ def path(bench: Workbench, kernel_path: str | None) -> Path:
 
 
 def _sane(source: str) -> str:
-    if len(source) > working_file.LARGEST_BYTES:
+    size = len(source.encode(errors="surrogatepass"))
+    if size > working_file.LARGEST_BYTES:
         raise ArgumentsInvalid(
-            f"The source has {len(source)} characters.", f"A kernel may have {working_file.LARGEST_BYTES}."
+            f"The source has {size} bytes, and a kernel may have {working_file.LARGEST_BYTES}.",
+            "Pass data as an input instead of as text, and repeat with loops.",
         )
     return source.removeprefix("\ufeff")
 

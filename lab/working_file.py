@@ -12,8 +12,8 @@ from nki_anvil.backends.errors import KernelMissing, PathOutside, PathUnreadable
 from nki_anvil.lab import state
 from nki_anvil.lab.digest import digest
 
-LARGEST_BYTES: Final = 4 << 20
-"""Far beyond any kernel; a file of gigabytes given by mistake is not read into memory."""
+LARGEST_BYTES: Final = 1 << 20
+"""Far beyond any kernel, which is kept and judged whole; a file of gigabytes given by mistake is not read."""
 
 
 def confine(workspace: Path, path: str | Path) -> Path:
@@ -37,7 +37,9 @@ def read(path: Path, shown: str | None = None) -> str:
     """The text of a kernel file, which errors call ``shown``. Raises PathUnreadable."""
     why = _unreadable(path)
     if why:
-        raise PathUnreadable(f"{shown or path} {why}.", "Give the path of a kernel file in UTF-8.")
+        raise PathUnreadable(
+            f"{shown or path} {why}.", f"Give the path of a kernel file in UTF-8, of at most {LARGEST_BYTES >> 20} MiB."
+        )
     try:
         return path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

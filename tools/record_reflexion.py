@@ -55,14 +55,24 @@ async def record_reflexion(
         try_next=try_next or "",
         report=call.report,
     )
-    return RecordReflexion.of(reflected, summary=_summary(reflected), next_steps=_next_steps(reflected))
+    return RecordReflexion.of(
+        reflected, summary=_summary(reflected, expected_speedup), next_steps=_next_steps(reflected)
+    )
 
 
-def _summary(reflected: Reflected) -> str:
+def _summary(reflected: Reflected, expected: float | None) -> str:
     ended = f"ended as {reflected.outcome}" + (f" at gate '{reflected.gate}'" if reflected.gate else "")
     speed = f" at {times(reflected.speedup)} of best" if reflected.speedup is not None else ""
-    surprise = {True: "As expected", False: "Not as expected", None: ""}[reflected.was_expected]
+    surprise = {True: "As expected", False: _surprise(reflected, expected), None: ""}[reflected.was_expected]
     return sentence(f"Noted for attempt {reflected.attempt}, which {ended}{speed}", surprise)
+
+
+def _surprise(reflected: Reflected, expected: float | None) -> str:
+    """Which way it went against what was expected; a kernel that failed went worse."""
+    if reflected.speedup is None or expected is None:
+        return "Worse than expected"
+    better = "Better" if reflected.speedup > expected else "Worse"
+    return f"{better} than expected ({times(expected)})"
 
 
 def _next_steps(reflected: Reflected) -> list[str]:

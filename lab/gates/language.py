@@ -21,8 +21,9 @@ def judge(kernel: str, entry: str | None, traces: Sequence[Trace] = (), version:
     try:
         return _read(kernel, entry, traces, version)
     except RecursionError:
-        message = "The kernel is nested too deeply to be read. Break long expressions up."
-        return Judgement(False, message, code="SyntaxError", hint=message)
+        return Judgement(
+            False, "The kernel is nested too deeply to be read.", code="SyntaxError", hint="Break long expressions up."
+        )
 
 
 def _read(kernel: str, entry: str | None, traces: Sequence[Trace], version: str) -> Judgement:
@@ -49,20 +50,25 @@ def _read(kernel: str, entry: str | None, traces: Sequence[Trace], version: str)
 
 
 def _refused(finding: Finding, text: KernelText, version: str) -> Judgement:
-    return Judgement(
-        False, _said(finding, text, version), code=finding.code, line=finding.line, hint=finding.remedy
-    )  # fmt: skip
+    said = _said(finding, text, version, with_remedy=False)
+    return Judgement(False, said, code=finding.code, line=finding.line, hint=finding.remedy)
 
 
-def _said(finding: Finding, text: KernelText, version: str) -> str:
-    place = f"line {finding.line}: {text.line(finding.line)}"
-    return f"NKI {version}: {finding.message} {finding.remedy} ({place}) [{finding.code}]"
+def _said(finding: Finding, text: KernelText, version: str, *, with_remedy: bool = True) -> str:
+    message = f"{finding.message} {finding.remedy}" if with_remedy else finding.message
+    return f"NKI {version}: {message} (line {finding.line}: {text.line(finding.line)}) [{finding.code}]"
 
 
 def _objected(found: Sequence[Objection], text: KernelText) -> Judgement:
+    """One objection says what is wrong, and its hint what to do; several say both, line by line."""
+    if len(found) == 1:
+        what, _, remedy = found[0].message.partition(". ")
+        detail = f"Line {found[0].line}: {what.rstrip('.')} ({text.line(found[0].line)})."
+        return Judgement(False, detail, code="Language", line=found[0].line, hint=remedy)
     lines = [f"Line {one.line}: {one.message} ({text.line(one.line)})" for one in found[:SHOWN]]
     more = f" And {len(found) - SHOWN} more." if len(found) > SHOWN else ""
-    return Judgement(False, " ".join(lines) + more, code="Language", line=found[0].line, hint=found[0].message)
+    hint = f"Mend lines {', '.join(str(number) for number in dict.fromkeys(one.line for one in found))}."
+    return Judgement(False, " ".join(lines) + more, code="Language", line=found[0].line, hint=hint)
 
 
 def _untraced(trace: Trace) -> Judgement:

@@ -278,18 +278,19 @@ def _outputs(store: _Store) -> list[Arrival]:
 
 
 _WORDS = {
-    "matmul": "{what} reads elements that nothing has written, of the tensor allocated in line {origin}.",
-    "reduction": "{what} reduces over elements that nothing has written, of the tensor allocated in line {origin}.",
-    "register": "{what} reads a value that nothing has written, of the tensor allocated in line {origin}.",
-    "read": "{what} reads elements that nothing has written, of the tensor allocated in line {origin}.",
-    "output": "Elements of {what} hold what nothing has written, of the tensor allocated in line {origin}.",
+    "matmul": "{what} reads elements that nothing has written, of the tensor allocated {place}.",
+    "reduction": "{what} reduces over elements that nothing has written, of the tensor allocated {place}.",
+    "register": "{what} reads a value that nothing has written, of the tensor allocated {place}.",
+    "read": "{what} reads elements that nothing has written, of the tensor allocated {place}.",
+    "output": "Elements of {what} hold what nothing has written, of the tensor allocated {place}.",
 }
 
 
 def _breaches(where: str, reading: Reading) -> Iterator[Violation]:
     for arrival in reading.cached("arrivals", arrivals):
         if arrival.where == where:
-            yield Violation(arrival.line, _WORDS[where].format(**arrival._asdict()))
+            place = "here" if arrival.line == arrival.origin else f"in line {arrival.origin}"
+            yield Violation(arrival.line, _WORDS[where].format(what=arrival.what, place=place))
 
 
 def _rule(code: str, text: str, severity: str, where: str, remedy: str) -> Rule:

@@ -25,18 +25,23 @@ def spoil(workspace: Path) -> None:
     [
         (
             {"kernel_path": "none.py"},
-            "none.py does not exist. Give the path of a kernel file in UTF-8. [path.unreadable]",
+            "none.py does not exist. Give the path of a kernel file in UTF-8, of at most 1 MiB. [path.unreadable]",
         ),
         ({"kernel_path": "folder"}, "folder is a folder."),
         ({"kernel_path": "binary.py"}, "binary.py is not UTF-8."),
-        ({"kernel_path": "huge.py"}, "huge.py is larger than 4 MiB."),
+        ({"kernel_path": "huge.py"}, "huge.py is larger than 1 MiB."),
         ({"kernel_path": "loop.py"}, "[path.unreadable]"),
         ({"kernel_path": "nul\0.py"}, "[path.unreadable]"),
         ({"kernel_path": "../secret.py"}, "[path.outside_workspace]"),
         ({"kernel_path": "link.py"}, "[path.outside_workspace]"),
         ({"kernel_path": "/etc/passwd"}, "[path.outside_workspace]"),
         ({"kernel_path": "kernel.py", "source": "x\n"}, "[arguments.invalid]"),
-        ({"source": "#" * (5 << 20)}, "[arguments.invalid]"),
+        (
+            {"source": "#" * 3_000_000},
+            "The source has 3000000 bytes, and a kernel may have 1048576. "
+            "Pass data as an input instead of as text, and repeat with loops. [arguments.invalid]",
+        ),
+        ({"source": "\u00e9" * (1 << 19) + "x"}, "[arguments.invalid]"),
         ({"source": 7}, "[arguments.invalid]"),
         ({"parent": "zz"}, "[attempt.unknown]"),
     ],

@@ -46,6 +46,27 @@ async def test_an_improvement_is_kept_reflected_remembered_and_found_again(world
     assert found["shown_id"]
 
 
+async def test_a_surprise_says_which_way_it_went(world: World):
+    entry = {"diagnosis": "d", "change": "c", "expected": "e", "lesson": "l"}
+    async with served(world) as client:
+        await call(client, "open_problem", **OPEN)
+        world.edit(kernel(5))
+        await call(client, "verify_kernel", problem="p")
+        await call(client, "benchmark_kernel", problem="p")
+        said = {}
+        for expected in (1.5, 2.0, 3.0):
+            noted = await call(client, "record_reflexion", problem="p", attempt=1, expected_speedup=expected, **entry)
+            said[expected] = noted["summary"]
+        failed = await call(client, "verify_kernel", problem="p", source=kernel(4, fails="values"))
+        noted = await call(
+            client, "record_reflexion", problem="p", attempt=failed["attempt"], expected_speedup=1.5, **entry
+        )
+    assert "Better than expected (1.500x)." in said[1.5]
+    assert "As expected." in said[2.0]
+    assert "Worse than expected (3.000x)." in said[3.0]
+    assert "Worse than expected." in noted["summary"]
+
+
 async def test_a_slower_kernel_is_reverted_and_the_restored_file_is_to_be_read_again(world: World):
     async with served(world) as client:
         await call(client, "open_problem", **OPEN)

@@ -12,7 +12,23 @@ def test_a_syntax_error_is_one_sentence_with_its_line():
     assert found.hint.startswith("Mend line 2")
 
 
+def test_what_is_wrong_is_said_once_and_the_hint_says_what_to_do():
+    found = language.judge('import nki\n@nki.jit\ndef kernel(x):\n    open("/etc/passwd")\n    return x\n', None)
+    assert (
+        found.detail == 'Line 4: `open` is not available in a kernel, also as a name of your own (open("/etc/passwd")).'
+    )
+    assert found.hint == "Rename or remove it."
+
+
+def test_several_objections_are_said_line_by_line_and_the_hint_counts_the_lines():
+    body = '    open("a")\n    x.copy()\n    eval("1")\n    return x\n'
+    found = language.judge(f"import nki\n@nki.jit\ndef kernel(x):\n{body}", None)
+    assert found.detail.count("Rename or remove it.") == 2
+    assert found.hint == "Mend lines 4, 6."
+
+
 def test_a_text_that_is_nested_too_deeply_is_refused_in_words() -> None:
     found = language.judge("import nki\n@nki.jit\ndef kernel(x):\n    return " + "-" * 1500 + "1\n", None)
     assert found.passed is False
     assert "nested too deeply" in found.detail
+    assert found.hint == "Break long expressions up."

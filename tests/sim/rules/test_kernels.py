@@ -366,3 +366,10 @@ def test_a_read_of_unwritten_data_names_the_line_that_allocated_it(code: str) ->
     pair = PAIRS[code]
     (found,) = [f for f in findings(pair.bad, pair) if f.code == code]
     assert f"allocated in line {marked(pair.bad, pair) - 1}" in found.message
+
+
+def test_an_output_that_nothing_has_written_names_its_line_once() -> None:
+    pair = PAIRS["TRN2-INIT-OUTPUT"]
+    (found,) = [f for f in findings(pair.bad, pair) if f.code == "TRN2-INIT-OUTPUT"]
+    assert found.message.endswith("of the tensor allocated here.")
+    assert found.line
