@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from filelock import FileLock
+from pydantic import ValidationError
 
 from nki_anvil.backends.errors import MemoryInvalid, PathUnwritable, StateDamaged, StateNewer
 from nki_anvil.memory import filesystem, migrations
@@ -62,7 +63,7 @@ class Store:
             folder.mkdir(parents=True, exist_ok=True)
             with FileLock(folder / f"{FILE}.lock", timeout=BUSY_S):
                 return cls(_connect(path), path, clock=clock)
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise _unusable(path, error) from error
         except OSError as error:
             raise PathUnwritable(
@@ -97,7 +98,7 @@ class Store:
         except BaseException as error:
             if self._connection.in_transaction:  # SQLite itself ends those that the disk breaks off
                 self._connection.execute("ROLLBACK")
-            if type(error) in (sqlite3.OperationalError, sqlite3.DatabaseError):
+            if _is_the_files_fault(error):
                 raise _unusable(self._path, error) from error
             raise
 
@@ -133,10 +134,10 @@ def fetch(connection: sqlite3.Connection, experience: str) -> Experience:
 
 
 def as_experience(row: sqlite3.Row) -> Experience:
-    """A row of the table ``experiences``."""
+    """A row of the table ``experiences``. Raises ValidationError for one that was never stored like this."""
+    words = {name: row[name].split() if isinstance(row[name], str) else row[name] for name in ("families", "engines")}
     tags = Tags(
-        families=tuple(row["families"].split()),
-        engines=tuple(row["engines"].split()),
+        **words,
         **{name: row[name] for name in ("bottleneck", "dtype", "shape_class", "chip", "nki_version", "technique")},
     )
     return Experience(tags=tags, **{name: row[name] for name in _COLUMNS})
@@ -205,10 +206,21 @@ _REMEDIES: Final = {
 """By what SQLite says where the file itself is sound."""
 
 
+def _is_the_files_fault(error: BaseException) -> bool:
+    """Experiences are never deleted and rows are checked on the way in: what contradicts that was not written by us."""
+    return (
+        type(error) in (sqlite3.OperationalError, sqlite3.DatabaseError)
+        or isinstance(error, (ValidationError, UnicodeDecodeError))
+        or (isinstance(error, sqlite3.IntegrityError) and "FOREIGN KEY" in str(error))
+        or (isinstance(error, IndexError) and "No item with that key" in str(error))  # a column has another name
+    )
+
+
 def _unusable(path: Path, error: BaseException) -> PathUnwritable | StateDamaged:
     for said, remedy in _REMEDIES.items():
         if said in str(error):
             return PathUnwritable(f"The memory {path} cannot be written: {error}.", remedy)
+    first = str(error).partition("\n")[0]
     return StateDamaged(
-        f"The memory {path} cannot be read: {error}.", "Move it away (nothing was changed) and start again."
+        f"The memory {path} cannot be read: {first}.", "Move it away (nothing was changed) and start again."
     )
