@@ -127,9 +127,8 @@ def _precision(expected: Expected, r: F64, y: F64) -> Diagnosis | None:
         return None
     named = _format(error / size)
     sentence = f"The error is small ({error / size:.1e}) and spread evenly, as {named} would make it."
-    return Diagnosis(
-        "precision", sentence, f"The problem asks for {expected.precision}: keep intermediates in float32."
-    )
+    cure = "keep intermediates in float32, or mend a constant with too few digits."
+    return Diagnosis("precision", sentence, f"The problem asks for {expected.precision}: {cure}")
 
 
 def _format(error: float) -> str:

@@ -1,4 +1,6 @@
-"""What of Python the compilers of NKI 0.2 to 0.6 took, which parsed kernels instead of running them, found in the text.
+"""What of Python a version's compiler takes otherwise than the simulator does, found in the text.
+
+The compilers of NKI 0.2 to 0.6 parsed kernels instead of running them; every version's knows a kernel by `@nki.jit`.
 
 The simulator runs a kernel as Python, as NKI 0.7 does: without these findings it would accept more than a device of an
 earlier version. What the documentation says is refused is an error; what it merely leaves out is a warning.
@@ -17,6 +19,8 @@ from nki_anvil.sim.rules.finding import Finding
 
 _BASES: Final = frozenset({"NKIObject", "Enum", "IntEnum", "object", "NamedTuple"})
 _JIT: Final = "jit"
+_DECORATORS: Final = frozenset({_JIT, "nki_jit", "baremetal", "benchmark", "profile", "simulate_kernel", "trace"})
+"""What makes a function a kernel, in both dialects."""
 
 
 class Pattern(NamedTuple):
@@ -113,6 +117,18 @@ def _list_defaults(definition: ast.stmt) -> Iterator[int]:
         yield from (default.lineno for default in given if isinstance(default, ast.List))
 
 
+def _undecorated(definition: ast.stmt) -> Iterator[int]:
+    decorators = definition.decorator_list if isinstance(definition, ast.FunctionDef) else []
+    if _DECORATORS.isdisjoint(map(_last_name, decorators)):
+        yield definition.lineno
+
+
+def _prints(definition: ast.stmt) -> Iterator[int]:
+    for node in ast.walk(definition):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
+            yield node.lineno
+
+
 def _identity(definition: ast.stmt) -> Iterator[int]:
     for node in ast.walk(definition):
         if isinstance(node, ast.Compare) and any(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops):
@@ -152,6 +168,11 @@ SIGNATURES: Final = (
         "NKI-SUBSET-LIST", "0.3", "0.6", "error", "A parameter of the kernel has a list as its default.",
         "Write a tuple: kernels are cached by their arguments.", _list_defaults,
     ),
+    Pattern(
+        "NKI-NO-JIT", "0.2", versions.CURRENT, "warning",
+        "The kernel has no `@nki.jit`, by which the vendor's toolchain knows a kernel.",
+        "It is traced here all the same; write `@nki.jit` above it before it goes elsewhere.", _undecorated,
+    ),
 )  # fmt: skip
 """Of the kernel itself. Versions are inclusive."""
 
@@ -185,6 +206,11 @@ PATTERNS: Final = (
     Pattern(
         "NKI-DEPRECATED", "0.6", "0.6", "warning", "nl.dynamic_range is deprecated since NKI 0.6 and gone in 0.7.",
         "Use nl.fori_loop(lower, upper, body).", _dynamic_ranges,
+    ),
+    Pattern(
+        "NKI-PRINT", "0.2", versions.CURRENT, "warning",
+        "`print` runs once, while the kernel is compiled: it shows shapes and names, never data.",
+        "To see values on the device use nl.device_print(prefix, tensor); else remove it.", _prints,
     ),
 )  # fmt: skip
 """Of everything that the kernel reaches. Versions are inclusive."""

@@ -153,6 +153,11 @@ async def test_a_wrong_softmax_is_stopped_by_its_gate(kernel: Kernel, gate: str,
     assert not pattern or (verdict.where is not None and verdict.where.pattern == pattern), verdict.where
 
 
+async def test_a_small_even_error_is_answered_with_the_formats_and_the_constants(data: Path) -> None:
+    verdict = await judged("softmax", lambda x: bf16(softmax(x)), data)
+    assert "keep intermediates in float32, or mend a constant with too few digits" in verdict.hint
+
+
 async def test_a_softmax_without_maximum_is_right_on_its_own_inputs_and_still_rejected(data: Path) -> None:
     fast = await judged("softmax", softmax_without_maximum, data, full=False)
     full = await judged("softmax", softmax_without_maximum, data)

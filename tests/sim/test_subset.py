@@ -65,9 +65,29 @@ def test_dynamic_range_is_deprecated_in_the_last_version_that_has_it():
 def test_only_what_the_entry_reaches_counts():
     unreached, helper = "def other():\n    yield 1\n\n", "def helper(x):\n    return x is x\n\n"
     text = unreached + helper + "def kernel(x, *, y=1):\n    return helper(x)\n"
-    assert found(text, "0.4", "kernel") == [("NKI-SUBSET-IS", "warning", 5), ("NKI-SUBSET-KWONLY", "error", 7)]
+    assert found(text, "0.4", "kernel") == [
+        ("NKI-SUBSET-IS", "warning", 5),
+        ("NKI-NO-JIT", "warning", 7),
+        ("NKI-SUBSET-KWONLY", "error", 7),
+    ]
     assert found(text, "0.4") == []  # nothing is jitted
 
 
 def test_text_that_does_not_parse_is_for_others_to_say():
     assert findings("def kernel(:", "0.4") == ()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_kernel_that_the_vendors_toolchain_would_not_know_is_warned_of_in_every_version(version):
+    bare = body("pass").removeprefix("@nki.jit\n")
+    assert found(bare, version, "kernel") == [("NKI-NO-JIT", "warning", 1)]
+    for decorator in ("@nki.jit", "@jit", "@nki.jit(mode='auto')"):
+        assert found(f"{decorator}\n{bare}", version, "kernel") == []
+    assert found(bare.replace("kernel", "body_of") + "kernel = nki.jit(body_of)\n", version, "kernel") == []
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_print_that_the_kernel_reaches_is_warned_of_in_every_version(version):
+    helper = "def helper(x):\n    print(x.shape)\n\n"
+    assert found(helper + body("helper(x)"), version, "kernel") == [("NKI-PRINT", "warning", 2)]
+    assert found(helper + body("x.print()"), version, "kernel") == []

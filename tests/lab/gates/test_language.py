@@ -32,3 +32,12 @@ def test_a_text_that_is_nested_too_deeply_is_refused_in_words() -> None:
     assert found.passed is False
     assert "nested too deeply" in found.detail
     assert found.hint == "Break long expressions up."
+
+
+def test_a_kernel_without_decorator_that_prints_passes_with_two_warnings():
+    found = language.judge("import nki\ndef kernel(x):\n    print(x.shape)\n    return x\n", None)
+    assert found.passed
+    assert [warning.rpartition(" ")[2] for warning in found.warnings] == ["[NKI-NO-JIT]", "[NKI-PRINT]"]
+    assert "write `@nki.jit` above it" in found.warnings[0]
+    assert "runs once, while the kernel is compiled" in found.warnings[1]
+    assert "nl.device_print(prefix, tensor)" in found.warnings[1]
