@@ -36,7 +36,7 @@ def held(parent: Path, prefix: str) -> Generator[Path]:
 @asynccontextmanager
 async def aside(parent: Path, prefix: str) -> AsyncGenerator[Path]:
     """``held`` for tasks: a folder of many arrays takes a while to remove, and the event loop does not wait for it."""
-    holding = held(parent, prefix)
+    holding, folder = held(parent, prefix), parent
     with anyio.CancelScope(shield=True):
         folder = await run_sync(holding.__enter__)
     try:
