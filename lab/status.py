@@ -78,6 +78,7 @@ def best_line(specification: Specification, best: Best | None) -> BestLine | Non
 def attempt_line(bench: Workbench, attempt: Attempt) -> AttemptLine:
     """One attempt as this origin judged it."""
     verdict, comparison = bench.verdict(attempt), bench.comparison(attempt)
+    twin = bench.same_as(attempt, verdict) if verdict and verdict.passed else None
     return AttemptLine(
         attempt=attempt.number,
         digest=shorten(attempt.digest),
@@ -88,7 +89,7 @@ def attempt_line(bench: Workbench, attempt: Attempt) -> AttemptLine:
         latency_us=comparison.latency_us if comparison else None,
         parent=shorten(attempt.lineage.parent) if attempt.lineage.parent else None,
         plan=attempt.lineage.plan,
-        same_as=comparison.same_as if comparison else None,
+        same_as=comparison.same_as if comparison else twin,
         reflected=bool(attempt.reflexions()),
         at=attempt.lineage.at,
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from nki_anvil.lab.laboratory import Laboratory
+from nki_anvil.tools.wording import count
 
 ARTEFACTS: Final = ("*.neff", "*.ntff", "logs/*.log*", "problems/*/profiled/*/timeline.*.json")
 """Of the state folder: compiled kernels, captured profiles, logs, timelines of kernels that are no attempt."""
@@ -22,7 +23,9 @@ def clean(lab: Laboratory, days: float, megabytes: float) -> str:
     freed = sum(path.stat().st_size for path in removed)
     for path in removed:
         path.unlink(missing_ok=True)
-    return f"Removed {len(removed)} of {len(found)} artefacts, {freed / 1e6:.1f} MB."
+    if not removed:
+        return f"Nothing to remove: {count(len(found), 'artefact')} within age and size."
+    return f"Removed {len(removed)} of {count(len(found), 'artefact')}, {freed / 1e6:.1f} MB."
 
 
 def artefacts(root: Path) -> set[Path]:

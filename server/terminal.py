@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import closing
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
 from nki_anvil.backends.errors import ArgumentsInvalid
-from nki_anvil.lab.laboratory import Laboratory
-from nki_anvil.memory.store import Store
-from nki_anvil.server import logs, shelf
 from nki_anvil.server.building import Builder
 from nki_anvil.server.console import Console
-from nki_anvil.tools.call import Call
-from nki_anvil.tools.desk import Desk, opened
-from nki_anvil.tools.result import Result
 
-R = TypeVar("R", bound=Result)
+if TYPE_CHECKING:
+    from nki_anvil.lab.laboratory import Laboratory
+    from nki_anvil.memory.store import Store
+    from nki_anvil.tools.desk import Desk
+    from nki_anvil.tools.result import Result
+
+    R = TypeVar("R", bound=Result)
+
 T = TypeVar("T")
 
 
@@ -28,11 +29,13 @@ class Terminal:
     def __init__(self, console: Console, given: dict[str, Any]) -> None:
         self.console = console
         self.given = given
+        self.problem: str | None = None
+        """The one that the command is about, once that is known."""
 
     def call(self, tool: Callable[..., Awaitable[R]], **arguments: Any) -> R:
         """Calls a tool's function and shows its result. Raises AnvilError."""
         result = anyio.run(self._called, tool, arguments)
-        self.console.show(result)
+        self.console.show(result, getattr(result, "problem", None) or self.problem)
         return result
 
     def do(self, work: Callable[[Laboratory], T]) -> T:
@@ -54,13 +57,19 @@ class Terminal:
 
     def only(self, lab: Laboratory, problem: str | None) -> str:
         """The problem named, or the only one there is. Raises ArgumentsInvalid."""
+        from nki_anvil.server import shelf
+
         names = shelf.names(lab)
         if problem is None and len(names) != 1:
             known = f"Open are {', '.join(names)}." if names else "None is open."
             raise ArgumentsInvalid(f"No problem was named. {known}", "Name one, or open one with `nki-anvil open`.")
-        return problem or names[0]
+        self.problem = problem or names[0]
+        return self.problem
 
     async def _called(self, tool: Callable[..., Awaitable[R]], arguments: dict[str, Any]) -> R:
+        from nki_anvil.tools.call import Call
+        from nki_anvil.tools.desk import opened
+
         builder = self._builder()
         async with opened(builder.laboratory, builder.memory) as desk:
             if "problem" in arguments:
@@ -69,10 +78,14 @@ class Terminal:
                 return await tool(Call(desk, report), **arguments)
 
     async def _used(self, problem: str | None, work: Callable[[Desk, str], Awaitable[T]]) -> T:
+        from nki_anvil.tools.desk import opened
+
         builder = self._builder()
         async with opened(builder.laboratory, builder.memory) as desk:
             return await work(desk, self.only(await desk.laboratory(), problem))
 
     def _builder(self) -> Builder:
+        from nki_anvil.server import logs
+
         logs.to_stderr("WARNING")
         return Builder(lambda *_: None, **self.given, auto_restore=False, guard_refuses=False, log_level="WARNING")

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from nki_anvil.backends.errors import AnvilError
 from nki_anvil.lab.looking import Looked, file_of, look
 from nki_anvil.server.console import Console
+from nki_anvil.server.phrasing import phrased
 from nki_anvil.tools.call import Call
 from nki_anvil.tools.desk import Desk
 from nki_anvil.tools.verify_kernel import verify_kernel
@@ -83,7 +84,7 @@ async def watch(desk: Desk, console: Console, problem: str, kernel: str | None, 
     async def judge() -> bool:
         with console.progress() as report:
             verdict = await verify_kernel(Call(desk, report), problem, kernel_path=kernel)
-        console.show(verdict)
+        console.show(verdict, problem)
         return bool(verdict.passed)
 
     async def glance() -> bool:
@@ -96,12 +97,15 @@ async def watch(desk: Desk, console: Console, problem: str, kernel: str | None, 
     if once:
         return await on_save()
     console.note(HELP.format(path))
-    await _until_cancelled(path, on_save, judge, console)
+    await _until_cancelled(path, on_save, judge, lambda error: console.complain(phrased(error.text, problem)))
     return True
 
 
 async def _until_cancelled(
-    path: Path, on_save: Callable[[], Awaitable[bool]], on_enter: Callable[[], Awaitable[bool]], console: Console
+    path: Path,
+    on_save: Callable[[], Awaitable[bool]],
+    on_enter: Callable[[], Awaitable[bool]],
+    complain: Callable[[AnvilError], None],
 ) -> None:
     busy = anyio.Lock()
 
@@ -110,7 +114,7 @@ async def _until_cancelled(
             try:
                 await work()
             except AnvilError as error:
-                console.complain(error.text)
+                complain(error)
 
     async def listen() -> None:
         async for _ in lines():

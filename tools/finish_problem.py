@@ -13,7 +13,7 @@ from nki_anvil.tools.declaration import declare
 from nki_anvil.tools.parameters import Problem
 from nki_anvil.tools.result import LongResult
 from nki_anvil.tools.score import ContestScore, scored
-from nki_anvil.tools.wording import interval, microseconds, percent, sentence, times
+from nki_anvil.tools.wording import count, interval, microseconds, percent, sentence, times
 
 
 class FinishProblem(LongResult):
@@ -30,8 +30,8 @@ class FinishProblem(LongResult):
     percent_of_bound: float | None = None
     rounds: int | None = None
     flags: list[str] | None = None
-    attempts: int | None = None
-    kept: int | None = None
+    attempts: Annotated[int | None, Field(description="Without the baseline.")] = None
+    kept: Annotated[int | None, Field(description="Without the baseline.")] = None
     score: ContestScore | None = None
     report: Annotated[str | None, Field(description="Resource: the report in HTML.")] = None
     report_path: str | None = None
@@ -51,6 +51,8 @@ async def finish_problem(call: Call, problem: Problem) -> FinishProblem:
     return FinishProblem.of(
         finished,
         summary=_summary(finished),
+        attempts=_tried(finished),
+        kept=_kept(finished),
         next_steps=_next_steps(finished),
         flags=[*finished.flags],
         score=ContestScore.of(finished.score),
@@ -58,7 +60,7 @@ async def finish_problem(call: Call, problem: Problem) -> FinishProblem:
 
 
 def _summary(finished: Finished) -> str:
-    tried = f"{finished.kept} kept of {finished.attempts} attempts"
+    tried = f"{_kept(finished)} kept of {count(_tried(finished), 'attempt')}"
     if finished.speedup is None:
         return sentence(f"{finished.problem}: no kernel passed", tried)
     share = percent(finished.percent_of_peak, "peak") + percent(finished.percent_of_bound, "bound")
@@ -71,6 +73,15 @@ def _summary(finished: Finished) -> str:
         f"{scored(finished.score, 'the baseline')}",
         tried,
     )
+
+
+def _tried(finished: Finished) -> int:
+    """Attempts without the baseline, which is the first kernel that passed; there is none where nothing has."""
+    return finished.attempts - (finished.baseline_digest is not None)
+
+
+def _kept(finished: Finished) -> int:
+    return max(0, finished.kept - (finished.baseline_digest is not None))
 
 
 def _next_steps(finished: Finished) -> list[str]:

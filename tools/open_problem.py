@@ -79,7 +79,7 @@ def _summary(opened: Opened) -> str:
 
 def _next_steps(opened: Opened) -> list[str]:
     if opened.baseline is None:
-        return [f"Fix {opened.kernel_path}, then verify_kernel: the first kernel that passes becomes the baseline."]
+        return [f"Edit {opened.kernel_path}, then verify_kernel: the first kernel that passes becomes the baseline."]
     return [
         "profile_kernel: see what bounds the kernel and where its time goes.",
         f"query_memory: what worked before; then edit {opened.kernel_path} and verify_kernel.",

@@ -18,6 +18,7 @@ from nki_anvil.tools.call import Call
 from nki_anvil.tools.declaration import declare
 from nki_anvil.tools.result import Result
 from nki_anvil.tools.situation import situation_of
+from nki_anvil.tools.wording import count
 
 
 class Told(Evidence):
@@ -118,7 +119,8 @@ def _summary(experiences: list[Remembered], reflexions: list[ReflexionLine]) -> 
     if not experiences and not reflexions:
         return "Nothing is remembered that fits."
     first = f"; first: {experiences[0].title} ({experiences[0].evidence.line})" if experiences else ""
-    return f"{len(experiences)} experiences, {len(reflexions)} reflexions of this problem{first}."
+    found = f"{count(len(experiences), 'experience')}, {count(len(reflexions), 'reflexion')} of this problem"
+    return f"{found}{first}."
 
 
 def _next_steps(experiences: list[Remembered]) -> list[str]:

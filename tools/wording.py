@@ -31,6 +31,11 @@ def interval(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f" [{times(low)}, {times(high)}]"
 
 
+def count(number: int, noun: str) -> str:
+    """``1 attempt``, ``2 attempts``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def sentence(*parts: str) -> str:
     """The parts that say something, as sentences in a row."""
     return " ".join(part.rstrip(". ") + "." for part in parts if part)
@@ -40,4 +45,4 @@ def guarded(guard: GuardView, steps: list[str]) -> list[str]:
     """The steps, or, while the guard is closed, the one step that opens it."""
     if guard.state == "open":
         return steps
-    return [f"record_reflexion(attempt={guard.attempt}): the guard is closed until it is written. {guard.asks}".strip()]
+    return [f"{guard.asks}. The guard is closed until it is written."]

@@ -19,7 +19,7 @@ def calibrate(
     chip: Annotated[str, typer.Option(help="What the host has: trn1, trn2 or trn3.")] = "trn2",
     as_json: Json = False,
 ) -> None:
-    """Time microkernels on a host, fit the performance model's constants to them, and keep these per host."""
+    """Fit the performance model to a host. Microkernels are timed there; the constants are kept per host."""
     from nki_anvil.server import fitting
 
     terminal: Terminal = context.obj

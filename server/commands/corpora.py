@@ -23,7 +23,7 @@ def corpus(
     processes: Annotated[int, typer.Option(help="Processes at a time.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Run a folder's kernels and compare them with their references; it runs the folder's code as you."""
+    """Compare a folder's kernels with their references. It runs the folder's code as you."""
     from nki_anvil.backends.corpus.child import Bounds
     from nki_anvil.lab.corpus.survey import survey
 

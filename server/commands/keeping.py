@@ -20,7 +20,7 @@ def audit(
     problem: Annotated[str | None, typer.Argument(help="Problem, or an evidence file that finish wrote.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Make every stored decision again from its raw samples; exit status 1 where one does not follow from them."""
+    """Make every stored decision again from its raw samples. Exit status 1 where one does not follow from them."""
     from nki_anvil.lab import auditing
 
     terminal: Terminal = context.obj
@@ -39,7 +39,7 @@ def report(
     opened: Annotated[bool, typer.Option("--open", help="Show it in a browser.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Write the report of a problem as it stands now; nothing is measured."""
+    """Write the report as things stand now; measure nothing."""
     from nki_anvil.server import reporting
 
     terminal: Terminal = context.obj
@@ -53,13 +53,14 @@ def export(
     context: typer.Context,
     problem: Problem = None,
     to: Annotated[Path | None, typer.Option(help="File for the kernel; default <problem>.best.py.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that holds something else.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Write the best kernel to a file and print its difference to the working file."""
+    """Write the best kernel to a file. Prints how it differs from the working file."""
     from nki_anvil.server import exporting
 
     terminal: Terminal = context.obj
-    terminal.do(lambda lab: exporting.export(lab, terminal.only(lab, problem), to))
+    terminal.do(lambda lab: exporting.export(lab, terminal.only(lab, problem), to, force=force))
 
 
 @app.command()
@@ -69,7 +70,7 @@ def clean(
     megabytes: Annotated[float, typer.Option(help="Then the oldest, until this much is left.")] = 1024.0,
     as_json: Json = False,
 ) -> None:
-    """Remove compiler and profiler artefacts and old logs; never attempts."""
+    """Remove compiled files, timelines and old logs. Attempts are never removed."""
     from nki_anvil.server import cleaning
 
     terminal: Terminal = context.obj

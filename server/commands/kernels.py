@@ -10,14 +10,6 @@ import typer
 from nki_anvil.server.commands.exits import OUTCOMES, PASSED, REJECTED
 from nki_anvil.server.commands.line import app
 from nki_anvil.server.commands.options import Json, Kernel, Plan, Problem, references, text
-from nki_anvil.tools.benchmark_kernel import benchmark_kernel
-from nki_anvil.tools.finish_problem import finish_problem
-from nki_anvil.tools.open_problem import open_problem
-from nki_anvil.tools.problem_status import problem_status
-from nki_anvil.tools.profile_kernel import profile_kernel
-from nki_anvil.tools.record_reflexion import record_reflexion
-from nki_anvil.tools.revert_to_best import revert_to_best
-from nki_anvil.tools.verify_kernel import verify_kernel
 
 
 @app.command("open")
@@ -33,7 +25,9 @@ def open_(
     backend: Annotated[str | None, typer.Option(help="Where kernels run.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Open a problem: pin the reference, verify and measure the starting kernel."""
+    """Open a problem; verify and measure its starting kernel."""
+    from nki_anvil.tools.open_problem import open_problem
+
     opened = context.obj.call(
         open_problem,
         reference=reference,
@@ -51,6 +45,8 @@ def verify(
     context: typer.Context, problem: Problem = None, kernel: Kernel = None, plan: Plan = None, as_json: Json = False
 ) -> None:
     """Judge whether a kernel is right."""
+    from nki_anvil.tools.verify_kernel import verify_kernel
+
     verdict = context.obj.call(verify_kernel, problem=problem, kernel_path=text(kernel), plan=plan)
     raise typer.Exit(PASSED if verdict.passed else REJECTED)
 
@@ -60,6 +56,8 @@ def benchmark(
     context: typer.Context, problem: Problem = None, kernel: Kernel = None, plan: Plan = None, as_json: Json = False
 ) -> None:
     """Decide whether a verified kernel is faster than best."""
+    from nki_anvil.tools.benchmark_kernel import benchmark_kernel
+
     measured = context.obj.call(benchmark_kernel, problem=problem, kernel_path=text(kernel), plan=plan)
     raise typer.Exit(OUTCOMES[measured.outcome])
 
@@ -73,6 +71,8 @@ def profile(
     as_json: Json = False,
 ) -> None:
     """Show where a kernel's time goes."""
+    from nki_anvil.tools.profile_kernel import profile_kernel
+
     context.obj.call(profile_kernel, problem=problem, kernel_path=text(kernel), compare_to=compare_to)
 
 
@@ -84,6 +84,8 @@ def status(
     as_json: Json = False,
 ) -> None:
     """Show where a problem stands."""
+    from nki_anvil.tools.problem_status import problem_status
+
     if metrics:
         from nki_anvil.server.metrics import collect
 
@@ -94,7 +96,9 @@ def status(
 
 @app.command()
 def revert(context: typer.Context, problem: Problem = None, as_json: Json = False) -> None:
-    """Put the best kernel back into the working file; what stands there is kept as an attempt."""
+    """Put the best kernel back into the working file. What stands there is kept as an attempt."""
+    from nki_anvil.tools.revert_to_best import revert_to_best
+
     context.obj.call(revert_to_best, problem=problem)
 
 
@@ -113,6 +117,8 @@ def reflect(
     as_json: Json = False,
 ) -> None:
     """Write the diary entry of an attempt."""
+    from nki_anvil.tools.record_reflexion import record_reflexion
+
     context.obj.call(
         record_reflexion,
         problem=problem,
@@ -129,5 +135,7 @@ def reflect(
 
 @app.command()
 def finish(context: typer.Context, problem: Problem = None, as_json: Json = False) -> None:
-    """Measure best against the baseline anew and write the report."""
+    """Measure best against the baseline anew; write the report."""
+    from nki_anvil.tools.finish_problem import finish_problem
+
     context.obj.call(finish_problem, problem=problem)

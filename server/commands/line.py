@@ -29,8 +29,8 @@ class MainJobFirst(TyperGroup):
         try:
             return super().invoke(ctx)
         except AnvilError as error:
-            console = ctx.obj.console if ctx.obj else Console()
-            console.refuse(error)
+            console, problem = (ctx.obj.console, ctx.obj.problem) if ctx.obj else (Console(), None)
+            console.refuse(error, problem)
             raise typer.Exit(status_of(error)) from error
 
 

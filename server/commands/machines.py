@@ -22,7 +22,7 @@ def doctor(
     host: Annotated[str | None, typer.Argument(help="A host to look at, or ray; without: this machine.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what this machine, or a host, offers, what is missing there and how to get it."""
+    """Say what this machine or a host offers and what it lacks. And how to get what is missing."""
     if host is not None:
         _tell(context, lambda terminal: _hosts().doctor(terminal.given, host))
     from nki_anvil.server import doctoring
@@ -33,7 +33,7 @@ def doctor(
 
 @app.command()
 def setup(context: typer.Context, host: Host, as_json: Json = False) -> None:
-    """Prepare a host: install the worker there, find its Pythons, print what belongs into nki-anvil.toml."""
+    """Install the worker on a host and find its Pythons. Prints what belongs into nki-anvil.toml."""
     _tell(context, lambda terminal: _hosts().setup(terminal.given, host))
 
 
@@ -44,7 +44,7 @@ def selftest(
     to: Annotated[Path, typer.Option(help="Folder for the two reports.")] = Path(),
     as_json: Json = False,
 ) -> None:
-    """Test everything that is assumed about a host on the host itself, and write a report to send back."""
+    """Test on a host all that is assumed about it. Writes a report to send back."""
     _tell(context, lambda terminal: _hosts().selftest(terminal.given, terminal.console, host, to))
 
 
@@ -68,7 +68,7 @@ def noise(
     chip: Annotated[str, typer.Option(help="What the host has: trn1, trn2 or trn3.")] = "trn2",
     as_json: Json = False,
 ) -> None:
-    """Measure how much a kernel differs from itself on a host, which decides what gain is kept there."""
+    """Measure how much a kernel differs from itself on a host. That decides what gain is kept there."""
     from nki_anvil.server import rig
 
     terminal: Terminal = context.obj

@@ -25,7 +25,7 @@ def nkibench(
     processes: Annotated[int, typer.Option(min=1, help="Tasks at a time.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Run NKIBench's kernels on the simulator: values, speed against NumPy, modelled latency, share of peak."""
+    """Run NKIBench's kernels on the simulator. Tells values, speed against NumPy, modelled latency, share of peak."""
     from nki_anvil.lab.nkibench import suite
     from nki_anvil.lab.nkibench.results import HEAD
     from nki_anvil.sim.chips import CHIPS

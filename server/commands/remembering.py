@@ -11,7 +11,6 @@ from nki_anvil.server.commands.exits import PASSED, REJECTED
 from nki_anvil.server.commands.line import app
 from nki_anvil.server.commands.options import Json
 from nki_anvil.server.terminal import Terminal
-from nki_anvil.tools.query_memory import query_memory
 
 memory = typer.Typer(help="Ask the memory, export it, import into it.", no_args_is_help=True)
 app.add_typer(memory, name="memory")
@@ -29,6 +28,8 @@ def query(
     as_json: Json = False,
 ) -> None:
     """Ask what helped or hurt kernels like this before."""
+    from nki_anvil.tools.query_memory import query_memory
+
     named = {} if problem is None else {"problem": problem}
     context.obj.call(
         query_memory, text=text, bottleneck=bottleneck, op_family=op_family, kind=_kind(kind), limit=limit, **named

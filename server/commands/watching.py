@@ -21,7 +21,7 @@ def watch(
     once: Annotated[bool, typer.Option("--once", help="Look once and end: exit status 1 where it is wrong.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Look at a kernel at every save: language, machine rules, two cases; Enter runs all nine gates."""
+    """Look at a kernel at every save; Enter runs all nine gates. A look: language, machine rules, two cases."""
     from nki_anvil.server import watching
 
     terminal: Terminal = context.obj

@@ -1,6 +1,8 @@
 """The command line: results, exit statuses, and what it never does behind a person's back."""
 
 import json
+import re
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -127,6 +129,116 @@ def test_export_writes_best_and_shows_the_difference_but_not_outside_the_workspa
     assert not (world.root / "best.py").exists()
 
 
+def test_export_says_where_nothing_differs_and_overwrites_only_what_it_wrote(world: World, nki: Nki):
+    nki("open", "reference.py")
+    exported = world.workspace / "p.best.py"
+    assert "identical to the working file kernel.py" in nki("export")[1]
+    world.edit(kernel(5))
+    nki("verify")
+    nki("benchmark")
+    assert nki("export")[0] == 0, "an earlier export is overwritten"
+    assert exported.read_text() == kernel(5)
+    exported.write_text("my own notes")
+    status, _, complaint = nki("export")
+    assert (status, exported.read_text()) == (2, "my own notes")
+    assert "p.best.py holds something else" in complaint
+    assert "--force" in complaint
+    assert nki("export", "--force")[0] == 0
+    assert exported.read_text() == kernel(5)
+
+
+def test_every_step_of_the_loop_leads_to_the_next_command(world: World, nki: Nki):
+    out = nki("open", "reference.py")[1]
+    assert "Edit kernel.py itself" in out
+    assert "Next: `nki-anvil profile p`" in out
+    assert "`nki-anvil memory query --problem p`" in nki("profile")[1]
+    world.edit(kernel(5))
+    assert "Next: `nki-anvil verify p`" in nki("status")[1]
+    assert "Next: `nki-anvil benchmark p`" in nki("verify")[1]
+    assert "Next: `nki-anvil profile p`" in nki("benchmark")[1]
+    assert json.loads(nki("verify", "--json")[1])["next_steps"][0].startswith("`nki-anvil benchmark p`")
+    lines = nki("finish")[1].splitlines()
+    assert lines[-2].startswith("Next: `nki-anvil audit ")
+    assert lines[-1].startswith("Report: .nki-anvil/problems/p/report.html")
+    assert "1 kept of 1 attempt." in lines[0], "the baseline is no attempt at anything"
+
+
+def test_a_starting_kernel_that_fails_leads_to_its_file(world: World, nki: Nki):
+    world.edit(kernel(5, fails="values"))
+    status, out, _ = nki("open", "reference.py")
+    assert status == 1
+    assert "Next: edit kernel.py, then `nki-anvil verify p`" in out
+
+
+def test_the_guard_advises_and_the_status_tells_it_and_the_budget(world: World, nki: Nki):
+    nki("open", "reference.py")
+    assert "Guard: open, 0 of 3 failures" in nki("status")[1]
+    out = ""
+    for number in range(3):
+        world.edit(kernel(fails="values", note=str(number)))
+        out = nki("verify")[1]
+    assert "Next: `nki-anvil reflect p 3`: 3 failures since the last progress." in out
+    out = nki("status")[1]
+    assert "Guard: closed by attempt 3, 3 failures since the last progress. It asks for a reflexion" in out
+    assert "Budget: 4 of 1000 attempts, 0 of 480 device minutes." in out
+
+
+def test_status_calls_the_baseline_by_its_name_and_a_twin_by_its_number(world: World, nki: Nki):
+    world.edit(kernel(10, program="p1"))
+    nki("open", "reference.py")
+    world.edit(kernel(10, program="p1", note="only a comment"))
+    assert nki("verify")[0] == 0
+    world.edit(kernel(5))
+    assert nki("verify")[0] == 0
+    rows = re.findall(r"^ (\d) +[0-9a-f]+ +(.*?) {2,}", nki("status")[1], re.MULTILINE)
+    assert rows == [("0", "baseline"), ("1", "same as 0"), ("2", "passed")]
+
+
+def test_a_failure_is_told_once_and_the_gates_behind_it_in_one_line(world: World, nki: Nki):
+    nki("open", "reference.py")
+    world.edit(kernel(5, fails="machine"))
+    out = nki("verify")[1]
+    assert "Not reached: outputs, values, sensitivity, determinism, plausibility, artefact." in out
+    assert re.search(r"machine +failed +see above", out)
+
+
+def test_what_a_verdict_warns_of_is_printed(world: World, nki: Nki, monkeypatch: pytest.MonkeyPatch):
+    judge = world.lab.verify
+
+    async def warning(*given: Any, **named: Any) -> Any:
+        return (await judge(*given, **named)).model_copy(update={"warnings": ("line 3: a transfer of [2] bytes",)})
+
+    monkeypatch.setattr(world.lab, "verify", warning)
+    nki("open", "reference.py")
+    world.edit(kernel(5))
+    assert "Warning: line 3: a transfer of [2] bytes" in nki("verify")[1]
+
+
+def test_a_refusal_names_commands_and_no_tools(world: World, nki: Nki):
+    assert "Run `nki-anvil open REFERENCE` to open one. [problem.unknown]" in nki("verify", "none")[2]
+    nki("open", "reference.py")
+    world.edit(kernel(5))
+    assert "Run `nki-anvil verify p` on this text first. [gate.unverified]" in nki("benchmark")[2]
+    assert "`nki-anvil verify p`" in json.loads(nki("benchmark", "--json")[1])["error"]["remedy"]
+    world.file.unlink()
+    assert "Run `nki-anvil revert p` to put the best kernel back" in nki("verify")[2]
+
+
+def test_every_tool_that_a_person_can_call_has_a_command_that_exists():
+    from typer.main import get_command
+
+    from nki_anvil.server.commands import app
+    from nki_anvil.server.phrasing import COMMANDS, FOR_CLIENTS, phrased
+    from nki_anvil.tools.catalogue import TOOLS
+
+    commands: dict[str, Any] = getattr(get_command(app), "commands")  # noqa: B009
+    assert {typed.split()[0] for typed in COMMANDS.values()} <= set(commands)
+    assert {tool.name for tool in TOOLS} == {*COMMANDS} | {tool.name for tool in TOOLS if FOR_CLIENTS.search(tool.name)}
+    assert phrased('then call verify_kernel(problem="q")', None) == "then run `nki-anvil verify q`"
+    assert phrased("record_reflexion(attempt=2): why", "p") == "`nki-anvil reflect p 2`: why"
+    assert phrased("a kernel_path that unverify_kernels", "p") == "a kernel_path that unverify_kernels"
+
+
 def test_clean_removes_old_artefacts_and_never_an_attempt(world: World, nki: Nki):
     nki("open", "reference.py")
     logs = world.workspace / ".nki-anvil" / "logs"
@@ -234,8 +346,16 @@ def test_a_shell_is_told_the_open_problems_and_the_seeds_and_gets_no_server(
 
 
 def test_the_main_job_stands_first_in_the_list_of_commands(nki: Nki):
-    listed = [line.split()[0] for line in nki("--help")[1].partition("Commands:")[2].strip().splitlines()]
-    assert listed[:5] == ["serve", "open", "profile", "watch", "verify"]
+    lines = nki("--help")[1].partition("Commands:")[2].strip().splitlines()
+    assert [line.split()[0] for line in lines][:5] == ["serve", "open", "profile", "watch", "verify"]
+    assert [line for line in lines if line.endswith("...")] == [], "each says its whole sentence"
+
+
+def test_the_list_of_commands_loads_nothing_heavy():
+    heavy = ("numpy", "mcp", "pydantic_settings", "nki_anvil.lab.laboratory")
+    look = f"import sys, nki_anvil.server.commands; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_a_report_is_written_at_any_time_and_says_where_it_is(world: World, nki: Nki):

@@ -85,7 +85,7 @@ async def test_every_save_gets_a_look_and_enter_gets_all_gates(
             if str(value).startswith("right so far"):
                 steps.pop("right so far", None)
 
-        def show(self, result: Any) -> None:
+        def show(self, result: Any, problem: str | None = None) -> None:
             said.append(result.summary)
             tasks.cancel_scope.cancel()
 
