@@ -64,7 +64,7 @@ def import_(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Take in experiences; without --trusted their numbers are not believed."""
+    """Take in experiences. Without --trusted their numbers are not believed."""
     from nki_anvil.server import exchanging
 
     terminal: Terminal = context.obj
