@@ -1,5 +1,7 @@
 """Every known exploit is stopped by its gate and every honest kernel passes, through the real simulator."""
 
+import ast
+
 import pytest
 from cheats.catalogue import CHEATS, FOLDER, HONEST, Entry
 from court import Court
@@ -31,9 +33,16 @@ async def test_an_honest_kernel_passes(kernel: Entry, court: Court) -> None:
 
 
 def test_every_kernel_here_is_in_the_catalogue() -> None:
-    assert set((FOLDER / "wrong").glob("*.py")) == {cheat.path for cheat in CHEATS}
-    assert set((FOLDER / "honest").glob("*.py")) <= {kernel.path for kernel in HONEST}
+    whole = {*(FOLDER / "wrong").glob("*.py"), *(FOLDER / "honest").glob("*.py")}
+    assert whole <= {entry.path for entry in [*CHEATS, *HONEST]}
+    assert len({entry.name for entry in [*CHEATS, *HONEST]}) == len(CHEATS) + len(HONEST)
     assert len(HONEST) >= 30
+
+
+@pytest.mark.parametrize("entry", [*CHEATS, *HONEST], ids=str)
+def test_a_change_is_one_of_the_kernel_that_the_problem_has_today(entry: Entry) -> None:
+    assert ast.get_docstring(ast.parse(entry.text()))
+    assert bool(entry.changes) == (entry.text() != entry.path.read_text())
 
 
 ONLY = {
@@ -50,7 +59,7 @@ ONLY = {
 @pytest.mark.slow
 @pytest.mark.parametrize("gate", ONLY)
 async def test_without_a_gate_its_exploit_passes(gate: str, court: Court, monkeypatch: pytest.MonkeyPatch) -> None:
-    cheat = next(cheat for cheat in CHEATS if cheat.path.stem == ONLY[gate])
+    cheat = next(cheat for cheat in CHEATS if cheat.name == ONLY[gate])
     assert cheat.gate == gate
     monkeypatch.setitem(verification.GATES, gate, lambda evidence: Judgement(True, "disconnected"))
     verdict = await court.judge(cheat.problem, cheat.text())
@@ -59,7 +68,7 @@ async def test_without_a_gate_its_exploit_passes(gate: str, court: Court, monkey
 
 @pytest.mark.slow
 async def test_without_the_allow_list_its_exploit_passes(court: Court, monkeypatch: pytest.MonkeyPatch) -> None:
-    cheat = next(cheat for cheat in CHEATS if cheat.path.stem == "falls_back_to_another_way")
+    cheat = next(cheat for cheat in CHEATS if cheat.name == "falls_back_to_another_way")
     monkeypatch.setattr(language, "objections", lambda text, entry: [])
     verdict = await court.judge(cheat.problem, cheat.text())
     assert verdict.passed, verdict.gates
