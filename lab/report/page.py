@@ -73,7 +73,7 @@ def render(bench: Workbench, claim: Comparison | None = None) -> str:
         peak=yields.peak(bench.specification),
         bound=bound,
         lines=lines,
-        counts=counts(lines),
+        counts=counts([line for line in lines if best is None or line.attempt != best.baseline.attempt]),
         progress=progress.progress(bench, attempts),
         trajectory=trajectory.trajectory(lines, comparisons, bound.time_us),
         roofline=roofline.roofline(bench.specification, kept, best.attempt if best else None),
@@ -92,7 +92,9 @@ def render(bench: Workbench, claim: Comparison | None = None) -> str:
 
 
 def counts(lines: list[AttemptLine]) -> dict[str, int]:
+    """What became of the attempts; the baseline is none."""
     return {
+        "attempts": len(lines),
         "kept": sum(line.outcome == "keep" and line.same_as is None for line in lines),
         "reverted": sum(line.outcome == "revert" for line in lines),
         "undecided": sum(line.outcome == "undecided" for line in lines),

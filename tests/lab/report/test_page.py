@@ -44,6 +44,7 @@ async def test_every_measured_attempt_is_a_point_and_every_rejected_one_a_cross(
     assert "sensitivity" in html
     assert "edges matter" in html
     assert "<b>1.25×</b>" in html
+    assert "<b>3</b><span>attempts after the baseline: 1 kept, 1 reverted, 1 rejected, 0 undecided" in html
 
 
 async def test_an_interval_is_a_whisker(world: World) -> None:
