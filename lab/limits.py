@@ -40,6 +40,10 @@ SHORTEST_ROW: Final = 16
 """Rows with fewer elements are judged by the element limits and by the other axes: one element is no statistic."""
 WIDEST: Final = 4.0
 """How far a row's factor grows as fewer elements carry its error: from 1 at ``SHORTEST_ROW`` of them to this at one."""
+AMPLIFIED: Final = 2.0
+"""Rows with so many times the typical relative error have one number's error in all their elements, as an exponential
+makes it of its argument's; so do those that an exponential made ``FADED`` times smaller than the largest."""
+FADED: Final = 2.0**-40
 NOTHING: Final = 2.0**-120
 
 
@@ -218,10 +222,13 @@ def _row_limits(expected: Expected, r: F64, direction: str, weights: list[tuple[
         honest = np.maximum(expected.rows[direction], rounding)
         return REDUCED_ROW_FACTOR * honest + 2 * UNIT_ROUNDOFF["float32"] * size + floor
     carried = np.minimum(*(_participation(*weight, direction) for weight in weights))
+    typical = _typical(expected.rows[direction], size)
+    alike = (expected.rows[direction] > AMPLIFIED * typical * size) | (size < FADED * size.max(initial=0.0))
+    carried = np.where(alike, 1.0, carried)
     factor = (LARGE_ROW_FACTOR if expected.large else ROW_FACTOR) * np.clip(
         np.sqrt(SHORTEST_ROW / np.maximum(carried, 1.0)), 1.0, WIDEST
     )
-    honest = _pooled(expected.rows[direction], size)
+    honest = np.maximum(expected.rows[direction], typical * size)  # some come out well in every run by chance alone
     return factor * np.maximum(honest, u * size) + 2 * u * size + floor
 
 
@@ -252,17 +259,10 @@ def _participation(squares: F64, fourths: F64, direction: str) -> F64:
     return np.divide(square, fourth, out=np.full_like(square, np.inf), where=fourth > 0)
 
 
-def _pooled(honest: F64, size: F64) -> F64:
-    """Rows lend each other their median relative error.
-
-    Where one number carries a row's error, a single large element or a factor that the whole row shares (its norm, its
-    sum), it comes out well in every honest run by chance alone, now and then; most do not.
-    """
+def _typical(honest: F64, size: F64) -> float:
+    """The rows' median relative error; 0 where all are zero."""
     known = size > 0
-    if not known.any():
-        return honest
-    typical = float(np.median(honest[known] / size[known]))
-    return np.maximum(honest, typical * size)
+    return float(np.median(honest[known] / size[known])) if known.any() else 0.0
 
 
 def _elements(expected: Expected, off: F64) -> Iterator[Use]:

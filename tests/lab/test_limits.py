@@ -186,3 +186,27 @@ def test_a_factor_that_a_row_shares_is_no_trap_where_honest_runs_got_it_right_by
     worst = max(limits.compare(known, _shared(r, rng), 2e-5, own=True)[0].share for _ in range(10))
     assert worst < 0.9
     assert "rows along axis 1" in broken(limits.compare(known, r * (1 + 2e-6), 2e-5, own=True))
+
+
+def _gated(a: np.ndarray, b: np.ndarray, by: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Rows that hang on the exponential of one sum in float32 each, as where a gate saturates."""
+    return np.exp(summed(a, b, order)) * by
+
+
+def test_a_row_that_hangs_on_an_exponential_is_no_trap_for_another_order_of_summation() -> None:
+    """The argument's absolute error is the whole row's relative one, far above that of rows whose gate is open."""
+    rng = np.random.default_rng(5)
+    depth, by = 96, rng.standard_normal((1, 64))
+    straight = np.arange(depth)
+    worst = 0.0
+    for _ in range(30):
+        a = (rng.standard_normal((160, depth)) * rng.choice([0.05, 1.0], (160, 1), p=[0.8, 0.2])).astype(np.float32)
+        b = (rng.standard_normal((depth, 1)) - 0.5).astype(np.float32)
+        honest = [[_gated(a, b, by, order)] for order in (straight, straight[::-1], np.roll(straight, depth // 2))]
+        exact = np.exp(a.astype(np.float64) @ b.astype(np.float64)) * by
+        moved = [[np.exp(_disturbed(a, rng) @ _disturbed(b, rng)) * by] for _ in range(2)]
+        known = measure([exact], honest, moved, dtypes=["float32"], precision="float32", rowwise=False, large=False)
+        other = _gated(a, b, by, rng.permutation(depth))
+        uses = limits.compare(known.outputs[0], other, 2e-5, own=False)
+        worst = max(worst, *(use.share for use in uses if use.limit.startswith("rows")))
+    assert worst < 0.9
