@@ -43,8 +43,8 @@ EVALUATING: Final = _words("get_type_hints ForwardRef evaluate_forward_ref get_a
 FORBIDDEN_PREFIXES: Final = ("__", "gi_", "cr_", "ag_", "f_", "tb_", "co_", "func_")
 """Attributes through which Python code reaches frames, code objects and the interpreter."""
 
-FORBIDDEN_ATTRIBUTES: Final = _words("ctypes tofile dump dumps fromfile")
-"""Of arrays: through these they reach the system's libraries and files."""
+FORBIDDEN_ATTRIBUTES: Final = _words("ctypes tofile dump dumps fromfile storage indirection recorder builder")
+"""Through these arrays reach the system's libraries and files, and tensors what records the program."""
 
 PUBLIC: Final = None
 """Every name that does not begin with an underscore."""
@@ -79,7 +79,7 @@ MODULES: Final[dict[str, frozenset[str] | None]] = {
     "collections": _words("namedtuple OrderedDict defaultdict deque Counter abc"),
     "dataclasses": _words("dataclass field replace astuple asdict fields KW_ONLY"),
     "enum": _words("Enum IntEnum Flag IntFlag StrEnum auto unique"),
-    "functools": _words("partial reduce cache lru_cache wraps"),
+    "functools": _words("partial reduce cache lru_cache"),
     "itertools": PUBLIC,
     "operator": _words("add sub mul floordiv truediv mod neg eq ne lt le gt ge"),
     "abc": _words("ABC abstractmethod"),

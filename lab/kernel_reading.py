@@ -210,8 +210,8 @@ class _Reader(ast.NodeVisitor):
             self._member(node, f"{node.module}.{alias.name}")
 
     def visit_MatchClass(self, node: ast.MatchClass) -> None:
-        if node.kwd_attrs:
-            self._object(node, "A class pattern with keywords reads attributes unseen. Use `if`")
+        if node.kwd_attrs or node.patterns:
+            self._object(node, "A class pattern with anything in it reads attributes unseen. Use `isinstance` and `if`")
         self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:

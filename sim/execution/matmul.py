@@ -57,11 +57,21 @@ def _factor(site: Site, slot: str) -> NDArray[np.float32]:
             raise site.fault("SIM-SHAPE", f"double_row needs {slot} of [K, 2, columns], not {operand.shape}")
         rows *= 2
     values = site.read(slot, (rows, operand.size // rows))
+    if site[f"is_{slot}_onezero"]:
+        site.do(_keep_promise, site, slot, values)
     if operand.dtype != "tfloat32":
         return values
     rounded = site.work(values.shape)
     site.do(round_tf32, values, rounded)
     return rounded
+
+
+def _keep_promise(site: Site, slot: str, values: Array) -> None:
+    """The tensor engine is faster with an operand of zeros and ones, and wrong with any other."""
+    if not ((values == 0) | (values == 1)).all():
+        raise site.fault(
+            "SIM-ONEZERO", f"nc_matmul is told that {slot} holds zeros and ones alone, and it holds others"
+        )
 
 
 def round_tf32(source: NDArray[np.float32], out: NDArray[np.float32]) -> None:

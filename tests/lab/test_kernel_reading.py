@@ -102,6 +102,9 @@ def test_an_ordinary_public_kernel_passes_and_what_was_left_out_is_said() -> Non
         ("__import__('os')", "`__import__`"),
         ("breakpoint()", "`breakpoint`"),
         ("from functools import singledispatch", "singledispatch"),
+        ("from functools import wraps", "wraps"),
+        ("builder = x.storage.trace", "`storage`"),
+        ("builder = getattr(x, 'storage', None)", "`storage`"),
         ("import operator; operator.attrgetter('a')", "attrgetter"),
         ("from . import helper", "relative import"),
         ("global P", "`global`"),
@@ -121,6 +124,7 @@ def test_what_a_kernel_may_not_do_is_named_with_its_line(statement: str, said: s
     [
         ("try:\n        y = 1\n    except Exception:\n        pass", "`try`"),
         ("match x:\n        case object(shape=s):\n            pass", "class pattern"),
+        ("match x:\n        case object(found):\n            pass", "class pattern"),
         ("class C(metaclass=x):\n        pass", "metaclass"),
     ],
 )
