@@ -53,7 +53,8 @@ class Watch:
             finally:
                 wall, watch.began = time.perf_counter() - watch.began, 0.0
                 if wall > SUSPECT_S:
-                    watch.note(wall, wall - (watch.delayed_s() - watch.delayed_before_s), handle)
+                    waited = max(0.0, watch.delayed_s() - watch.delayed_before_s)  # less where a thread has ended
+                    watch.note(wall, wall - waited, handle)
                 watch.seen = []
 
         asyncio.Handle._run = run  # type: ignore[method-assign]
