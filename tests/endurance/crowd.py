@@ -107,6 +107,7 @@ class Soak:
         """Raises AssertionError for whatever must not be."""
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: orphans come to us, and are seen
         self._write_problems()
+        others = await anyio.to_thread.run_sync(descendants, os.getpid())
         began = time.monotonic()
         with self._server() as url:
             async with Client(url, mode="legacy") as client:
@@ -121,7 +122,7 @@ class Soak:
                 for number in range(HTTP, HTTP + STDIO):
                     group.start_soon(self._client, number, lambda number=number: Client(self._own_server(number)))
                 group.start_soon(self._kill)
-        orphans = await self._orphans()
+        orphans = await self._orphans(frozenset(others))
         return {"wall_s": time.monotonic() - began, "orphans": orphans, **self._told(), **self._state()}
 
     def _write_problems(self) -> None:
@@ -215,13 +216,14 @@ class Soak:
                     os.kill(chance.choice(able), signal.SIGKILL)
                     self.killed[kind] += 1
 
-    async def _orphans(self) -> list[str]:
-        """What still runs a while after everybody has gone."""
+    async def _orphans(self, others: frozenset[int]) -> list[str]:
+        """What still runs a while after everybody has gone, but for what ran before they came."""
         until = time.monotonic() + PATIENCE_S
         while True:
-            left = await anyio.to_thread.run_sync(descendants, os.getpid())
+            every = await anyio.to_thread.run_sync(descendants, os.getpid())
+            left = [said for process, said in every.items() if process not in others]
             if not left or time.monotonic() > until:
-                return list(left.values())
+                return left
 
     def _told(self) -> dict[str, Any]:
         return {
