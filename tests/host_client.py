@@ -10,11 +10,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import line_server
 from mcp import Client, StdioServerParameters
 from standin_host import StandInHost
 
 from nki_anvil.backends.ssh.backend import STAND_IN
 
+REFERENCE = line_server.REFERENCE.replace("4, 8", "64, 128")
+"""The tiny problem, large enough that twelve loads of it are slower than one."""
 FEW_ROUNDS = {
     "NKI_ANVIL_ROUNDS": "[1, 5]", "NKI_ANVIL_CALIBRATION_ROUNDS": "5", "NKI_ANVIL_CONFIRMING_ROUNDS": "1",
 }  # fmt: skip
@@ -43,16 +46,3 @@ def command(workspace: Path, **environment: str) -> StdioServerParameters:
 async def session(workspace: Path, **environment: str) -> AsyncGenerator[Client]:
     async with Client(command(workspace, **environment)) as client:
         yield client
-
-
-async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    answer = await client.call_tool(tool, arguments)
-    assert not answer.is_error, answer.content
-    assert answer.structured_content is not None
-    return answer.structured_content
-
-
-async def refusal(client: Client, tool: str, **arguments: Any) -> str:
-    answer = await client.call_tool(tool, arguments)
-    assert answer.is_error, answer.structured_content
-    return answer.content[0].text  # type: ignore[union-attr]

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from processes import command, descendants
+
 from nki_anvil.backends.ssh.hosts import Host, HostSettings
 
 STANDIN = Path(__file__).parent / "standin"
@@ -212,27 +214,6 @@ def free_port() -> int:
 
 def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-
-def descendants(pid: int) -> list[int]:
-    """Of a process, the nearest first."""
-    found: list[int] = []
-    waiting = [pid]
-    while waiting:
-        try:
-            children = Path(f"/proc/{waiting[0]}/task/{waiting[0]}/children").read_text().split()
-        except OSError:
-            children = []
-        waiting = [*waiting[1:], *map(int, children)]
-        found += map(int, children)
-    return found
-
-
-def command(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-    except OSError:
-        return ""
 
 
 def kill(pid: int) -> None:

@@ -23,7 +23,7 @@ class Entry:
     name: str
     problem: str
     path: Path
-    """Its own text, or the problem's kernel, which it changes."""
+    """Its own text, or the one that it changes: the problem's, or that of another kernel of these folders (``of``)."""
     says: str = ""
     """What it tries."""
     changes: tuple[tuple[str, str], ...] = ()
@@ -55,7 +55,8 @@ def told(kind: str) -> list[Entry]:
     entries: list[Entry] = []
     for one in tomllib.loads((FOLDER / f"{kind}.toml").read_text())["kernel"]:
         whole = FOLDER / kind / f"{one['name']}.py"
-        path = own(one["problem"]) if "changes" in one else whole
+        changed = FOLDER / one.pop("of") if "of" in one else own(one["problem"])
+        path = changed if "changes" in one else whole
         entries.append(Entry(path=path, **one | {"changes": tuple(map(tuple, one.get("changes", ())))}))
     return entries
 

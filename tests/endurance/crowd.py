@@ -27,6 +27,7 @@ import anyio
 import numpy as np
 from line_server import KERNEL, REFERENCE
 from mcp import Client, StdioServerParameters, stdio_client
+from processes import command, descendants
 
 from nki_anvil.lab.auditing import audit
 from nki_anvil.lab.digest import digest
@@ -56,23 +57,9 @@ def kernel(chance: random.Random) -> str:
     return f"{text}# {chance.getrandbits(64):016x}\n"
 
 
-def descendants(parent: int) -> dict[int, str]:
-    """Processes that descend from this one, with their command lines; those that have ended are left out."""
-    above: dict[int, int] = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            fields = status.read_text().rpartition(")")[2].split()
-            if fields[0] != "Z":
-                above[int(status.parent.name)] = int(fields[1])
-    found, grown = {parent}, True
-    while grown:
-        more = {pid for pid, one in above.items() if one in found} - found
-        grown, found = bool(more), found | more
-    commands: dict[int, str] = {}
-    for pid in found - {parent}:
-        with suppress(OSError):
-            commands[pid] = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-    return commands
+def running() -> dict[int, str]:
+    """The processes below this one, with their command lines; those that have ended are left out."""
+    return {process: said for process in descendants(os.getpid()) if (said := command(process))}
 
 
 @dataclass
@@ -107,7 +94,7 @@ class Soak:
         """Raises AssertionError for whatever must not be."""
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: orphans come to us, and are seen
         self._write_problems()
-        others = await anyio.to_thread.run_sync(descendants, os.getpid())
+        others = await anyio.to_thread.run_sync(running)
         began = time.monotonic()
         with self._server() as url:
             async with Client(url, mode="legacy") as client:
@@ -207,7 +194,7 @@ class Soak:
         every_s = max(2.0, self.seconds / 120)
         while not self.over:
             await anyio.sleep(chance.expovariate(1 / every_s))
-            every = await anyio.to_thread.run_sync(descendants, os.getpid())
+            every = await anyio.to_thread.run_sync(running)
             servers = [pid for pid, said in every.items() if "/stdio" in said and "watched_server" in said]
             workers = [pid for pid, said in every.items() if "bootstrap.py" in said]
             kind, able = ("server", servers) if chance.random() < 0.4 else ("worker", workers)
@@ -220,7 +207,7 @@ class Soak:
         """What still runs a while after everybody has gone, but for what ran before they came."""
         until = time.monotonic() + PATIENCE_S
         while True:
-            every = await anyio.to_thread.run_sync(descendants, os.getpid())
+            every = await anyio.to_thread.run_sync(running)
             left = [said for process, said in every.items() if process not in others]
             if not left or time.monotonic() > until:
                 return left

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import served
 from mcp import Client, StdioServerParameters
+from served import refusal
 
 pytestmark = pytest.mark.anyio
 KERNELS = Path(__file__).parents[1] / "kernels"
@@ -61,17 +63,9 @@ async def session(workspace: Path) -> AsyncGenerator[Client]:
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    answer = await client.call_tool(tool, arguments)
-    assert not answer.is_error, answer.content
-    assert answer.structured_content is not None
-    assert answer.structured_content["summary"]
-    return answer.structured_content
-
-
-async def refusal(client: Client, tool: str, **arguments: Any) -> str:
-    answer = await client.call_tool(tool, arguments)
-    assert answer.is_error
-    return answer.content[0].text  # type: ignore[union-attr]
+    result = await served.call(client, tool, **arguments)
+    assert result["summary"]
+    return result
 
 
 async def loop(client: Client, workspace: Path, problem: str, texts: dict[str, str], **opening: Any) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from line_server import KERNEL, REFERENCE, Server
+from processes import descendants
 
 ENDLESS = "import nki\n\n@nki.jit\ndef kernel(x):\n    while True:\n        pass\n"
 
@@ -32,21 +33,6 @@ def server(workspace: Path) -> Iterator[Server]:
     server = Server(workspace)
     yield server
     server.end()
-
-
-def descendants(parent: int) -> set[int]:
-    """Every process that descends from this one, by /proc."""
-    parents: dict[int, int] = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parents[int(status.parent.name)] = int(status.read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-    found, grown = {parent}, True
-    while grown:
-        more = {pid for pid, above in parents.items() if above in found} - found
-        grown, found = bool(more), found | more
-    return found - {parent}
 
 
 def end(server: Server, how: str) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import anyio
 import numpy as np
 import pytest
-from host_client import call, refusal, session, settings_file
+from host_client import session, settings_file
+from served import call, refusal
 from standin_host import KERNEL, StandInHost
 
 from nki_anvil.backends.worker.device import leases

@@ -13,7 +13,8 @@ from typing import Any
 
 import anyio
 import pytest
-from standin_host import KERNEL, StandInHost, command, keygen, kill
+from processes import command
+from standin_host import KERNEL, StandInHost, keygen, kill
 
 from nki_anvil.backends.errors import (
     BackendBusy,

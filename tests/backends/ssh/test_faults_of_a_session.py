@@ -13,37 +13,17 @@ from typing import Any
 
 import anyio
 import pytest
-from host_client import call, refusal, session, settings_file
+from host_client import REFERENCE, session, settings_file
+from line_server import KERNEL
 from mcp import Client
-from standin_host import StandInHost, command, descendants, keygen
+from processes import command, descendants
+from served import call, refusal
+from standin_host import StandInHost, keygen
 
 from nki_anvil.backends.worker.device import leases
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
-REFERENCE = """
-import numpy as np
-
-def get_inputs():
-    return [np.random.randn(64, 128).astype(np.float32)]
-
-def forward(x):
-    return 2 * x
-"""
-KERNEL = """
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-@nki.jit
-def kernel(x):
-    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
-    nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=2.0)
-    nisa.dma_copy(dst=out, src=tile)
-    return out
-"""
 PROXY = Path(__file__).parents[2] / "cutting_proxy.py"
 
 

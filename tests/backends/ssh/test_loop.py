@@ -8,38 +8,16 @@ from typing import Any
 
 import anyio
 import pytest
-from host_client import call, session, settings_file
+from host_client import REFERENCE, session, settings_file
+from line_server import KERNEL
 from mcp import Client
+from served import call
 from standin_host import MISSING, StandInHost
 
 from nki_anvil.lab.attempts import Benchmarks
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
-REFERENCE = """
-import numpy as np
-
-def get_inputs():
-    return [np.random.randn(64, 128).astype(np.float32)]
-
-def forward(x):
-    return 2 * x
-"""
-
-CURRENT = """
-import nki
-import nki.isa as nisa
-import nki.language as nl
-
-@nki.jit
-def kernel(x):
-    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
-    nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=2.0)
-    nisa.dma_copy(dst=out, src=tile)
-    return out
-"""
 BETA1 = """
 import neuronxcc.nki as nki
 import neuronxcc.nki.language as nl
@@ -79,12 +57,12 @@ class Generation:
 
 
 GENERATIONS = [
-    Generation("current", "0.7.0", CURRENT, "nrtpy"),
-    Generation("explorer", "0.3.0", CURRENT, "neuron-explorer"),
+    Generation("current", "0.7.0", KERNEL, "nrtpy"),
+    Generation("explorer", "0.3.0", KERNEL, "neuron-explorer"),
     Generation("beta1", "2.26", BETA1, "neuron-profile"),
-    Generation("beta2", "0.2.0", CURRENT, "neuron-explorer"),
-    Generation("spike", "0.5.0", CURRENT, "spike"),
-    Generation("current", "0.6.0", CURRENT, "nrtpy"),
+    Generation("beta2", "0.2.0", KERNEL, "neuron-explorer"),
+    Generation("spike", "0.5.0", KERNEL, "spike"),
+    Generation("current", "0.6.0", KERNEL, "nrtpy"),
 ]
 
 
@@ -178,5 +156,5 @@ def told(generation: Generation, benchmarked: dict[str, Any], workspace: Path, a
     comparison = Benchmarks.model_validate_json((folder / "benchmark.json").read_text()).comparisons[0]
     assert comparison.timer == f"{generation.timer} (stand-in)"
     assert comparison.toolchain.startswith("stand-in ")
-    if generation.kernel == CURRENT:
+    if generation.kernel == KERNEL:
         assert f"nki {generation.nki}" in comparison.toolchain

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from host_client import call, refusal, session, settings_file
+from host_client import session, settings_file
+from served import call, refusal
 from standin_host import StandInHost
 
 from nki_anvil.backends.ssh import merging
