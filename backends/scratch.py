@@ -24,7 +24,7 @@ from nki_anvil.backends.errors import PathUnwritable
 def held(parent: Path, prefix: str) -> Generator[Path]:
     """A private folder below ``parent``, which holds nothing else than such folders."""
     parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _sweep(parent)
+    living(parent)
     folder, handle = _made(parent, prefix)
     try:
         yield folder
@@ -68,13 +68,17 @@ def _made(parent: Path, prefix: str) -> tuple[Path, int]:
             os.close(handle)
 
 
-def _sweep(parent: Path) -> None:
-    """Remove the folders that no living process holds."""
-    for folder in parent.iterdir():
+def living(parent: Path) -> list[Path]:
+    """The folders there that a process holds. The others are removed."""
+    found: list[Path] = []
+    for folder in parent.iterdir() if parent.is_dir() else ():
         with suppress(OSError):
             handle = os.open(folder, os.O_RDONLY)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(folder, ignore_errors=True)
+            except BlockingIOError:
+                found.append(folder)
             finally:
                 os.close(handle)
+    return found

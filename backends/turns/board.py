@@ -1,30 +1,32 @@
-"""Where the servers of one machine see each other's jobs: a folder with a file for each server, held while it lives.
+"""Where the servers of one machine see each other's jobs: a folder for each server, held while it lives.
 
 All of it blocks for milliseconds. What it cannot write costs nobody their job: then a server only knows its own.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
 import os
 import secrets
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from filelock import FileLock, Timeout
 
+from nki_anvil.backends import scratch
 from nki_anvil.backends.turns.ticket import Share, Ticket, first
+from nki_anvil.backends.worker.device.requests import replace
 
 FRESH_S: Final = 5.0
 """Who waits looks several times a second and says so: a server that did not for this long waits for nothing."""
 REMEMBERED: Final = 256
 """Shares of which it is known when they were last served."""
+TICKETS: Final = "tickets.json"
 _LOCK_S: Final = 10.0
 
 _log = logging.getLogger(__name__)
@@ -37,7 +39,9 @@ class Board:
     folder: Path
     clock: Callable[[], float] = time.time
     server: str = field(default_factory=lambda: f"{os.getpid()}-{secrets.token_hex(4)}")
-    _held: int | None = None
+    _own: Path | None = None
+    """This server's folder, once it has joined."""
+    _holding: ExitStack = field(default_factory=ExitStack)
 
     def take(self, own: Sequence[Ticket], cores: int) -> Ticket | None:
         """The one of this server's that begins now, if a core is free and it is its turn among all; else None."""
@@ -61,16 +65,12 @@ class Board:
     def post(self, own: Sequence[Ticket]) -> None:
         """Tell the others what is left."""
         with suppress(OSError):
-            self._join()
             self._write(own)
 
     def others(self) -> list[Ticket]:
-        """What servers that live wait for and run. Files of dead ones are removed."""
-        found: list[Ticket] = []
-        for lock in self.folder.glob("*.held"):
-            if lock.stem != self.server:
-                found += [] if _dead(lock) else self._of(lock.with_suffix(".json"))
-        return found
+        """What servers that live wait for and run. Folders of dead ones are removed."""
+        servers = (folder for folder in scratch.living(self._servers) if folder != self._own)
+        return [ticket for folder in servers for ticket in self._of(folder)]
 
     def served(self) -> dict[Share, float]:
         try:
@@ -80,26 +80,20 @@ class Board:
 
     def close(self) -> None:
         """This server has no jobs any more."""
-        if self._held is not None:
-            with suppress(OSError):
-                self._path.unlink(missing_ok=True)
-                self._path.with_suffix(".held").unlink(missing_ok=True)
-            os.close(self._held)
-            self._held = None
+        self._holding.close()
+        self._own = None
 
     @property
-    def _path(self) -> Path:
-        return self.folder / f"{self.server}.json"
+    def _servers(self) -> Path:
+        return self.folder / "servers"
 
-    def _join(self) -> None:
-        if self._held is None:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            held = os.open(self._path.with_suffix(".held"), os.O_CREAT | os.O_RDWR, 0o600)
-            fcntl.flock(held, fcntl.LOCK_EX)
-            self._held = held
+    def _join(self) -> Path:
+        if self._own is None:
+            self._own = self._holding.enter_context(scratch.held(self._servers, f"{self.server}-"))
+        return self._own
 
-    def _of(self, path: Path) -> list[Ticket]:
-        now = self.clock()
+    def _of(self, folder: Path) -> list[Ticket]:
+        now, path = self.clock(), folder / TICKETS
         try:
             waits = now - path.stat().st_mtime < FRESH_S
             tickets = [Ticket(**given) for given in json.loads(path.read_text())]
@@ -110,31 +104,7 @@ class Board:
     def _note(self, served: dict[Share, float], begun: Ticket) -> None:
         served |= dict.fromkeys(begun.shares, self.clock())
         newest = sorted(served.items(), key=lambda entry: entry[1])[-REMEMBERED:]
-        _replace(self.folder / "served", json.dumps(dict(newest)))
+        replace(self.folder / "served", json.dumps(dict(newest)).encode())
 
     def _write(self, own: Sequence[Ticket]) -> None:
-        _replace(self._path, json.dumps([ticket.as_dict() for ticket in own]))
-
-
-def _dead(lock: Path) -> bool:
-    """Whether nobody holds it; then it is removed with what it stands for."""
-    try:
-        handle = os.open(lock, os.O_RDWR)
-    except OSError:
-        return True
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    else:
-        lock.with_suffix(".json").unlink(missing_ok=True)
-        lock.unlink(missing_ok=True)
-        return True
-    finally:
-        os.close(handle)
-
-
-def _replace(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(text)
-    temporary.replace(path)
+        replace(self._join() / TICKETS, json.dumps([ticket.as_dict() for ticket in own]).encode())
