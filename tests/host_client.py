@@ -46,3 +46,9 @@ def command(workspace: Path, **environment: str) -> StdioServerParameters:
 async def session(workspace: Path, **environment: str) -> AsyncGenerator[Client]:
     async with Client(command(workspace, **environment)) as client:
         yield client
+
+
+def losses(workspace: Path) -> int:
+    """How often the server's log tells of a lost connection. Progress may pass over one that was had again at once."""
+    log = workspace / ".nki-anvil" / "logs" / "server.log"
+    return sum("is lost" in json.loads(line)["message"] for line in log.read_text().splitlines())

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import io
 import json
+import logging
 import secrets
 import shlex
 import tarfile
@@ -34,7 +35,7 @@ _ARCHIVE_BYTES: Final = 8 << 30
 _FAREWELL_S: Final = 15.0
 _BACKOFF_S: Final = 0.2
 _LONGEST_WAIT_S: Final = 15.0
-
+_log: Final = logging.getLogger(__name__)
 
 _UNPACK: Final = """set -e; umask 077; mkdir -p "{place}"
 if [ -f "{place}/{digest}/complete" ]; then cat >/dev/null; echo stored; exit 0; fi
@@ -130,6 +131,7 @@ class Session:
             except Lost as lost:
                 if time.monotonic() >= deadline:
                     raise refusals.unreachable(self.host, f"the connection is lost ({lost})") from None
+                _log.warning("the connection to %s is lost: %s", self.host.name, lost)
                 if report is not None:
                     await report(f"the connection to {self.host.name} is lost: trying again")
                 await asyncio.sleep(wait)
