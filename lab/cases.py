@@ -11,7 +11,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
-from zipfile import BadZipFile
 
 import anyio.to_thread
 import numpy as np
@@ -22,7 +21,7 @@ from pydantic import Field, ValidationError
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import PathUnwritable, ProblemInvalid, StateDamaged
 from nki_anvil.backends.job import Case, Probe, Record
-from nki_anvil.backends.worker import inputs
+from nki_anvil.backends.worker import arrays, inputs
 from nki_anvil.lab import families, measuring_groups, yardstick
 from nki_anvil.lab.at_once import at_once
 from nki_anvil.lab.families import Plan
@@ -127,7 +126,7 @@ class Pool:
         path = self._folder(case.shapes) / f"{case.key}.npz"
         try:
             return await anyio.to_thread.run_sync(yardstick.load, path)
-        except (OSError, ValueError, KeyError, BadZipFile) as error:
+        except (OSError, ValueError, KeyError) as error:
             message = f"A kept case cannot be read: {path} ({error})."
             raise StateDamaged(message, "Remove that file; the cases are made anew.") from error
 
@@ -253,8 +252,7 @@ class Pool:
         if not kept.is_file():
             return inputs.draw(shape_set.model_dump(mode="json"), case.model_dump(mode="json"))
         dtypes = {spec.name: spec.dtype for spec in shape_set.inputs}
-        with np.load(kept, allow_pickle=False) as data:
-            return {name: data[name].view(numpy_dtype(dtypes[name])) for name in data.files}
+        return {name: data.view(numpy_dtype(dtypes[name])) for name, data in arrays.read_all(kept).items()}
 
 
 def _planned(plan: Plan, shapes: str, random: np.random.Generator) -> Case:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nki_anvil.backends.worker import arrays
 from nki_anvil.lab.limits import F64, UNIT_ROUNDOFF, Expected, directions, norm, norms
 
 ADMISSIBLE_ERROR = 2.0**-12
@@ -122,23 +123,23 @@ def _row_error(known: F64, rows: dict[str, F64]) -> float:
 
 def save(yardstick: Yardstick, path: Path) -> None:
     """Write a yardstick as ``.npz``."""
-    arrays: dict[str, NDArray[Any]] = {}
+    kept: dict[str, NDArray[Any]] = {}
     facts: list[dict[str, Any]] = []
     for position, output in enumerate(yardstick.outputs):
-        arrays[f"r{position}"], arrays[f"spread{position}"] = output.r, output.spread
-        arrays |= {f"rows{position}/{direction}": norm for direction, norm in output.rows.items()}
+        kept[f"r{position}"], kept[f"spread{position}"] = output.r, output.spread
+        kept |= {f"rows{position}/{direction}": norm for direction, norm in output.rows.items()}
         names = ("whole", "dtype", "precision", "exact", "rowwise", "large")
         facts.append({name: getattr(output, name) for name in names} | {"directions": list(output.rows)})
     text = json.dumps({"admissible": yardstick.admissible, "outputs": facts}).encode()
-    np.savez(path, facts=np.frombuffer(text, dtype=np.uint8), **arrays)  # type: ignore[arg-type]
+    np.savez(path, facts=np.frombuffer(text, dtype=np.uint8), **kept)  # type: ignore[arg-type]
 
 
 def load(path: Path) -> Yardstick:
     """Read a yardstick back; raises OSError, ValueError or KeyError for a file that is none."""
-    with np.load(path, allow_pickle=False) as data:
-        facts = json.loads(data["facts"].tobytes())
-        outputs: list[Expected] = []
-        for position, fact in enumerate(facts["outputs"]):
-            rows = {d: data[f"rows{position}/{d}"] for d in fact.pop("directions")}
-            outputs.append(Expected(r=data[f"r{position}"], spread=data[f"spread{position}"], rows=rows, **fact))
+    data = arrays.read_all(path)
+    facts = json.loads(data["facts"].tobytes())
+    outputs: list[Expected] = []
+    for position, fact in enumerate(facts["outputs"]):
+        rows = {d: data[f"rows{position}/{d}"] for d in fact.pop("directions")}
+        outputs.append(Expected(r=data[f"r{position}"], spread=data[f"spread{position}"], rows=rows, **fact))
     return Yardstick(tuple(outputs), bool(facts["admissible"]))

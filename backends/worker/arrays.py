@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nki_anvil.backends.worker.again import again
+
 
 class DamagedArrays(ValueError):
     """The file is no plain archive of arrays, or is larger than allowed."""
@@ -25,13 +27,21 @@ def write(archive: zipfile.ZipFile, key: str, array: NDArray[Any]) -> None:
 def read(archive: zipfile.ZipFile, key: str, dtype: np.dtype[Any]) -> NDArray[Any]:
     """One array, seen as ``dtype`` again; raises DamagedArrays where it is missing or of another width."""
     try:
-        with archive.open(f"{key}.npy") as stream:
-            array = np.lib.format.read_array(stream, allow_pickle=False)
+        array = again(_entry, archive, f"{key}.npy")
     except (KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise DamagedArrays(f"the array {key} cannot be read: {error}") from error
     if array.dtype.itemsize != dtype.itemsize or array.dtype.kind not in ("u", dtype.kind):
         raise DamagedArrays(f"the array {key} is {array.dtype}, not {dtype}")
     return array if array.dtype == dtype else array.view(dtype)
+
+
+def read_all(path: Any) -> dict[str, NDArray[Any]]:
+    """Every array of a small archive of our own by its key; raises OSError or ValueError for a file that is none."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {name[: -len(".npy")]: again(_entry, archive, name) for name in archive.namelist()}
+    except (EOFError, zipfile.BadZipFile) as error:
+        raise DamagedArrays(f"{path} is no archive of arrays: {error}") from error
 
 
 def open_to_read(path: Any, limit: int) -> zipfile.ZipFile:
@@ -53,3 +63,8 @@ def open_to_read(path: Any, limit: int) -> zipfile.ZipFile:
 def open_to_write(path: Any) -> zipfile.ZipFile:
     """Open a new archive, stored without compression."""
     return zipfile.ZipFile(path, "w", zipfile.ZIP_STORED, allowZip64=True)
+
+
+def _entry(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    with archive.open(name) as stream:
+        return np.lib.format.read_array(stream, allow_pickle=False)

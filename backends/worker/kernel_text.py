@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Optional
 
+from nki_anvil.backends.worker.again import again
+
 FILENAME = "kernel.py"
 """The name that the text is compiled under, in tracebacks and for the tracer."""
 
@@ -83,7 +85,7 @@ class KernelText:
 def parse(source: str) -> KernelText:
     """Split the text's top level; raises KernelTextError with the line where it does not parse."""
     try:
-        tree = ast.parse(source, FILENAME)
+        tree = again(ast.parse, source, FILENAME)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
         message = f"The kernel does not parse: {getattr(error, 'msg', None) or error}."
