@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -128,7 +128,7 @@ async def _compare(bench: Workbench, entrants: list[Entrant], judged: frozenset[
     measured: dict[int, Entrant] = {}
     if contenders and await run_sync(bench.best) is None:
         first = contenders[0]
-        measured[first.number] = await _found(bench, first, report)
+        measured[first.number] = await _or_left_out(bench, first, partial(_found, bench, first, report))
         contenders = contenders[1:]
     if contenders:
         measured |= await _contend(bench, contenders, report)
@@ -175,7 +175,7 @@ async def _contend(bench: Workbench, contenders: list[Entrant], report: Report) 
     judges = await _judges(bench, report)
     screened = await _screen(bench, judges, contenders, report)
     fastest = sorted(screened, key=lambda entrant: -(entrant.gain or 0))
-    compared = [await _or_convicted(bench, e, _full(judges, e)) for e in fastest[: bench.rules.beam]]
+    compared = [await _or_left_out(bench, e, partial(_full, judges, e)) for e in fastest[: bench.rules.beam]]
     hopeful = [e for e in compared if e.outcome == "keep"]
     champion = max(hopeful, key=lambda e: e.gain or 0, default=None)
     everyone = {entrant.number: entrant for entrant in (*screened, *compared)}
@@ -207,7 +207,7 @@ async def _screen(bench: Workbench, judges: Judges, contenders: list[Entrant], r
     done: dict[int, Entrant] = {}
 
     async def one(entrant: Entrant) -> None:
-        measured = await _or_convicted(bench, entrant, (_full if modelled else _rough)(judges, entrant))
+        measured = await _or_left_out(bench, entrant, partial(_full if modelled else _rough, judges, entrant))
         done[entrant.number] = measured
         speed = f" at {measured.speedup:.3f} of best" if measured.speedup else ""
         await report(f"measured {len(done)} of {len(contenders)}: attempt {entrant.number}{speed}")
@@ -216,10 +216,13 @@ async def _screen(bench: Workbench, judges: Judges, contenders: list[Entrant], r
     return [done[entrant.number] for entrant in contenders]
 
 
-async def _or_convicted(bench: Workbench, entrant: Entrant, timing: Awaitable[Entrant]) -> Entrant:
-    """What is wrong only while it is timed is out; the others go on."""
+async def _or_left_out(bench: Workbench, entrant: Entrant, timing: Callable[[], Awaitable[Entrant]]) -> Entrant:
+    """What is wrong only while it is timed is out, and what no device time is left for is not timed; others go on."""
     try:
-        return await timing
+        await run_sync(bench.refuse_when_spent)
+        return await timing()
+    except BudgetSpent as spent:
+        return replace(entrant, error=spent.text)
     except WrongWhileTimed as wrong:
         if entrant.attempt is None:
             raise

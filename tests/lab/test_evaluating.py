@@ -147,3 +147,28 @@ async def test_a_whole_iteration_of_accelopt_goes_in_one_call(world: World) -> N
     assert len({entry.attempt for entry in result.beam}) == 6
     assert len(result.experience_candidates) == 8
     assert sum(one.startswith("verified ") for one in said) == 144
+
+
+async def test_candidates_for_which_no_device_time_is_left_are_not_timed_and_told_so(device: World) -> None:
+    device.rules = Rules(beam=1)
+    device.lab = device.again()
+    await device.open()
+    await device.evaluate([kernel(30.0)])  # its A/A run is this machine's for a while
+    texts = [kernel(us) for us in (9.9, 7, 8, 12)]
+    for text in texts:
+        await device.verify(text)
+    used = (await device.status()).budget.device_minutes_used
+    device.rules = Rules(beam=1, device_minutes_limit=used + 3 / 60)
+    device.lab = device.again()
+    result = await device.evaluate(texts)
+    told = {line.attempt: line for line in result.candidates}
+    assert [line.attempt for line in result.candidates if "budget.spent" in line.error] != []
+    timed = [line for line in told.values() if line.speedup is not None]
+    assert 1 <= len(timed) < len(texts), "what was begun was finished, the rest was not begun"
+    assert all("budget.spent" in line.error for line in told.values() if line.speedup is None)
+    assert (await device.status()).budget.device_minutes_used < used + 6 / 60
+    device.rules = Rules(beam=1)
+    device.lab = device.again()
+    again = await device.evaluate(texts)
+    assert again.candidates[0].outcome == "keep", "the same call goes on when there is time again"
+    assert again.candidates[0].speedup == pytest.approx(10 / 7, rel=0.05)
