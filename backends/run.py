@@ -78,7 +78,7 @@ class CaseResult(Record):
     findings: tuple[Finding, ...] = ()
     """Rules that only values can break: uninitialised output, an index out of bounds, an activation's range."""
     mutated: tuple[str, ...] = ()
-    """Inputs whose content changed."""
+    """Inputs to which the program writes; on a device without a program, those whose content changed."""
     trips: dict[str, int] = Field(default_factory=dict)
     """Trip counts of dynamic loops."""
     outputs: tuple[NDArray[Any], ...] = Field(default=(), exclude=True, repr=False)

@@ -38,7 +38,7 @@ def simulate(
         program, inputs = widened(program), [widen(array) for array in inputs]
     outcome = Executable(program).run(inputs)
     sys.stdout.write(outcome.printed)
-    _write_back(given, outcome.inputs_after, outcome.changed)
+    _write_back(given, outcome.inputs_after, outcome.written)
     outputs = tuple(outcome.outputs)
     return outputs[0] if len(outputs) == 1 else outputs
 
@@ -51,7 +51,7 @@ def _judge(program: Program) -> None:
             raise RuleBroken(finding.code, finding.message, finding.line or None, finding.remedy)
 
 
-def _write_back(given: Sequence[Any], after: Sequence[Any], changed: Sequence[int]) -> None:
-    for position in changed:
+def _write_back(given: Sequence[Any], after: Sequence[Any], written: Sequence[int]) -> None:
+    for position in written:
         if isinstance(given[position], np.ndarray):
             np.copyto(given[position], after[position].reshape(given[position].shape), casting="unsafe")

@@ -72,7 +72,7 @@ def _executed(program: Any, record: Record, positional: Sequence[Any], named: Ma
 
     given = tensor_arguments(positional, named)
     outcome = Executable(program).run([np.asarray(array) for array in given])
-    for position in outcome.changed:
+    for position in outcome.written:
         np.copyto(given[position], outcome.inputs_after[position].reshape(given[position].shape))
     record["executed"] = True
     record["findings"] += _listed(outcome.findings)

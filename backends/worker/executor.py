@@ -156,7 +156,7 @@ class Execution:
             return {**result, "error": records.error(_named_error(error))}, None
         names = list(drawn)
         result["findings"] = [records.finding(found) for found in outcome.findings]
-        result["mutated"] = [names[position] for position in outcome.changed]
+        result["mutated"] = [names[position] for position in outcome.written]
         result["trips"] = {str(region): int(count) for region, count in enumerate(outcome.trips)}
         return result, tuple(outcome.trips)
 

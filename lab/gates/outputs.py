@@ -18,7 +18,7 @@ def judge(evidence: Evidence) -> Judgement:
         if wrong := _form(observed, evidence.specification.transforms):
             return Judgement(False, wrong, hint="Return exactly what the reference returns, in its order.")
         if wrong := _changed_inputs(observed.result, evidence):
-            return Judgement(False, wrong, hint="Write results into output tensors only.")
+            return Judgement(False, wrong, hint="Write to the kernel's own tensors only, even for a while.")
     for repeat in evidence.poisoned:
         if wrong := _unwritten(repeat, evidence.specification.lnc):
             hint = "Store every element of the output, partial tiles at the edges too."

@@ -65,12 +65,11 @@ class Executable:
             self._argument(position, array).copy() if position in self._written else array
             for position, array in enumerate(inputs)
         ]
-        changed = tuple(p for p in sorted(self._written) if after[p].tobytes() != _plain(inputs[p]).tobytes())
         outputs = self.program.tables["outputs"]["access"].tolist()
         return Outcome(
             outputs=[self._memory.view(access).copy() for access in outputs],
             inputs_after=after,
-            changed=changed,
+            written=tuple(sorted(self._written)),
             findings=self._bench.findings(),
             trips=tuple(self._bench.trips),
             printed="".join(self._bench.printed),

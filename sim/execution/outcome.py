@@ -18,8 +18,8 @@ class Outcome:
     outputs: Sequence[NDArray[Any]]
     inputs_after: Sequence[NDArray[Any]]
     """The inputs as the program left them: the given array itself where nothing wrote to it, else a copy."""
-    changed: tuple[int, ...]
-    """Positions of the inputs that hold other values than before."""
+    written: tuple[int, ...]
+    """Positions of the inputs to which some instruction writes, even where it leaves what was there."""
     findings: Sequence[Finding]
     """What only values can show: activation functions left their range, a non-finite index ..."""
     trips: tuple[int, ...]

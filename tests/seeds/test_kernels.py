@@ -27,7 +27,7 @@ def test_a_seed_kernel_matches_its_reference_and_breaks_no_rule(name: str):
     assert distance(ran.output, exact(module, inputs)) < ROW_ERROR
     assert ran.findings == []
     assert ran.outcome.findings == []
-    assert ran.outcome.changed == ()
+    assert ran.outcome.written == ()
 
 
 @pytest.mark.parametrize("name", NAMES)

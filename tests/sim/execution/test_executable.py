@@ -162,9 +162,20 @@ def test_an_input_that_is_written_is_named_and_the_callers_array_stays() -> None
     b.emit("dma_copy", second, first)
     x, y = numbers(2, 2), np.zeros((2, 2), np.float32)
     outcome = Executable(b.program()).run([x, y])
-    assert outcome.changed == (1,)
+    assert outcome.written == (1,)
     assert (outcome.inputs_after[1] == x).all()
     assert (y == 0).all()
+
+
+def test_an_input_that_is_written_with_what_it_held_is_named_too() -> None:
+    b = ProgramBuilder()
+    first = b.input((2, 2))
+    kept = b.tensor((2, 2))
+    b.emit("dma_copy", kept, first)
+    b.emit("dma_copy", first, kept)
+    outcome = Executable(b.program()).run([numbers(2, 2)])
+    assert outcome.written == (0,)
+    assert (outcome.inputs_after[0] == numbers(2, 2)).all()
 
 
 @pytest.mark.parametrize("wrong", [np.zeros((2, 3), np.float32), np.zeros((2, 2), np.float16)])
