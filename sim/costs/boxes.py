@@ -8,12 +8,13 @@ few is wrong.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim.costs.layout import ITEMSIZE, Layout
+from nki_anvil.sim.kinds import firsts, numbered
 from nki_anvil.sim.program import MEMORIES, NONE, Program
 
 MAX_RANK: Final = 6
@@ -21,6 +22,8 @@ FEW: Final = 16
 """Up to so many boxes of a tensor are all compared with each other."""
 PAIRS: Final = 1 << 20
 """Boxes that are compared at a time, for the memory it takes."""
+
+Numbers: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,34 +40,32 @@ def boxes(program: Program, columns: Layout) -> Boxes:
     """Number the distinct boxes of a program and find their overlaps."""
     low, high = _bounds(program, columns)
     place = _pinned(program, columns, low, high)
-    key = _key(place, low, high)
-    _, first, number = np.unique(key, return_index=True, return_inverse=True)
+    number = numbered([place, *low.T, *high.T])
+    first = firsts(number)
     owner = place[first]
-    return Boxes(
-        of=number.reshape(-1).tolist(),
-        tensor=owner.tolist(),
-        neighbours=_neighbours(owner, low[first], high[first]),
-    )
+    return Boxes(of=number.tolist(), tensor=owner.tolist(), neighbours=_neighbours(owner, low[first], high[first]))
 
 
-_Kind = tuple[tuple[int, ...], int, int, int]
+_Kind = tuple[tuple[int, ...], int, int, int, bool]
 
 
 def _kinds(program: Program) -> tuple[list[_Kind], list[int]]:
-    """The distinct (shape, partitions, elements, memory), for tensors of a kernel are much alike; and each tensor's."""
+    """The distinct (shape, partitions, elements, memory, whether at an address), for tensors of a kernel are much
+    alike; and each tensor's."""
     row = program.tables["tensors"]
-    columns = (row[name].tolist() for name in ("partitions", "elements", "memory"))
+    columns = (row["partitions"], row["elements"], row["memory"], row["address_byte"] != NONE)
     number: dict[_Kind, int] = {}
-    kind = [number.setdefault(one, len(number)) for one in zip(map(tuple, program.shapes), *columns, strict=True)]
+    rows = zip(map(tuple, program.shapes), *(column.tolist() for column in columns), strict=True)
+    kind = [number.setdefault(one, len(number)) for one in rows]
     return list(number), kind
 
 
-def _dimensions(shape: tuple[int, ...], partitions: int, elements: int, memory: int) -> tuple[int, ...]:
+def _dimensions(shape: tuple[int, ...], partitions: int, elements: int, memory: int, placed: bool) -> tuple[int, ...]:
     """A tensor's shape as an odometer: partitions first on chip; leading dimensions merged beyond MAX_RANK."""
     total = 1
     for n in shape:
         total *= n
-    if total != partitions * elements or not shape:
+    if placed or total != partitions * elements or not shape:
         return (partitions, elements)
     if len(shape) > MAX_RANK:
         head = 1
@@ -74,108 +75,106 @@ def _dimensions(shape: tuple[int, ...], partitions: int, elements: int, memory: 
     return shape if MEMORIES[memory].endswith("hbm") or shape[0] == partitions else (partitions, elements)
 
 
-def _bounds(program: Program, columns: Layout) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Inclusive bounds per access, the last dimension in bytes; unused dimensions are zero."""
+@dataclass(frozen=True, slots=True)
+class _Odometer:
+    """Per access, the dimensions of its tensor, the last one in bytes; those before column ``lead`` are one."""
+
+    size: Numbers
+    stride: Numbers
+    lead: Numbers
+
+
+def _odometer(program: Program, columns: Layout) -> _Odometer:
     kinds, kind = _kinds(program)
     dimensions = [_dimensions(*one) for one in kinds]
-    width = max(map(len, dimensions), default=1)
+    width = max(2, *map(len, dimensions)) if dimensions else 2
     distinct = np.ones((len(dimensions), width), np.int64)
     for number, shape in enumerate(dimensions):
         distinct[number, width - len(shape) :] = shape
-    table = distinct[kind]
-    size = table[columns.tensor]
-    own = ITEMSIZE[program.tables["tensors"]["dtype"].astype(np.int64)][columns.tensor]
-    size[:, -1] = size[:, -1] * own // columns.itemsize
-    low, high = _walk(program, columns, size)
-    whole = columns.dynamic | (size[:, -1] == 0)
-    low[whole], high[whole] = 0, size[whole] - 1
-    high[:, -1] = (high[:, -1] + 1) * columns.itemsize - 1
-    low[:, -1] *= columns.itemsize
-    return low, high
-
-
-def _walk(program: Program, columns: Layout, size: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    size = distinct[kind][columns.tensor]
+    size[:, -1] *= ITEMSIZE[program.tables["tensors"]["dtype"].astype(np.int64)][columns.tensor]
     stride = np.ones_like(size)
-    for d in range(size.shape[1] - 2, -1, -1):
+    for d in range(width - 2, -1, -1):
         stride[:, d] = stride[:, d + 1] * size[:, d + 1]
-    low = np.empty_like(size)
-    rest = program.tables["accesses"]["offset"].astype(np.int64).copy()
-    for d in range(size.shape[1]):
-        low[:, d], rest = np.divmod(rest, np.maximum(stride[:, d], 1))
-    high, odd = low.copy(), np.zeros(len(size), bool)
-    for step, count in zip(columns.pairs.step.T, columns.pairs.count.T, strict=True):
-        odd |= _extend(high, size, stride, step, count)
-    span = (columns.pairs.step * (columns.pairs.count - 1)).sum(axis=1)
-    end = program.tables["accesses"]["offset"] + span
-    low[odd, 1:], high[odd, 1:] = 0, size[odd, 1:] - 1
-    high[odd, 0] = end[odd] // np.maximum(stride[odd, 0], 1)
+    lead = np.array([width - len(shape) for shape in dimensions], np.int64)[kind][columns.tensor]
+    return _Odometer(size, stride, lead)
+
+
+def _bounds(program: Program, columns: Layout) -> tuple[Numbers, Numbers]:
+    """Inclusive bounds per access, the last dimension in bytes; unused dimensions are zero."""
+    shape = _odometer(program, columns)
+    low, high = _walk(columns, shape)
+    low[columns.dynamic], high[columns.dynamic] = 0, shape.size[columns.dynamic] - 1
     return low, high
 
 
-def _extend(
-    high: NDArray[np.int64],
-    size: NDArray[np.int64],
-    stride: NDArray[np.int64],
-    step: NDArray[np.int64],
-    count: NDArray[np.int64],
-) -> NDArray[np.bool_]:
+def _walk(columns: Layout, shape: _Odometer) -> tuple[Numbers, Numbers]:
+    """In bytes throughout, so that views of every width over one tensor meet where they share some."""
+    rest = columns.start * columns.itemsize
+    first, last = rest.copy(), rest + columns.itemsize - 1
+    low = np.empty_like(shape.size)
+    for d in range(low.shape[1]):
+        low[:, d], rest = np.divmod(rest, shape.stride[:, d])
+    high = low.copy()
+    odd = _extend(high, shape, np.ones_like(rest), columns.itemsize)
+    for step, count in zip(columns.pairs.step.T * columns.itemsize, columns.pairs.count.T, strict=True):
+        odd |= _extend(high, shape, step, count)
+        first += np.minimum(step, 0) * (count - 1)
+        last += np.maximum(step, 0) * (count - 1)
+    _widen(low, high, shape, np.flatnonzero(odd), first, last)
+    return low, high
+
+
+def _extend(high: Numbers, shape: _Odometer, step: Numbers, count: Numbers) -> NDArray[np.bool_]:
     """Stretch the bounds by one pair; true where it does not fit the tensor's own dimensions."""
     pending = (count > 1) & (step != 0)
-    odd = step < 0
-    for d in range(size.shape[1]):
-        fits = pending & (stride[:, d] <= step) & (size[:, d] > 1)
-        reach = high[:, d] + np.where(fits, (count - 1) * step // stride[:, d], 0)
-        odd |= fits & ((step % stride[:, d] != 0) | (reach >= size[:, d]))
-        high[:, d] = np.where(fits & (reach < size[:, d]), reach, high[:, d])
+    odd = pending & (step < 0)
+    for d in range(high.shape[1]):
+        size, stride = shape.size[:, d], shape.stride[:, d]
+        fits = pending & (stride <= step) & (size > 1)
+        reach = high[:, d] + np.where(fits, (count - 1) * step // stride, 0)
+        odd |= fits & ((step % stride != 0) | (reach >= size))
+        high[:, d] = np.where(fits & (reach < size), reach, high[:, d])
         pending &= ~fits
     return odd | pending
 
 
-def _pinned(program: Program, columns: Layout, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Move accesses of tensors with an address of their own to one common tensor per memory; return each one's
-    tensor."""
+def _widen(low: Numbers, high: Numbers, shape: _Odometer, rows: Numbers, first: Numbers, last: Numbers) -> None:
+    """Whole slices of a tensor's slowest dimension, from the one of its first byte to the one of its last."""
+    lead = shape.lead[rows]
+    stride = shape.stride[rows, lead]
+    low[rows], high[rows] = 0, shape.size[rows] - 1
+    low[rows, lead], high[rows, lead] = first[rows] // stride, last[rows] // stride
+
+
+def _pinned(program: Program, columns: Layout, low: Numbers, high: Numbers) -> Numbers:
+    """Move accesses of tensors with an address of their own to one common tensor per memory and core; return each
+    one's tensor."""
     table = program.tables["tensors"]
     place = columns.tensor.copy()
     rows = np.flatnonzero(table["address_byte"][columns.tensor] != NONE)
-    if not len(rows):
-        return place
-    tensor, last = columns.tensor[rows], low.shape[1] - 1
-    if last == 0:
-        return place
-    place[rows] = len(program.shapes) + table["memory"][tensor].astype(np.int64)
-    bytes_per_row = table["elements"][tensor] * ITEMSIZE[table["dtype"][tensor].astype(np.int64)]
-    partition = np.maximum(table["address_partition"][tensor], 0) + columns.first_partition[rows]
-    byte = table["address_byte"][tensor]
-    low[rows], high[rows] = 0, 0
-    low[rows, 0], high[rows, 0] = partition, partition + columns.partitions[rows] - 1
-    low[rows, last], high[rows, last] = byte, byte + bytes_per_row - 1
+    tensor = columns.tensor[rows]
+    memory, core = (table[name][tensor].astype(np.int64) for name in ("memory", "core"))
+    place[rows] = len(program.shapes) + memory * program.cores + core
+    partition, byte = np.maximum(table["address_partition"][tensor], 0), table["address_byte"][tensor]
+    for bound in (low, high):
+        bound[rows, -2] += partition
+        bound[rows, -1] += byte
     return place
 
 
-def _key(place: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """A 64-bit mixture of each row, so that equal boxes are found by sorting one column."""
-    key = place.astype(np.uint64)
-    for column in (*low.T, *high.T):
-        key = (key ^ (key >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9) + column.astype(np.uint64)
-    return (key ^ (key >> np.uint64(32))) * np.uint64(0x94D049BB133111EB)
-
-
-def _neighbours(
-    owner: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64]
-) -> list[list[tuple[int, bool]]]:
+def _neighbours(owner: Numbers, low: Numbers, high: Numbers) -> list[list[tuple[int, bool]]]:
     result: list[list[tuple[int, bool]]] = [[(number, True)] for number in range(len(owner))]
     order, begin, end = _windows(owner, low, high)
     several = np.flatnonzero(end - begin > 1)
-    total: NDArray[np.int64] = np.cumsum((end - begin)[several])
+    total: Numbers = np.cumsum((end - begin)[several])
     pieces = np.searchsorted(total, np.arange(PAIRS, int(total.max(initial=0)), PAIRS))
     for part in np.split(several, pieces):
         _meet(order, part, begin, end, low, high, result)
     return result
 
 
-def _windows(
-    owner: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _windows(owner: Numbers, low: Numbers, high: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """An order of the boxes, and for each place in it the places [begin, end) of those that it may meet.
 
     Of a tensor with few boxes that is all of them; the others are swept in the dimension in which they differ most.
@@ -196,12 +195,12 @@ def _windows(
 
 
 def _meet(
-    order: NDArray[np.int64],
-    places: NDArray[np.int64],
-    begin: NDArray[np.int64],
-    end: NDArray[np.int64],
-    low: NDArray[np.int64],
-    high: NDArray[np.int64],
+    order: Numbers,
+    places: Numbers,
+    begin: Numbers,
+    end: Numbers,
+    low: Numbers,
+    high: Numbers,
     result: list[list[tuple[int, bool]]],
 ) -> None:
     """Enter for the boxes at some places which of their windows they overlap, and whether they cover it."""

@@ -45,6 +45,7 @@ class Layout:
     partitions: NDArray[np.int64]
     """1 in HBM."""
     first_partition: NDArray[np.int64]
+    """That of the chip where the tensor has an address, else of the tensor."""
     free: NDArray[np.int64]
     """Elements per partition."""
     elements: NDArray[np.int64]
@@ -53,6 +54,8 @@ class Layout:
     contiguous: NDArray[np.bool_]
     """The fastest dimension has step one."""
     dynamic: NDArray[np.bool_]
+    wandering: NDArray[np.bool_]
+    """Data decide in which partitions it lies; other dynamic accesses stay in theirs."""
     pairs: Pairs
     slots: NDArray[np.int64]
 
@@ -84,12 +87,13 @@ def layout(program: Program) -> Layout:
         on_chip=on_chip,
         psum=memory == PSUM,
         partitions=partitions,
-        first_partition=np.where(on_chip, accesses["offset"] // pitch, 0),
+        first_partition=np.where(on_chip, accesses["offset"] // pitch + _placed(tensors, tensor), 0),
         free=elements // np.maximum(partitions, 1),
         elements=elements,
         run=run,
         contiguous=contiguous,
         dynamic=_dynamic(accesses),
+        wandering=on_chip & _wandering(accesses, pitch),
         pairs=pairs,
         slots=_slots(program),
     )
@@ -98,6 +102,16 @@ def layout(program: Program) -> Layout:
 def _dynamic(accesses: dict[str, NDArray[Any]]) -> NDArray[np.bool_]:
     columns = ("scalar_access", "scalar_register", "vector_access")
     return np.logical_or.reduce([accesses[column] != NONE for column in columns])
+
+
+def _wandering(accesses: dict[str, NDArray[Any]], pitch: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Moved by whole rows; execution refuses a move within a row that leaves it."""
+    shifted = (accesses["scalar_access"] != NONE) | (accesses["scalar_register"] != NONE)
+    return (shifted & (accesses["scalar_step"] % pitch == 0)) | (accesses["vector_access"] != NONE)
+
+
+def _placed(tensors: dict[str, NDArray[Any]], tensor: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.maximum(tensors["address_partition"], 0)[tensor]
 
 
 def _pitch(program: Program, tensor: NDArray[np.int64], dtype: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -101,11 +101,14 @@ def _run_count(columns: Layout, access: NDArray[np.int64]) -> NDArray[np.int64]:
 def _engines(
     columns: Layout, target: NDArray[np.int64], source: NDArray[np.int64], chip: Chip
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Each engine serves eight neighbouring partitions; between two places in HBM all serve (architecture guide)."""
+    """Each engine serves eight neighbouring partitions; between two places in HBM all serve (architecture guide).
+
+    Partitions that data decide are taken to be the same ones every time.
+    """
     share = chip.partitions // chip.dma_engines
     side = np.where(columns.on_chip[target], target, source)
-    first = columns.first_partition[side] // share
-    last = (columns.first_partition[side] + columns.partitions[side] - 1) // share
+    start = np.where(columns.wandering[side], 0, columns.first_partition[side])
+    first, last = start // share, (start + columns.partitions[side] - 1) // share
     outside = ~columns.on_chip[side]
     first = np.where(outside, 0, np.clip(first, 0, chip.dma_engines - 1))
     last = np.where(outside, chip.dma_engines - 1, np.clip(last, first, chip.dma_engines - 1))

@@ -161,6 +161,18 @@ def test_a_transfer_is_cut_into_contiguous_runs_over_the_engines_of_its_partitio
     assert (int(moved.engines[0]), int(moved.runs[0])) == (engines, runs)
 
 
+def test_a_transfer_is_carried_by_the_engines_of_the_address_and_by_as_few_as_data_may_choose():
+    made = ProgramBuilder()
+    hbm, placed, free = made.input((64, 512)), made.tensor((8, 512), address=(64, 0)), made.tensor((128, 512))
+    register = made.register()
+    made.emit("dma_copy", placed, hbm[0:8])
+    made.emit("dma_copy", made.shifted(free[4:12], 512, register=register), hbm[0:8])
+    made.emit("dma_copy", made.shifted(free[4:12, 0:256], 1, register=register), hbm[0:8, 0:256])
+    moved = Model(made.program(), CHIPS["trn2"], RATES["trn2"]).moved
+    assert moved.first_engine.tolist() == [8, 0, 0]
+    assert moved.engines.tolist() == [1, 1, 2]
+
+
 def test_the_cores_of_a_pair_work_side_by_side():
     def pair(cores):
         made = ProgramBuilder(cores=cores)

@@ -87,6 +87,39 @@ def test_an_address_that_data_decides_depends_on_its_index_and_on_the_whole_tens
     assert edges(made)[2] == {0: RAW, 1: RAW}
 
 
+def test_an_access_that_moves_depends_on_the_whole_of_a_tensor_at_an_address():
+    made = ProgramBuilder()
+    tile, other = made.tensor((128, 64), address=(0, 0)), made.tensor((128, 64))
+    half = made.shifted(tile[0:64], 64, register=made.register())
+    made.emit("memset", tile[64:128], value=0.0)
+    made.emit("tensor_copy", other[0:64], half)
+    assert edges(made)[1] == {0: RAW}
+
+
+def test_halves_of_a_tile_at_an_address_are_told_apart():
+    made = ProgramBuilder()
+    tile, other = made.tensor((128, 64), address=(0, 256)), made.tensor((128, 64))
+    made.emit("memset", tile[:, 0:32], value=0.0)
+    made.emit("tensor_copy", other[:, 32:64], tile[:, 32:64])
+    assert edges(made)[1] == {}
+
+
+def test_a_view_wider_than_the_last_dimension_touches_the_bytes_of_its_neighbours():
+    made = ProgramBuilder()
+    tile, other = made.tensor((128, 4, 3), "bfloat16"), made.tensor((128, 1))
+    made.emit("memset", tile[:, 1:2, :], value=0.0)
+    made.emit("tensor_copy", other, tile.ap([(6, 128), (1, 1)], offset=1, dtype="float32"))
+    assert edges(made)[1] == {0: RAW}
+
+
+def test_a_walk_backwards_reaches_the_elements_before_its_start():
+    made = ProgramBuilder()
+    source, tile = made.tensor((64, 16), memory="private_hbm"), made.tensor((64, 16))
+    made.emit("dma_copy", source, tile)
+    made.emit("dma_copy", tile, source.ap([(-16, 64), (1, 16)], offset=63 * 16))
+    assert edges(made)[1] == {0: RAW}
+
+
 def test_tensors_at_explicit_addresses_share_what_they_overlap():
     made = ProgramBuilder()
     one = made.tensor((128, 512), address=(0, 1024))
