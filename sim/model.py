@@ -45,11 +45,11 @@ class Model:
     def __init__(self, program: Program, chip: Chip, rates: Rates, trips: Trips = None) -> None:
         self.program, self.chip, self.rates, self._given = program, chip, rates, trips
         self.columns: Layout = layout(program)
-        self.found: Matmuls = tensor.matmuls(program, self.columns)
+        self.trips: NDArray[np.float64] = trip_counts(program, trips, ASSUMED_TRIPS.middle)
+        self.found: Matmuls = tensor.matmuls(program, self.columns, self.trips)
         self.moved: Transfers = transfers(program, self.columns, chip, rates)
         self.work = self._work()
         self.queue = queues(program, self.moved)
-        self.trips: NDArray[np.float64] = trip_counts(program, trips, ASSUMED_TRIPS.middle)
         self.weight: NDArray[np.float64] = weights(program, self.trips)
         self._busy: dict[str, float] | None = None
         self._run: Run | None = None
@@ -63,7 +63,7 @@ class Model:
 
     def _work(self) -> Work:
         work = Work.nothing(len(self.program))
-        elementwise.fill(work, self.program, self.columns, self.chip, self.rates)
+        elementwise.fill(work, self.program, self.columns, self.chip, self.rates, self.trips)
         tensor.fill(work, self.found, self.chip, self.rates)
         rows = np.flatnonzero(self.program.tables["instructions"]["engine"] == ENGINES.index("sync"))
         work.occupancy[rows] = self.rates.issue_ns["sync"]

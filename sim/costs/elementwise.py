@@ -11,6 +11,7 @@ from nki_anvil.sim.chips import Chip
 from nki_anvil.sim.costs.formulas import DEFAULT, FORMULAS, TABLE_SETS, Mode
 from nki_anvil.sim.costs.layout import Layout
 from nki_anvil.sim.costs.rates import Rates
+from nki_anvil.sim.costs.residency import loads
 from nki_anvil.sim.costs.work import Work
 from nki_anvil.sim.instructions import ENGINES, NAMES
 from nki_anvil.sim.program import NONE, Program
@@ -27,8 +28,8 @@ SMALL_CYCLES: Final = 256
 """Below this the fixed part of an instruction is worth a remark."""
 
 
-def fill(work: Work, program: Program, columns: Layout, chip: Chip, rates: Rates) -> None:
-    """Write the rows of instructions that run on a streaming engine."""
+def fill(work: Work, program: Program, columns: Layout, chip: Chip, rates: Rates, counts: NDArray[np.float64]) -> None:
+    """Write the rows of instructions that run on a streaming engine; ``counts`` are the loops' trips."""
     opcode, engine = program.tables["instructions"]["opcode"], program.tables["instructions"]["engine"]
     streaming = np.isin(engine, STREAMING) & ~np.isin(opcode, _TRANSFERS)
     codes: list[int] = np.unique(opcode[streaming]).tolist()
@@ -38,7 +39,7 @@ def fill(work: Work, program: Program, columns: Layout, chip: Chip, rates: Rates
             if len(rows):
                 _fill(work, NAMES[code], unit, rows, columns, chip, rates)
     _accumulators(work, program, columns, chip)
-    _tables(work, program, rates)
+    _tables(work, program, rates, counts)
 
 
 _TRANSFERS: Final = [NAMES.index(name) for name in ("dma_copy", "dma_transpose", "dma_compute", "sendrecv")]
@@ -137,22 +138,22 @@ def _accumulators(work: Work, program: Program, columns: Layout, chip: Chip) -> 
     work.occupancy[rows[result != NONE]] += ACCUMULATOR_CYCLES / chip.clocks_ghz["scalar"]
 
 
-def _tables(work: Work, program: Program, rates: Rates) -> None:
+def _tables(work: Work, program: Program, rates: Rates, counts: NDArray[np.float64]) -> None:
     """Charge a table load wherever the set of activation functions changes; the first load precedes the
     kernel's data."""
     instructions = program.tables["instructions"]
-    wanted = {NAMES.index("activation"), NAMES.index("activation_reduce")}
-    resident: dict[int, str] = {}
-    attributes = [table_set(record) for record in program.attributes]
-    loads: list[int] = []
-    for row in np.flatnonzero(np.isin(instructions["opcode"], list(wanted))).tolist():
-        core, needed = int(instructions["core"][row]), attributes[int(instructions["attributes"][row])]
-        if needed and resident.setdefault(core, needed) != needed:
-            loads.append(row)
-            resident[core] = needed
-    rows = np.array(loads, np.int64)
-    work.occupancy[rows] += rates.table_load_ns
-    work.blame("activation_table_loads", rows, np.full(len(rows), rates.table_load_ns))
+    rows = np.flatnonzero(np.isin(instructions["opcode"], [NAMES.index(name) for name in _TABULATED]))
+    needed = [table_set(record) for record in program.attributes]
+    attributes: list[int] = instructions["attributes"][rows].tolist()
+    names = [needed[number] for number in attributes]
+    rows = rows[np.array([bool(name) for name in names], bool)]
+    sets = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    share = loads(program, rows, [sets[name] for name in names if name], counts, first_is_free=True)
+    work.occupancy[rows] += share * rates.table_load_ns
+    work.blame("activation_table_loads", rows, share * rates.table_load_ns)
+
+
+_TABULATED: Final = ("activation", "activation_reduce")
 
 
 def table_set(attributes: dict[str, object]) -> str:

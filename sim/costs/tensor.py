@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 from nki_anvil.sim.chips import Chip
 from nki_anvil.sim.costs.layout import Layout
 from nki_anvil.sim.costs.rates import Rates
+from nki_anvil.sim.costs.residency import loads
 from nki_anvil.sim.costs.work import Work
 from nki_anvil.sim.dtypes import NAMES as DTYPES
 from nki_anvil.sim.instructions import ENGINES, NAMES
+from nki_anvil.sim.kinds import dynamic, firsts, numbered, patterns
+from nki_anvil.sim.operands import operands
 from nki_anvil.sim.program import NONE, Program
 
 TENSOR: Final = ENGINES.index("tensor")
@@ -38,8 +41,8 @@ class Matmuls:
     itemsize: NDArray[np.int64]
     hinted: NDArray[np.bool_]
     """An operand holds nothing but zeros and ones, as the kernel promises."""
-    resident: NDArray[np.bool_]
-    """The stationary operand is the one that the previous instruction loaded."""
+    loads: NDArray[np.float64]
+    """The share of its runs before which the stationary operand has to be loaded."""
 
     @property
     def flops(self) -> NDArray[np.float64]:
@@ -48,8 +51,8 @@ class Matmuls:
         return 2.0 * passes * self.k * self.m * self.n
 
 
-def matmuls(program: Program, columns: Layout) -> Matmuls:
-    """Find them; an unwanted slot of a malformed program counts as one element."""
+def matmuls(program: Program, columns: Layout, counts: NDArray[np.float64]) -> Matmuls:
+    """Find them; an unwanted slot of a malformed program counts as one element. ``counts`` are the loops' trips."""
     table = program.tables["instructions"]
     rows = np.flatnonzero((table["engine"] == TENSOR) & np.isin(table["opcode"], [MATMUL, TRANSPOSE]))
     mirror = table["opcode"][rows] == TRANSPOSE
@@ -70,7 +73,7 @@ def matmuls(program: Program, columns: Layout) -> Matmuls:
         double=double,
         itemsize=columns.itemsize[moving],
         hinted=given[:, 2],
-        resident=_resident(columns, stationary),
+        loads=_loads(program, rows, stationary, given[:, :2], counts),
     )
 
 
@@ -86,18 +89,59 @@ def fill(work: Work, found: Matmuls, chip: Chip, rates: Rates) -> None:
     passes = np.where(found.fp32, np.where(found.transpose, rates.transpose_passes_fp32, several), 1)
     streaming = np.maximum(found.n, rates.minimum_cycles) * passes
     loading = np.where(found.fp32, found.m * passes, found.m / rates.fast_weight_load)
-    loading = np.where(found.resident, 0, loading)
     slow = 1 / _array_clock(found, chip, rates)
-    cycles = np.maximum(streaming, loading) * slow
+    cycles = (streaming + found.loads * np.maximum(loading - streaming, 0)) * slow
     work.occupancy[rows] = cycles / clock + rates.issue_ns["tensor"]
     work.latency[rows] = rates.latency_ns["tensor"]
     work.best[rows] = found.n * np.where(found.fp32, passes, 1) / clock
     _blame(work, found, streaming * slow / clock, cycles / clock, passes, chip, rates)
 
 
-def _resident(columns: Layout, stationary: NDArray[np.int64]) -> NDArray[np.bool_]:
-    tile = np.stack([columns.tensor, columns.start, columns.elements, columns.run], axis=1)[stationary]
-    return np.append(np.zeros(1, bool), np.all(tile[1:] == tile[:-1], axis=1))[: len(stationary)]
+def _loads(
+    program: Program,
+    rows: NDArray[np.int64],
+    stationary: NDArray[np.int64],
+    modes: NDArray[np.bool_],
+    counts: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """The engine keeps an operand until the next instruction: the same view of the same data, in the same mode."""
+    accesses, table = program.tables["accesses"], program.tables["instructions"]
+    owner = accesses["tensor"][stationary].astype(np.int64)
+    every = operands(program)
+    written = every.writes & np.isin(accesses["tensor"][every.access], owner)
+    writers = _Writers(accesses["tensor"][every.access[written]], every.instruction[written], len(program))
+    moving = dynamic(program)[stationary]
+    seen = [accesses[name][stationary] for name in ("tensor", "dtype", "offset")]
+    tiles = [str((record.get("tile_position"), record.get("tile_size"))) for record in program.attributes]
+    tile = np.unique(np.array(tiles or [""]), return_inverse=True)[1].reshape(-1)[table["attributes"][rows]]
+    unique = np.where(moving, np.arange(len(rows)), NONE)  # nobody knows where it lies
+    columns = [*seen, patterns(program).of[stationary], *modes.T, tile, table["opcode"][rows], unique]
+    wanted = numbered([*columns, writers.before(owner, rows)])
+    first = np.array(firsts(wanted), np.int64)
+    tensors, moves = owner[first].tolist(), moving[first].tolist()
+
+    def lost(held: int, region: int) -> bool:
+        return held >= 0 and (moves[held] or writers.within(tensors[held], region, program))
+
+    return loads(program, rows, wanted.tolist(), counts, lost=lost)
+
+
+class _Writers:
+    """Where each tensor is written: pairs of a tensor and an instruction, sorted."""
+
+    def __init__(self, tensor: NDArray[np.int64], instruction: NDArray[np.int64], count: int) -> None:
+        self._count = count + 1
+        self._pairs = np.sort(tensor.astype(np.int64) * self._count + instruction)
+
+    def before(self, tensor: NDArray[np.int64], instruction: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A number that is the same for two instructions if no write to the tensor stands between them."""
+        return np.searchsorted(self._pairs, tensor * self._count + instruction)
+
+    def within(self, tensor: int, region: int, program: Program) -> bool:
+        """Whether a loop's body writes a tensor."""
+        bounds = (int(program.tables["regions"][name][region]) for name in ("first", "last"))
+        first, last = np.searchsorted(self._pairs, [tensor * self._count + bound for bound in bounds]).tolist()
+        return first < last
 
 
 def _array_clock(found: Matmuls, chip: Chip, rates: Rates) -> NDArray[np.float64]:

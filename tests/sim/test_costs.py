@@ -138,6 +138,78 @@ def test_only_a_change_of_the_function_set_loads_a_table():
     assert activations("sqrt", "exp", "sqrt") - activations("exp", "exp", "exp") == pytest.approx(2 * 1280)
 
 
+def table_loads(trips, outside, *inside):
+    """The table loads of a kernel that runs an activation, a loop of others, and the first one again."""
+    made = ProgramBuilder()
+    tile = made.tensor((128, 512))
+
+    def activate(name):
+        made.emit("activation", tile, None, tile, op=name)
+
+    activate(outside)
+    with made.loop("fori", made.register(), 0, trips):
+        for name in inside:
+            activate(name)
+    activate(outside)
+    model = Model(made.program(), CHIPS["trn2"], RATES["trn2"])
+    waste = model.work.waste["activation_table_loads"]
+    return float((waste * model.weight).sum()) / model.rates.table_load_ns
+
+
+@pytest.mark.parametrize(
+    ("trips", "outside", "inside", "expected"),
+    [
+        pytest.param(0, "exp", ["tanh"], 0, id="a loop that never runs loads nothing"),
+        pytest.param(100, "exp", ["tanh"], 2, id="one function in a loop is loaded once"),
+        pytest.param(100, "exp", ["exp", "tanh"], 200, id="two functions in a loop are loaded in turn"),
+        pytest.param(100, "exp", ["exp", "copy"], 0, id="a function of every table changes nothing"),
+    ],
+)
+def test_tables_are_loaded_as_often_as_loops_run(trips, outside, inside, expected):
+    assert table_loads(trips, outside, *inside) == pytest.approx(expected)
+
+
+def test_a_loop_that_never_runs_hides_no_table_load_behind_it():
+    made = ProgramBuilder()
+    tile = made.tensor((128, 512))
+    for name in ("tanh", "exp", "tanh"):
+        with made.loop("fori", made.register(), 0, 0):
+            made.emit("activation", tile, None, tile, op=name)
+        made.emit("activation", tile, None, tile, op=name)
+    model = Model(made.program(), CHIPS["trn2"], RATES["trn2"])
+    assert (model.work.waste["activation_table_loads"] > 0).sum() == 2
+
+
+def weight_loads(between):
+    """How often the stationary operand is loaded in ten trips of two matmuls, with something done between them."""
+    made = ProgramBuilder()
+    weights, data = made.tensor((128, 128), "bfloat16"), made.tensor((128, 64), "bfloat16")
+    sums, register = made.tensor((128, 64), memory="psum"), made.register()
+    made.emit("memset", weights, value=1.0)
+    with made.loop("fori", register, 0, 10):
+        made.emit("nc_matmul", sums, weights, data)
+        seen = between(made, weights, register)
+        made.emit("nc_matmul", sums, seen or weights, data)
+    model = Model(made.program(), CHIPS["trn2"], RATES["trn2"])
+    return float((model.found.loads * model.weight[model.found.rows]).sum())
+
+
+@pytest.mark.parametrize(
+    ("between", "expected"),
+    [
+        pytest.param(lambda made, weights, register: None, 1, id="nothing"),
+        pytest.param(lambda made, weights, register: made.emit("memset", weights, value=2.0) and None, 20,
+                     id="new weights in the same place"),
+        pytest.param(lambda made, weights, register: made.shifted(weights, 0, register=register), 20,
+                     id="a place that data decide"),
+        pytest.param(lambda made, weights, register: weights.ap([(128, 128), (0, 128)]), 20,
+                     id="another pattern from the same start"),
+    ],
+)  # fmt: skip
+def test_a_stationary_operand_stays_only_while_it_is_the_same_data(between, expected):
+    assert weight_loads(between) == pytest.approx(expected)
+
+
 def transfer(target, source):
     made = ProgramBuilder()
     hbm = made.input((512, 512))
