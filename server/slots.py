@@ -66,7 +66,7 @@ class Slots:
         found = self.problem_.specification
         inputs = found.shape_sets[found.timed].inputs if found.timed in found.shape_sets else ()
         lines = [f"- input `{spec.name}`: {spec.dtype} {list(spec.shape or ())}, {spec.domain}" for spec in inputs]
-        return "\n".join([*lines, f"- tolerance: {found.tolerance:g}, good for {found.precision}", self._reference()])
+        return "\n".join([*lines, self._judged_by(), self._reference()])
 
     # the kernel at hand
 
@@ -246,4 +246,13 @@ class Slots:
         return f"attempt {line.attempt} ({line.digest}): {end}{speed}. Plan: {flat(line.plan or 'none')}"
 
     def _reference(self) -> str:
-        return f"\n```python\n{Path(self.problem_.specification.reference).read_text(encoding='utf-8').strip()}\n```"
+        path = Path(self.problem_.specification.reference)
+        language = "toml" if path.suffix == ".toml" else "python"
+        return f"\n```{language}\n{fenced(path.read_text(encoding='utf-8').strip())}\n```"
+
+    def _judged_by(self) -> str:
+        found = self.problem_.specification
+        if found.e2e is None:
+            return f"- tolerance: {found.tolerance:g}, good for {found.precision}"
+        least = "" if found.e2e.accuracy_min is None else f" of at least {found.e2e.accuracy_min:g}"
+        return f"- judged by its command: the accuracy{least} that it reports, and its score against best's"

@@ -107,6 +107,10 @@ async def test_a_model_is_opened_verified_kept_and_reverted_by_what_its_command_
         assert worse["speedup"] > 1
         assert working.read_text() == better
         assert "no profile of a single kernel" in await refusal(client, "profile_kernel", problem="model")
+        prompt = str((await client.get_prompt("implement", {"problem": "model"})).messages[0].content)
+        assert "judged by its command" in prompt
+        assert "```toml" in prompt
+        assert "[e2e]" in prompt
     assert set((there.root / "jobs").glob("*")) <= jobs, "nothing is left on the host"
     assert [line for line in there.lease_log() if line["event"] == "leased"]
     assert audited(workspace).clean
