@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel.helper_types import ReadResourceContents
     from pydantic import AnyUrl
 
-    from nki_anvil.tools.declaration import Declared
+    from nki_anvil.tools.publication import Published
 
 
 class Application(MCPServer[Desk]):
@@ -46,7 +46,7 @@ class Application(MCPServer[Desk]):
 
     def __init__(self, desk: Desk, bus: SubscriptionBus) -> None:
         self._desk = desk
-        self._catalogue: dict[str, Declared] = {}
+        self._catalogue: dict[str, Published] = {}
         self._loading = Lock()
         with _without("rich.console"):
             super().__init__(
@@ -134,13 +134,13 @@ class Application(MCPServer[Desk]):
 
         return lend()
 
-    async def _loaded(self) -> dict[str, Declared]:
+    async def _loaded(self) -> dict[str, Published]:
         async with self._loading:
             if not self._catalogue:
                 self._catalogue = await to_thread.run_sync(self._load)
         return self._catalogue
 
-    def _load(self) -> dict[str, Declared]:
+    def _load(self) -> dict[str, Published]:
         from nki_anvil.server import prompts, resources
         from nki_anvil.tools.catalogue import TOOLS
 
@@ -149,7 +149,7 @@ class Application(MCPServer[Desk]):
         return {declared.name: declared for declared in TOOLS}
 
 
-def _expected(declared: Declared, error: ToolError) -> str:
+def _expected(declared: Published, error: ToolError) -> str:
     """The tool's own words, without the SDK's prefix; a refusal of the arguments in words of ours."""
     from nki_anvil.tools.arguments import refusal
 

@@ -14,7 +14,7 @@ from nki_anvil.memory import adding
 from nki_anvil.memory.adding import Added, Status
 from nki_anvil.memory.experience import Draft, Kind, Measurement
 from nki_anvil.tools.call import Call
-from nki_anvil.tools.declaration import declare
+from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.record import judged
 from nki_anvil.tools.result import Result
 from nki_anvil.tools.situation import tags_of
@@ -91,4 +91,4 @@ def _next_steps(added: Added) -> list[str]:
     return [f"If it replaces one of them, add_experience again with supersedes={added.similar[0]}.", go_on]
 
 
-TOOL = declare(add_experience, title="Add an experience", read_only=False, destructive=False, idempotent=True)
+TOOL = Declaration(add_experience, title="Add an experience", read_only=False, destructive=False, idempotent=True)

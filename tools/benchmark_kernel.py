@@ -6,7 +6,7 @@ from nki_anvil.lab import benchmarking
 from nki_anvil.lab.results import Benchmarked, Outcome
 from nki_anvil.tools.call import Call
 from nki_anvil.tools.crediting import credited
-from nki_anvil.tools.declaration import declare
+from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.parameters import KernelPath, Parent, Plan, Problem, ShownId, Source
 from nki_anvil.tools.result import LongResult
 from nki_anvil.tools.score import ContestScore, scored
@@ -100,6 +100,6 @@ def _next_steps(measured: Benchmarked) -> list[str]:
     return guarded(measured.guard, steps)
 
 
-TOOL = declare(
+TOOL = Declaration(
     benchmark_kernel, title="Benchmark a kernel", read_only=False, destructive=False, idempotent=True, long=True
 )

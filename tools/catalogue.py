@@ -17,18 +17,21 @@ from nki_anvil.tools import (
     revert_to_best,
     verify_kernel,
 )
-from nki_anvil.tools.declaration import Declared
+from nki_anvil.tools.publication import Published, publish
 
-TOOLS: Final[tuple[Declared, ...]] = (
-    open_problem.TOOL,
-    profile_kernel.TOOL,
-    query_memory.TOOL,
-    verify_kernel.TOOL,
-    benchmark_kernel.TOOL,
-    evaluate_candidates.TOOL,
-    revert_to_best.TOOL,
-    record_reflexion.TOOL,
-    add_experience.TOOL,
-    problem_status.TOOL,
-    finish_problem.TOOL,
+TOOLS: Final[tuple[Published, ...]] = tuple(
+    publish(module.TOOL)
+    for module in (
+        open_problem,
+        profile_kernel,
+        query_memory,
+        verify_kernel,
+        benchmark_kernel,
+        evaluate_candidates,
+        revert_to_best,
+        record_reflexion,
+        add_experience,
+        problem_status,
+        finish_problem,
+    )
 )

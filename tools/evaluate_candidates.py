@@ -10,7 +10,7 @@ from nki_anvil.lab import evaluating
 from nki_anvil.lab.results import Beamed, Candidate, Evaluated, ExperienceCandidate, Ranked
 from nki_anvil.tools.call import Call
 from nki_anvil.tools.crediting import credited
-from nki_anvil.tools.declaration import declare
+from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.parameters import Problem, ShownId
 from nki_anvil.tools.result import LongResult
 from nki_anvil.tools.wording import guarded, sentence, times
@@ -98,7 +98,7 @@ def _next_steps(evaluated: Evaluated) -> list[str]:
     return guarded(evaluated.guard, steps)
 
 
-TOOL = declare(
+TOOL = Declaration(
     evaluate_candidates,
     title="Evaluate many candidates",
     read_only=False,

@@ -9,7 +9,7 @@ from pydantic import Field
 from nki_anvil.lab import finishing
 from nki_anvil.lab.results import Finished
 from nki_anvil.tools.call import Call
-from nki_anvil.tools.declaration import declare
+from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.parameters import Problem
 from nki_anvil.tools.result import LongResult
 from nki_anvil.tools.score import ContestScore, scored
@@ -92,4 +92,6 @@ def _next_steps(finished: Finished) -> list[str]:
     return [shown, *checked, "To go on later: problem_status."]
 
 
-TOOL = declare(finish_problem, title="Finish a problem", read_only=False, destructive=False, idempotent=True, long=True)
+TOOL = Declaration(
+    finish_problem, title="Finish a problem", read_only=False, destructive=False, idempotent=True, long=True
+)

@@ -9,7 +9,7 @@ from pydantic import Field
 from nki_anvil.lab import opening
 from nki_anvil.lab.results import Baseline, Bound, Opened, Peak
 from nki_anvil.tools.call import Call
-from nki_anvil.tools.declaration import declare
+from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.result import LongResult
 from nki_anvil.tools.wording import microseconds, percent, sentence
 
@@ -86,6 +86,6 @@ def _next_steps(opened: Opened) -> list[str]:
     ]
 
 
-TOOL = declare(
+TOOL = Declaration(
     open_problem, title="Open a kernel problem", read_only=False, destructive=False, idempotent=True, long=True
 )

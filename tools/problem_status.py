@@ -20,7 +20,7 @@ from nki_anvil.lab.results import (
     Status,
 )
 from nki_anvil.tools.call import Call
-from nki_anvil.tools.declaration import declare
+from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.parameters import Problem
 from nki_anvil.tools.result import Result
 from nki_anvil.tools.wording import guarded, microseconds, percent, sentence, times
@@ -108,4 +108,4 @@ def _next_steps(found: Status) -> list[str]:
     return guarded(found.guard, steps)
 
 
-TOOL = declare(problem_status, title="Status of a problem", read_only=True, destructive=False, idempotent=True)
+TOOL = Declaration(problem_status, title="Status of a problem", read_only=True, destructive=False, idempotent=True)

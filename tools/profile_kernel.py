@@ -10,7 +10,7 @@ from nki_anvil.backends.run import EngineTime, Gap
 from nki_anvil.lab import profiling
 from nki_anvil.lab.results import Difference, Profiled
 from nki_anvil.tools.call import Call
-from nki_anvil.tools.declaration import declare
+from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.parameters import KernelPath, Problem, Source
 from nki_anvil.tools.result import LongResult
 from nki_anvil.tools.wording import microseconds, percent, sentence, times
@@ -91,4 +91,6 @@ def _next_steps(profiled: Profiled) -> list[str]:
     )
 
 
-TOOL = declare(profile_kernel, title="Profile a kernel", read_only=True, destructive=False, idempotent=True, long=True)
+TOOL = Declaration(
+    profile_kernel, title="Profile a kernel", read_only=True, destructive=False, idempotent=True, long=True
+)

@@ -15,7 +15,7 @@ from nki_anvil.memory import retrieval
 from nki_anvil.memory.experience import Evidence, Kind
 from nki_anvil.memory.retrieval import Shown, Situation
 from nki_anvil.tools.call import Call
-from nki_anvil.tools.declaration import declare
+from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.result import Result
 from nki_anvil.tools.situation import situation_of
 from nki_anvil.tools.wording import count
@@ -129,4 +129,4 @@ def _next_steps(experiences: list[Remembered]) -> list[str]:
     return ["Plan one change; verify_kernel with `plan` and this shown_id."]
 
 
-TOOL = declare(query_memory, title="Query the memory", read_only=True, destructive=False, idempotent=True)
+TOOL = Declaration(query_memory, title="Query the memory", read_only=True, destructive=False, idempotent=True)

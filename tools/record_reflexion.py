@@ -9,7 +9,7 @@ from pydantic import Field
 from nki_anvil.lab import reflecting
 from nki_anvil.lab.results import Reflected
 from nki_anvil.tools.call import Call
-from nki_anvil.tools.declaration import declare
+from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.parameters import Problem
 from nki_anvil.tools.result import Result
 from nki_anvil.tools.wording import guarded, sentence, times
@@ -81,4 +81,4 @@ def _next_steps(reflected: Reflected) -> list[str]:
     return guarded(reflected.guard, ["query_memory, then change one thing and verify_kernel."])
 
 
-TOOL = declare(record_reflexion, title="Record a reflexion", read_only=False, destructive=False, idempotent=True)
+TOOL = Declaration(record_reflexion, title="Record a reflexion", read_only=False, destructive=False, idempotent=True)

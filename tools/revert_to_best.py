@@ -8,7 +8,7 @@ from pydantic import Field
 
 from nki_anvil.lab import reverting
 from nki_anvil.tools.call import Call
-from nki_anvil.tools.declaration import declare
+from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.parameters import Problem
 from nki_anvil.tools.result import Result
 from nki_anvil.tools.wording import sentence, short
@@ -36,4 +36,6 @@ async def revert_to_best(call: Call, problem: Problem) -> RevertToBest:
     )
 
 
-TOOL = declare(revert_to_best, title="Revert to the best kernel", read_only=False, destructive=True, idempotent=True)
+TOOL = Declaration(
+    revert_to_best, title="Revert to the best kernel", read_only=False, destructive=True, idempotent=True
+)

@@ -12,7 +12,7 @@ from nki_anvil.lab.results import Verified
 from nki_anvil.lab.verdict import GateResult, Where
 from nki_anvil.tools.call import Call
 from nki_anvil.tools.crediting import credited
-from nki_anvil.tools.declaration import declare
+from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.parameters import KernelPath, Parent, Plan, Problem, ShownId, Source
 from nki_anvil.tools.result import LongResult
 from nki_anvil.tools.wording import guarded, sentence
@@ -136,4 +136,6 @@ def _next_steps(verified: Verified) -> list[str]:
     return guarded(verified.guard, steps)
 
 
-TOOL = declare(verify_kernel, title="Verify a kernel", read_only=False, destructive=False, idempotent=True, long=True)
+TOOL = Declaration(
+    verify_kernel, title="Verify a kernel", read_only=False, destructive=False, idempotent=True, long=True
+)

@@ -91,6 +91,18 @@ def test_a_wrong_setting_is_told_by_the_call_and_does_not_keep_the_client_from_c
     assert "[arguments.invalid]" in answer["content"][0]["text"]
 
 
+def test_a_command_of_the_command_line_loads_no_mcp(tmp_path: Path):
+    code = (
+        "import sys; from nki_anvil.server.main import main; sys.argv = ['nki-anvil', 'status', 'nothing']\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print([name for name in ('mcp', 'asyncssh', 'uvicorn') if name in sys.modules])"
+    )
+    command = [sys.executable, "-P", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert "[problem.unknown]" in done.stderr
+    assert done.stdout.strip() == "[]"
+
+
 def test_starting_loads_neither_numpy_nor_the_laboratory():
     code = (
         "import sys, nki_anvil.server.stdio; "

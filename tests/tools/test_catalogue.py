@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nki_anvil.tools.catalogue import TOOLS
-from nki_anvil.tools.declaration import Declared
+from nki_anvil.tools.publication import Published
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 ACCEPT = "NKI_ANVIL_ACCEPT_SNAPSHOTS"
@@ -57,7 +57,7 @@ PROMISED = {
 }
 
 
-def schema_of(declared: Declared) -> dict[str, Any]:
+def schema_of(declared: Published) -> dict[str, Any]:
     return declared.wire.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
@@ -66,7 +66,7 @@ def test_the_catalogue_is_the_promised_one():
 
 
 @EVERY
-def test_a_tool_takes_and_gives_what_was_promised(declared: Declared):
+def test_a_tool_takes_and_gives_what_was_promised(declared: Published):
     parameters, fields = (names.split() for names in PROMISED[declared.name])
     detach = ["detach"] if declared.name in LONG else []
     assert set(declared.parameters) == {*parameters, *detach}
@@ -78,7 +78,7 @@ def test_a_tool_takes_and_gives_what_was_promised(declared: Declared):
 
 
 @EVERY
-def test_a_tool_explains_itself(declared: Declared):
+def test_a_tool_explains_itself(declared: Published):
     tool = declared.wire
     assert tool.title
     assert tool.description
@@ -89,7 +89,7 @@ def test_a_tool_explains_itself(declared: Declared):
 
 
 @EVERY
-def test_a_tool_sets_all_four_hints(declared: Declared):
+def test_a_tool_sets_all_four_hints(declared: Published):
     hints = declared.wire.annotations
     assert hints is not None
     given = (hints.read_only_hint, hints.destructive_hint, hints.idempotent_hint, hints.open_world_hint)
@@ -98,12 +98,12 @@ def test_a_tool_sets_all_four_hints(declared: Declared):
 
 
 @EVERY
-def test_a_tool_refuses_unknown_arguments_by_its_schema(declared: Declared):
+def test_a_tool_refuses_unknown_arguments_by_its_schema(declared: Published):
     assert declared.wire.input_schema["additionalProperties"] is False
 
 
 @EVERY
-def test_a_schema_is_the_one_that_was_accepted(declared: Declared):
+def test_a_schema_is_the_one_that_was_accepted(declared: Published):
     path = SNAPSHOTS / f"{declared.name}.json"
     now = json.dumps(schema_of(declared), indent=2, ensure_ascii=False) + "\n"
     if os.environ.get(ACCEPT):
