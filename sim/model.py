@@ -85,7 +85,7 @@ class Model:
         if self._waits is None:
             laid_out = expand(self.program, self.trips)
             tracker = Tracker(self.program, self.columns, self.chip, self.queue.tolist())
-            self._waits = laid_out, tracker.walk(laid_out.order, laid_out.fresh)
+            self._waits = laid_out, tracker.walk(laid_out)
         return self._waits
 
     def in_order_ns(self) -> float:

@@ -12,6 +12,9 @@ import numpy as np
 from nki_anvil.sim.chips import Chip
 from nki_anvil.sim.costs.boxes import Boxes, boxes
 from nki_anvil.sim.costs.layout import Layout
+from nki_anvil.sim.costs.loops import Expansion
+from nki_anvil.sim.costs.meetings import meetings
+from nki_anvil.sim.costs.registers import Control, Sides, registers
 from nki_anvil.sim.costs.storage import Storage
 from nki_anvil.sim.instructions import NAMES, TABLE
 from nki_anvil.sim.program import NONE, Program
@@ -22,6 +25,8 @@ WAR: Final = 1
 WAW: Final = 2
 REUSE: Final = 3
 """A new tensor takes the space of one that is no longer needed."""
+READERS: Final = 64
+"""Readers of one queue that are remembered per box; older ones are kept in their order instead."""
 
 Edge = tuple[int, int]
 
@@ -47,42 +52,58 @@ class Dependencies:
 
 @dataclass(slots=True)
 class _Touched:
-    """What happened last to one box: the writer, and the last reader of each queue."""
+    """What happened last to one box: the writer, and those that read since, by queue."""
 
     writer: int = NONE
-    readers: dict[int, int] = field(default_factory=dict[int, int])
+    readers: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
 
 
 class Tracker:
     """Walks the expanded program once, in order."""
 
     def __init__(self, program: Program, columns: Layout, chip: Chip, queue: Sequence[int]) -> None:
-        self._queue = queue
+        self._program, self._queue = program, queue
         self._boxes: Boxes = boxes(program, columns)
-        self._operands = _boxed(operands(program, columns), self._boxes.of)
+        accesses = operands(program, columns)
+        self._operands = _boxed(accesses, self._boxes.of)
+        self._registers = registers(program, accesses)
+        self._values: dict[int, int] = {}
+        """By register, the position that wrote it last."""
+        self._control = Control()
         self._state: dict[int, _Touched] = {}
         owner = self._boxes.tensor
         self._written = {owner[box] for _, writes in self._operands for box in writes}
         self._members: dict[int, list[int]] | None = None
-        touched = [[owner[box] for box in (*reads, *writes)] for reads, writes in self._operands]
+        tensor: list[int] = columns.tensor.tolist()
+        touched = [[tensor[access] for access in (*reads, *writes)] for reads, writes in accesses]
         self._storage = Storage(program, chip, touched)
         self._result = Dependencies()
 
-    def walk(self, order: Sequence[int], fresh: dict[int, list[int]]) -> Dependencies:
-        """``order`` is the sequence of instructions; ``fresh`` names tensors that begin anew before a position."""
+    def walk(self, laid_out: Expansion) -> Dependencies:
+        """The dependencies of a laid-out program, its cores side by side."""
+        order, asked = laid_out.order, laid_out.asked
+        met = self._met = meetings(self._program, order)
         self._storage.plan(order)
-        edges, step = self._result.edges, self._step
-        for position, instruction in enumerate(order):
-            if position in fresh:
-                for tensor in fresh[position]:
-                    self._forget(tensor)
-            edges.append(step(position, instruction))
+        edges = self._result.edges = [[] for _ in order]
+        for position in met.visits:
+            for tensor in laid_out.fresh.get(position, ()):
+                self._forget(tensor)
+            for core, register in asked.get(position, ()):
+                if register in self._values:
+                    self._control.ask(core, self._values[register], position)
+            edges[position] = self._step(position, order[position])
         return self._result
 
     def _step(self, position: int, instruction: int) -> list[Edge]:
         reads, writes = self._operands[instruction]
         edges: dict[int, int] = {}
         queue = self._queue[instruction]
+        if position in self._met.partner:
+            reads += self._operands[self._met.partner[position]][0]
+        for writer in self._control.of(queue // PER_CORE):
+            edges[writer] = RAW
+        if instruction in self._registers:
+            self._evaluate(instruction, position, edges)
         for box in reads:
             self._read(box, position, queue, edges)
         for box in writes:
@@ -94,6 +115,17 @@ class Tracker:
             self._result.spilled[position] = spilled
         return list(edges.items())
 
+    def _evaluate(self, instruction: int, position: int, edges: dict[int, int]) -> None:
+        """A register is read when an instruction is issued, so nobody waits for its readers."""
+        reads, writes = self._registers[instruction]
+        for register in reads:
+            if register in self._values:
+                edges[self._values[register]] = RAW
+        for register in writes:
+            if register in self._values:
+                edges.setdefault(self._values[register], WAW)
+            self._values[register] = position
+
     def _read(self, box: int, position: int, queue: int, edges: dict[int, int]) -> None:
         if self._boxes.tensor[box] not in self._written:
             return
@@ -101,22 +133,30 @@ class Tracker:
             touched = self._state.get(other)
             if touched is not None and touched.writer != NONE and touched.writer != position:
                 edges[touched.writer] = RAW
-        self._touch(box).readers[queue] = position
+        readers = self._touch(box).readers.setdefault(queue, [])
+        if len(readers) == READERS:
+            edges.setdefault(readers.pop(0), WAW)
+        readers.append(position)
 
     def _write(self, box: int, position: int, core: int, edges: dict[int, int]) -> None:
-        """Cores of a pair stand one after the other in a program but run side by side: none waits for the
-        other's reads."""
+        """Cores of a pair run side by side between their meetings: there, none waits for the other's reads."""
+        stretch = self._met.stretch
         for other, covered in self._boxes.neighbours[box]:
             touched = self._state.get(other)
             if touched is None:
                 continue
-            for queue, reader in touched.readers.items():
-                if reader != position and queue // PER_CORE == core:
-                    edges.setdefault(reader, WAR)
+            apart: dict[int, list[int]] = {}
+            for queue, readers in touched.readers.items():
+                if queue // PER_CORE != core and stretch[readers[-1]] >= stretch[position]:
+                    apart[queue] = readers
+                    continue
+                for reader in readers:
+                    if reader != position:
+                        edges.setdefault(reader, WAR)
             if touched.writer not in (NONE, position):
                 edges.setdefault(touched.writer, WAW)
             if covered:
-                touched.readers.clear()
+                touched.readers = apart
                 touched.writer = NONE
         self._touch(box).writer = position
 
@@ -134,14 +174,11 @@ class Tracker:
         self._storage.renew(tensor)
 
 
-_Sides = tuple[tuple[int, ...], tuple[int, ...]]
-
-
-def _boxed(sides: Sequence[_Sides], of: Sequence[int]) -> list[_Sides]:
+def _boxed(sides: Sequence[Sides], of: Sequence[int]) -> list[Sides]:
     return [(tuple(of[a] for a in reads), tuple(of[a] for a in writes)) for reads, writes in sides]
 
 
-def operands(program: Program, columns: Layout) -> list[_Sides]:
+def operands(program: Program, columns: Layout) -> list[Sides]:
     """The accesses that each instruction reads and writes, those that hold a dynamic address among the read ones."""
     accesses = program.tables["accesses"]
     indirect = {
@@ -152,16 +189,22 @@ def operands(program: Program, columns: Layout) -> list[_Sides]:
     updates_of = [_updates(name) for name in NAMES]
     codes: list[int] = program.tables["instructions"]["opcode"].tolist()
     rows: list[list[int]] = columns.slots.tolist()
-    result: list[_Sides] = []
+    result: list[Sides] = []
     for code, slots in zip(codes, rows, strict=True):
         split = writes_of[code]
         written = tuple(a for a in slots[:split] if a != NONE)
         read = tuple(a for a in slots[split:] if a != NONE)
+        if code == _BARRIER:
+            written = read
         read += tuple(slots[p] for p in updates_of[code] if p < len(slots) and slots[p] != NONE)
         if indirect:
             read += tuple(i for a in (*read, *written) for i in indirect.get(a, ()))
         result.append((read, written))
     return result
+
+
+_BARRIER: Final = NAMES.index("core_barrier")
+"""Nobody touches its data from before it to after it: as if it wrote them."""
 
 
 def _updates(name: str) -> list[int]:

@@ -47,6 +47,13 @@ class Expansion:
     iterations: list[Iteration] = field(default_factory=list[Iteration])
     fresh: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
     """Tensors that are allocated anew before a position."""
+    asked: dict[int, list[tuple[int, int]]] = field(default_factory=dict[int, list[tuple[int, int]]])
+    """Pairs of a core and a register whose value decides, before a position, what the core does next."""
+
+    def ask(self, core: int, registers: Sequence[int]) -> None:
+        """Note that what comes next is for these registers to say."""
+        for register in registers:
+            self.asked.setdefault(len(self.order), []).append((core, register))
 
 
 def trip_counts(program: Program, trips: Trips, assumed: int) -> NDArray[np.float64]:
@@ -134,10 +141,26 @@ def _lay_out(
         if begin < first or end > last:
             continue
         expansion.order.extend(range(position, begin))
+        core, bounds, condition = _asked(program, region)
+        expansion.ask(core, bounds)
         for _ in range(min(LAID_OUT, int(np.ceil(counts[region])))):
+            expansion.ask(core, condition)
             start = len(expansion.order)
             expansion.fresh.setdefault(start, []).extend(local.get(region, ()))
             _lay_out(program, counts, region, begin, end, expansion, local)
             expansion.iterations.append(Iteration(region, start, len(expansion.order)))
+        expansion.ask(core, condition)
         position = max(position, end)
     expansion.order.extend(range(position, last))
+
+
+def _asked(program: Program, region: int) -> tuple[int, list[int], list[int]]:
+    """A loop's core, the registers that bound it, and the one that is asked before every turn."""
+    rows, first = program.tables["regions"], int(program.tables["regions"]["first"][region])
+    if first >= int(rows["last"][region]):
+        return 0, [], []
+    core = int(program.tables["instructions"]["core"][first])
+    if rows["kind"][region] != FORI:
+        return core, [], [int(rows["register"][region])]
+    bounds = [int(rows[name][region]) for name in ("lower_register", "upper_register")]
+    return core, [bound for bound in bounds if bound != NONE], []

@@ -7,7 +7,7 @@ wants overlap does. Fragmentation is not modelled.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -43,19 +43,27 @@ class _Pool:
 
 
 class Storage:
-    """The automatic allocation of SBUF and PSUM; tensors with an explicit address take no part."""
+    """The allocation of SBUF and PSUM. A tensor at an address of its own takes its place from the others and waits,
+    by its bytes, for whoever used them."""
 
     def __init__(self, program: Program, chip: Chip, tensors: Sequence[Sequence[int]]) -> None:
         table = program.tables["tensors"]
         self._tensors = [tuple(dict.fromkeys(some)) for some in tensors]
         self._size: list[int] = (table["elements"] * ITEMSIZE[table["dtype"].astype(np.int64)]).tolist()
-        memory = table["memory"]
-        self._memory: list[int] = np.where(table["address_byte"] == NONE, memory, NONE).tolist()
-        self._bank = chip.psum_bank_bytes
-        self._capacity = capacity = {SBUF: chip.sbuf_usable_partition_bytes, PSUM: chip.psum_partition_bytes}
-        self._pools = {kind: _Pool(size) for kind, size in capacity.items()}
+        self._address: list[int] = table["address_byte"].tolist()
+        memory, core = (table[name].astype(np.int64) for name in ("memory", "core"))
+        on_chip = (memory == SBUF) | (memory == PSUM)
+        self._pool: list[int] = np.where(on_chip, memory * program.cores + core, NONE).tolist()
+        self._bank, self._sbuf = chip.psum_bank_bytes, {SBUF * program.cores + one for one in range(program.cores)}
+        room = {SBUF: chip.sbuf_usable_partition_bytes, PSUM: chip.psum_partition_bytes}
+        self._capacity = {
+            kind * program.cores + one: size for kind, size in room.items() for one in range(program.cores)
+        }
+        self._pools = {pool: _Pool(size) for pool, size in self._capacity.items()}
         self._held: dict[int, _Users] = {}
-        self._missing: dict[int, int] = {}
+        self._taken: dict[int, int] = {}
+        self._placed: dict[int, set[int]] = {}
+        self._owed: dict[int, int] = {}
         self._leaving: dict[int, list[int]] = {}
         self._partitions = chip.partitions
         self._tight: set[int] = set()
@@ -72,37 +80,29 @@ class Storage:
         self._tight = self._short_of_space(first)
         if not self._tight:
             return
-        crowded = {tensor for tensor in first if self._place(tensor) in self._tight}
+        crowded = {tensor for tensor in first if self._pool[tensor] in self._tight}
         for tensor, position in last.items():
             if tensor in crowded:
                 self._leaving.setdefault(position, []).append(tensor)
         self._tensors = [tuple(tensor for tensor in some if tensor in crowded) for some in self._tensors]
 
-    def _place(self, tensor: int) -> int:
-        """The memory in which a tensor is allocated; NONE for one that has an address."""
-        return self._memory[tensor] if tensor < len(self._memory) else NONE
-
     def _round_to_banks(self, first: dict[int, int], last: dict[int, int]) -> None:
         """A PSUM tensor has banks to itself, unless more of them are in use at once than there are banks."""
-        rounded = {t: -(-self._size[t] // self._bank) * self._bank for t in first if self._place(t) == PSUM}
-        change: dict[int, int] = {}
-        for tensor, size in rounded.items():
-            change[first[tensor]] = change.get(first[tensor], 0) + size
-            change[last[tensor] + 1] = change.get(last[tensor] + 1, 0) - size
-        held = peak = 0
-        for position in sorted(change):
-            held += change[position]
-            peak = max(peak, held)
-        if peak <= self._capacity[PSUM]:
-            for tensor, size in rounded.items():
-                self._size[tensor] = size
+        for pool in self._capacity.keys() - self._sbuf:
+            chosen = [tensor for tensor in first if self._pool[tensor] == pool and self._address[tensor] == NONE]
+            rounded = {tensor: -(-self._size[tensor] // self._bank) * self._bank for tensor in chosen}
+            if _peak(rounded, first, last) <= self._capacity[pool]:
+                for tensor, size in rounded.items():
+                    self._size[tensor] = size
 
     def _short_of_space(self, tensors: Iterable[int]) -> set[int]:
         total = dict.fromkeys(self._capacity, 0)
+        automatic = set[int]()
         for tensor in tensors:
-            if self._place(tensor) in total:
-                total[self._place(tensor)] += self._size[tensor]
-        return {kind for kind, size in total.items() if size > self._capacity[kind]}
+            if self._pool[tensor] in total:
+                total[self._pool[tensor]] += self._size[tensor]
+                automatic |= {self._pool[tensor]} if self._address[tensor] == NONE else set()
+        return {pool for pool in automatic if total[pool] > self._capacity[pool]}
 
     def step(self, position: int, instruction: int, queue: int) -> tuple[list[int], int]:
         """What the instruction has to wait for so that its tensors have space, and the bytes it spills."""
@@ -128,13 +128,55 @@ class Storage:
 
     def _enter(self, tensor: int) -> tuple[list[int], int]:
         self._held[tensor] = {}
-        kind = self._memory[tensor]
-        waits, missing = self._pools[kind].take(self._size[tensor])
-        if missing:
-            self._missing[tensor] = missing
-        return waits, missing * self._partitions if kind == SBUF else 0
+        pool, free = self._pool[tensor], self._address[tensor] == NONE
+        size = self._size[tensor] if free else self._settle(tensor)
+        waits, missing = self._pools[pool].take(size)
+        self._taken[tensor] = size - missing
+        if not free:
+            self._owed[pool] = self._owed.get(pool, 0) + missing
+        return waits if free else [], missing * self._partitions if pool in self._sbuf else 0
+
+    def _settle(self, tensor: int) -> int:
+        """Bytes that a tensor at an address covers beside those of its memory that are there already."""
+        placed = self._placed.setdefault(self._pool[tensor], set())
+        before = self._covered(placed)
+        placed.add(tensor)
+        return self._covered(placed) - before
+
+    def _vacate(self, tensor: int) -> int:
+        """Bytes that it leaves to others, without those that were never there for it."""
+        pool = self._pool[tensor]
+        before = self._covered(self._placed[pool])
+        self._placed[pool].discard(tensor)
+        left = before - self._covered(self._placed[pool])
+        missing = min(left, self._owed[pool])
+        self._owed[pool] -= missing
+        return left - missing
+
+    def _covered(self, placed: Iterable[int]) -> int:
+        """Bytes per partition under some tensors, those in other partitions included."""
+        total = end = 0
+        for start, stop in sorted((self._address[one], self._address[one] + self._size[one]) for one in placed):
+            total += max(stop - max(start, end), 0)
+            end = max(end, stop)
+        return total
 
     def _leave(self, tensor: int) -> None:
         users = self._held.pop(tensor, None)
         if users is not None:
-            self._pools[self._memory[tensor]].give(self._size[tensor] - self._missing.pop(tensor, 0), users)
+            taken = self._taken.pop(tensor)
+            size = taken if self._address[tensor] == NONE else self._vacate(tensor)
+            self._pools[self._pool[tensor]].give(size, users)
+
+
+def _peak(sizes: Mapping[int, int], first: Mapping[int, int], last: Mapping[int, int]) -> int:
+    """The most bytes that are in use at once."""
+    change: dict[int, int] = {}
+    for tensor, size in sizes.items():
+        change[first[tensor]] = change.get(first[tensor], 0) + size
+        change[last[tensor] + 1] = change.get(last[tensor] + 1, 0) - size
+    held = peak = 0
+    for position in sorted(change):
+        held += change[position]
+        peak = max(peak, held)
+    return peak

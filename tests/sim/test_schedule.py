@@ -177,6 +177,106 @@ def test_what_does_not_fit_is_spilled_and_shown_as_traffic():
     assert sum(spilled.values()) == 128 * (4 * 65536 - 212_984)
 
 
+def test_a_tile_at_an_address_takes_its_place_from_the_others():
+    def spilled(*addresses):
+        made = ProgramBuilder()
+        source = made.input((128, 16384))
+        tiles = [made.tensor((128, 16384), address=address) for address in addresses]
+        for tile in tiles:
+            made.emit("dma_copy", tile, source)
+        for tile in tiles:
+            made.emit("activation", tile, None, tile, op="exp")
+        return sum(model(made).run().found.spilled.values())
+
+    free, low, middle, high = (-1, -1), (0, 0), (0, 65536), (0, 131072)
+    assert spilled(free, low, middle, high) == 128 * (4 * 65536 - 212_984)
+    assert spilled(low, middle, high) == spilled(free, low, middle) == 0
+
+
+def test_tiles_at_addresses_in_different_partitions_share_their_bytes():
+    made = ProgramBuilder()
+    source = made.input((64, 32768))
+    tiles = [made.tensor((64, 32768), address=(start, 0)) for start in (0, 64)]
+    tiles.append(made.tensor((64, 16384)))
+    for tile in tiles:
+        made.emit("dma_copy", tile, source[0:64, 0 : tile.shape[1]])
+    for tile in tiles:
+        made.emit("activation", tile, None, tile, op="exp")
+    assert not model(made).run().found.spilled
+
+
+def test_each_core_of_a_pair_has_memory_of_its_own():
+    made = ProgramBuilder(cores=2)
+    for core in (0, 1):
+        made.core = core
+        tiles = [made.tensor((128, 16384)) for _ in range(3)]
+        for tile in tiles * 2:
+            made.emit("memset", tile, value=0.0)
+    found = model(made).run().found
+    assert not found.spilled
+    assert not any(REUSE in dict(edges).values() for edges in found.edges)
+
+
+def pair(*kinds):
+    """Two cores that write their half of shared memory, and read the other's, with something in between."""
+    made = ProgramBuilder(cores=2)
+    middle = made.tensor((256, 512), memory="shared_hbm")
+    for core in (0, 1):
+        made.core = core
+        tile, other = two_tiles(made)
+        made.emit("dma_copy", middle[128 * core : 128 * core + 128], tile)
+        for kind in kinds:
+            made.emit(kind, middle, engine="gpsimd", cores=[0, 1])
+        made.emit("dma_copy", other, middle[128 - 128 * core : 256 - 128 * core])
+    return made
+
+
+def test_either_core_of_a_pair_waits_for_what_the_other_writes_before_they_meet():
+    found = edges(pair("core_barrier"))
+    writes, barriers, reads = (0, 3), (1, 4), (2, 5)
+    assert found[barriers[0]] == dict.fromkeys(writes, RAW)
+    assert found[barriers[1]][barriers[0]] == RAW
+    for read in reads:
+        assert set(found[read]) & set(barriers)
+
+
+def test_tiles_that_cores_exchange_are_waited_for_on_both_sides():
+    made = ProgramBuilder(cores=2)
+    for core in (0, 1):
+        made.core = core
+        tile, other = two_tiles(made)
+        made.emit("memset", tile, value=0.0)
+        made.emit("sendrecv", other, tile, send_to_rank=1 - core, recv_from_rank=1 - core, pipe_id=0, dma_engine="dma")
+    found = edges(made)
+    assert set(found[1]) == set(found[3]) == {0, 2}
+
+
+def test_a_loop_and_what_comes_after_it_wait_for_the_register_that_bounds_it():
+    made = ProgramBuilder()
+    tile, other = two_tiles(made)
+    number, register = made.tensor((1, 1), "int32"), made.register()
+    made.emit("register_load", number, register=register)
+    with made.loop("fori", made.register(), upper_register=register):
+        made.emit("memset", tile, value=0.0)
+    made.emit("memset", other, value=0.0)
+    for trips in (0, 1):
+        run = Model(made.program(), CHIPS["trn2"], RATES["trn2"], [trips]).run()
+        assert all(dict(found)[0] == RAW for found in run.found.edges[1:])
+
+
+def test_a_loop_that_asks_after_every_turn_waits_every_turn():
+    made = ProgramBuilder()
+    tile, number, register = made.tensor((128, 512)), made.tensor((1, 1), "int32"), made.register()
+    made.emit("register_move", register=register, source=None, value=1)
+    with made.loop("while", register):
+        made.emit("memset", tile, value=0.0)
+        made.emit("register_load", number, register=register)
+    run = Model(made.program(), CHIPS["trn2"], RATES["trn2"], [2]).run()
+    assert [dict(found).get(before) for found, before in zip(run.found.edges[1:], (0, 0, 2, 2), strict=True)] == [
+        RAW
+    ] * 4
+
+
 def test_psum_tensors_have_banks_of_their_own_until_the_banks_run_out():
     made = ProgramBuilder()
     left, right = made.tensor((128, 128), "bfloat16"), made.tensor((128, 128), "bfloat16")

@@ -1,0 +1,55 @@
+"""Registers as the schedule sees them: who writes one, who needs its value, and what waits for a loop to be decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from nki_anvil.sim.instructions import NAMES
+from nki_anvil.sim.program import NONE, Program
+
+_WRITERS: Final = frozenset({"register_move", "register_load", "register_compute"})
+
+Sides = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def registers(program: Program, accesses: Sequence[Sides]) -> dict[int, Sides]:
+    """The registers that instructions read, for their own sake or to find an operand, and those that they write."""
+    if not program.registers:
+        return {}
+    moved: list[int] = program.tables["accesses"]["scalar_register"].tolist()
+    found: dict[int, Sides] = {}
+    for index, (reads, writes) in enumerate(accesses):
+        offsets = tuple(moved[access] for access in (*reads, *writes) if moved[access] != NONE)
+        if offsets:
+            found[index] = (offsets, ())
+    rows = program.tables["instructions"]
+    named = [number for number, name in enumerate(NAMES) if name.startswith("register_")]
+    for index in np.flatnonzero(np.isin(rows["opcode"], named)).tolist():
+        record = program.attributes[int(rows["attributes"][index])]
+        writes = NAMES[int(rows["opcode"][index])] in _WRITERS
+        sources = (record.get("source"), record.get("other"), None if writes else record["register"])
+        reads = tuple(int(register) for register in sources if register is not None)
+        found[index] = (found.get(index, ((), ()))[0] + reads, (int(record["register"]),) if writes else ())
+    return found
+
+
+class Control:
+    """What an instruction waits for before anybody knows that it runs: the registers of loops it is in, or behind."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, list[tuple[int, int]]] = {}
+
+    def ask(self, core: int, writer: int, position: int) -> None:
+        """From a position on, everything of a core waits for who wrote a loop's bound or condition.
+
+        A writer that itself waited for an earlier one stands for both.
+        """
+        before = [(other, since) for other, since in self._known.get(core, []) if since > writer and other != writer]
+        self._known[core] = [*before, (writer, position)]
+
+    def of(self, core: int) -> list[int]:
+        """Whom everything of a core waits for now."""
+        return [writer for writer, _ in self._known.get(core, ())]
