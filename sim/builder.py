@@ -59,6 +59,8 @@ class Builder:
         self._names: list[str] = []
         self._shared: list[Storage] = []
         self._next_shared = 0
+        self._own = 0
+        """The first tensor that this core may have on its chip."""
 
     def line(self) -> int:
         """The kernel line that is being executed, innermost first; 0 where none is on the stack."""
@@ -134,6 +136,12 @@ class Builder:
         if storage.trace is not self:
             raise TraceError(
                 "NKI-TYPE", f"{tensor!r} belongs to another run.", remedy="Allocate tensors inside the kernel."
+            )
+        if storage.index < self._own and storage.on_chip:
+            raise TraceError(
+                "NKI-LNC",
+                f"{tensor!r} is in the memory of the other core.",
+                remedy="Exchange tiles with nisa.sendrecv, or through nl.shared_hbm and a nisa.core_barrier.",
             )
         if tensor.access != NONE:
             return tensor.access
@@ -213,7 +221,7 @@ class Builder:
 
     def begin_core(self, core: int) -> None:
         """What follows runs on another core of the pair."""
-        self.core, self._next_shared, self.region = core, 0, NONE
+        self.core, self._next_shared, self.region, self._own = core, 0, NONE, len(self._names)
 
     def share_from_here(self) -> None:
         """What was allocated so far (the arguments) takes no part in the second core's order of allocations."""

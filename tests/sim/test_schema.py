@@ -69,6 +69,8 @@ HOSTILE = [
     ("tensors", "constant", 7, 5),
     ("tensors", "role", 0, 9),
     ("tensors", "region", 0, 12),
+    ("tensors", "region", 4, 0),
+    ("tensors", "region", 5, 1),
     ("instructions", "opcode", 0, 999),
     ("instructions", "engine", 0, 99),
     ("instructions", "attributes", 0, 10**6),
@@ -125,6 +127,17 @@ def test_every_attribute_of_the_table_has_a_kind() -> None:
     for instruction in TABLE.values():
         for attribute in instruction.attributes:
             assert callable(kind_of(instruction.name, attribute))
+
+
+def test_a_core_uses_no_memory_on_the_chip_of_the_other() -> None:
+    b = ProgramBuilder(cores=2)
+    tile, shared = b.tensor((8, 16)), b.tensor((8, 16), memory="shared_hbm")
+    b.core = 1
+    b.emit("dma_copy", shared, shared)
+    validate(b.program())
+    b.emit("dma_copy", shared, tile)
+    with pytest.raises(ProgramError, match="other core"):
+        validate(b.program())
 
 
 def test_tensors_together_are_limited() -> None:
