@@ -31,7 +31,7 @@ from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import numpy_dtype
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """Of a pool on disk; a pool of another format is made anew."""
 
 NOISE: Final = 2.0**-22
@@ -103,24 +103,30 @@ class Pool:
             chosen += [p for p in kept if p.base] + [grown[i] for i in again]
         return chosen if full else chosen[:2]
 
-    async def fresh(self, random: np.random.Generator, like: Sequence[Pooled]) -> Case:
-        """A case that has never been: an own draw, or, as often, a family at the scale of one that is kept."""
+    async def fresh(self, random: np.random.Generator, like: Sequence[Pooled]) -> list[Case]:
+        """Cases that have never been, all of one shape set.
+
+        An own draw, or, as often, a family at the scale of one that is kept; and peaks where those are kept, for which
+        column a row has its peak in is chance: what one pool does not hold the next verification may.
+        """
         bases = [p.case for p in like if p.base and not p.case.probes] or [Case(key="", seed=0)]
         own = [case for case in bases if case.family == "own"] or bases
         base = own[0] if random.random() < 0.5 else bases[int(random.integers(len(bases)))]
+        peaks = [case for case in bases if case.family.startswith("peaks") and case.shapes == base.shapes]
+        chosen = [base, *(peaks[int(random.integers(len(peaks)))] for _ in peaks[:1])]
         index = await self._index(base.shapes)
         taken = {p.case.key for p in (index.cases if index else ())}
-        key = next(key for key in iter(lambda: _key(random), "") if key not in taken)
-        return base.model_copy(update={"key": key, "seed": _seed(random), "uploaded": False})
+        keys = [next(key for key in iter(lambda: _key(random), "") if key not in taken) for _ in chosen]
+        changes = [{"key": key, "seed": _seed(random), "uploaded": False} for key in keys]
+        return [case.model_copy(update=change) for case, change in zip(chosen, changes, strict=True)]
 
-    async def add(self, case: Case) -> Pooled | None:
-        """Measure a fresh case and keep it, while there is room; None where it turns out not to be admissible."""
-        [answer], _ = await self._measure(case.shapes, [case], [Plan(case.family, case.only)], keep_scale=True)
-        if answer is None:
-            return None
-        pooled = answer.model_copy(update={"base": False})
-        await anyio.to_thread.run_sync(self._grow, case.shapes, pooled)
-        return pooled
+    async def add(self, cases: Sequence[Case]) -> list[Pooled]:
+        """Measure fresh cases of one shape set and keep them, while there is room; those that are not admissible go."""
+        plans = [Plan(case.family, case.only) for case in cases]
+        answers, _ = await self._measure(cases[0].shapes, cases, plans, keep_scale=True)
+        added = [answer.model_copy(update={"base": False}) for answer in answers if answer is not None]
+        await anyio.to_thread.run_sync(self._grow, cases[0].shapes, added)
+        return added
 
     async def yardstick(self, case: Case) -> Yardstick:
         path = self._folder(case.shapes) / f"{case.key}.npz"
@@ -239,12 +245,14 @@ class Pool:
                 ours.unlink(missing_ok=True)
         return there
 
-    def _grow(self, shapes: str, pooled: Pooled) -> None:
+    def _grow(self, shapes: str, added: Sequence[Pooled]) -> None:
         path = self._folder(shapes) / "index.json"
         with _writable(path.parent), _locked(path):
             index = _read_index(path)
-            if index is not None and sum(not p.base for p in index.cases) < GROWN:
-                _write(path, index.model_copy(update={"cases": (*index.cases, pooled)}).model_dump_json())
+            if index is None:
+                return
+            room = GROWN - sum(not p.base for p in index.cases)
+            _write(path, index.model_copy(update={"cases": (*index.cases, *added[: max(0, room)])}).model_dump_json())
 
     def _arrays(self, case: Case) -> dict[str, NDArray[Any]]:
         shape_set = self.specification.shape_sets[case.shapes]

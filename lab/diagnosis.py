@@ -26,7 +26,8 @@ class Diagnosis:
 
 def diagnose(expected: Expected, y: F64, index: tuple[int, ...]) -> Diagnosis:
     """Name the pattern of a wrong output; ``index`` is its worst element. Both arrays have r's shape."""
-    r = np.where(np.isfinite(expected.r), expected.r, 0.0)
+    known = np.isfinite(expected.r)
+    r, y = np.where(known, expected.r, 0.0), np.where(known, y, 0.0)
     excerpt = _excerpt(r, y, index)
     for rule in _RULES:
         if found := rule(expected, r, y):

@@ -11,6 +11,7 @@ from math import ceil, prod
 from typing import Any, Final
 
 from nki_anvil.backends.job import InputSpec
+from nki_anvil.backends.worker import places
 from nki_anvil.lab.specification import Specification
 
 OWN_CASES: Final = 5
@@ -18,14 +19,18 @@ TIMED_CASES: Final = 2
 """At the timed shape set, where it is not among those that get every gate; beside them one case of mixed rows, for a
 kernel that is right at one shape can be wrong at another."""
 
-TOGETHER: Final = ("uniform", "outlier", "integers", "x100", "rows", "zeros", "spike", "shifted", "ties")
+TOGETHER: Final = (
+    "uniform", "outlier", "integers", "x100", "rows", "zeros", "spike", "shifted", "ties", "bands", "bands/turned",
+    "signs", "blocks", "small", "huge",
+)  # fmt: skip
 """Applied to all inputs at once."""
-ALONE: Final = ("x100", "rows", "zeros", "spike", "shifted")
+ALONE: Final = ("x100", "bands", "spike", "shifted")
 """Applied to one input at a time as well, where there are several."""
 ALONE_LARGE: Final = 2
 """At large shapes each input gets so many of those, in turn: millions of elements show what few do not."""
 PEAKS: Final = 4
-"""Cases of peaks at most: each has one towering element per row, all of them together one in every column."""
+"""Cases of peaks at most: each has one towering element per row, at the edges of each run of rows first; all of them
+together have one in every column."""
 PROBES: Final = 2
 """Per input: one at an edge, one anywhere; at large shapes one of the two, in turn."""
 
@@ -77,7 +82,7 @@ def _in_turn(position: int, large: bool) -> Sequence[str]:
 def _turns(floats: list[InputSpec]) -> int:
     """Cases of peaks until every column of the widest matrix had one."""
     shapes = [spec.drawn or spec.shape or () for spec in floats]
-    most = max((ceil(shape[-1] / prod(shape[:-1])) for shape in shapes if len(shape) > 1), default=1)
+    most = max((ceil(shape[-1] / places.in_turn(prod(shape[:-1]))) for shape in shapes if len(shape) > 1), default=1)
     return min(most, PEAKS)
 
 

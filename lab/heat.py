@@ -39,8 +39,8 @@ class Heat(Record):
 
 def heat(expected: Expected, y: NDArray[Any], index: tuple[int, ...], output: int) -> Heat:
     """``y`` has the expected result's shape; ``index`` is its worst element. Axes before the last count as rows."""
-    off = np.abs(y - np.where(np.isfinite(expected.r), expected.r, y))
     with np.errstate(all="ignore"):
+        off = np.abs(y - np.where(np.isfinite(expected.r), expected.r, y))
         decades = np.ceil(np.log10(off / needed(expected)))
     digits = np.where(np.isfinite(y), np.clip(np.nan_to_num(decades, nan=0.0), 0, HOTTEST), HOTTEST).astype(np.int8)
     matrix = digits.reshape(-1, digits.shape[-1]) if digits.ndim else digits.reshape(1, 1)

@@ -48,11 +48,18 @@ class HonestRuns:
         return outputs, how
 
     def measure(
-        self, inputs: Sequence[Any], seed: int, known: tuple[list[Array], Arithmetic] | None = None
+        self,
+        inputs: Sequence[Any],
+        seed: int,
+        known: tuple[list[Array], Arithmetic] | None = None,
+        partial: bool = False,
     ) -> Yardstick | None:
-        """None where the exact result, which may be ``known``, is not finite: there is no point in going on."""
+        """None where the exact result, which may be ``known``, is not finite: there is no point in going on.
+
+        A ``partial`` case leaves such rows out, and those where honest runs are too far off.
+        """
         exact, work = known or self.exact(inputs)
-        if not all(np.isfinite(r).all() for r in exact):
+        if not partial and not all(np.isfinite(r).all() for r in exact):
             return None
         rng = np.random.default_rng(seed)
         large = is_large(work, [*inputs, *exact])
@@ -60,7 +67,7 @@ class HonestRuns:
         moved = [self._moved(inputs, rng) for _ in range(DISTURBED)]
         return yardstick.measure(
             exact, honest, moved, dtypes=self.dtypes, precision=self.precision,
-            rowwise=work.matmul_flops == 0, large=large,
+            rowwise=work.matmul_flops == 0, large=large, partial=partial,
         )  # fmt: skip
 
     def _arithmetics(self, large: bool, rng: np.random.Generator) -> list[Arithmetic]:

@@ -45,6 +45,7 @@ AMPLIFIED: Final = 2.0
 makes it of its argument's; so do those that an exponential made ``FADED`` times smaller than the largest."""
 FADED: Final = 2.0**-40
 NOTHING: Final = 2.0**-120
+"""Beside the largest element of an output, or beside one: a function may be cut off so far down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +217,7 @@ def _rows(expected: Expected, r: F64, off: F64, direction: str, weights: list[tu
 def _row_limits(expected: Expected, r: F64, direction: str, weights: list[tuple[F64, F64]]) -> F64:
     size, u = norms(r, direction), expected.unit
     count = r.size / max(1, size.size)
-    floor = NOTHING * np.sqrt(count)
+    floor = NOTHING * max(1.0, float(size.max(initial=0.0))) * np.sqrt(count)
     if _reduced(expected):
         rounding = norms(rounded(r, expected.precision) - r, direction)
         honest = np.maximum(expected.rows[direction], rounding)
@@ -285,7 +286,8 @@ def needed(expected: Expected) -> F64:
     size = size if np.isfinite(size).all() else np.where(np.isfinite(size), size, 0.0)
     largest = size.max(axis=-1, keepdims=True) if size.ndim else size
     h = np.maximum(size * expected.unit, expected.spread)
-    return np.maximum(h, np.maximum(2.0**-96 * largest, 2.0**-126))
+    nothing = max(2.0**-126, NOTHING * float(largest.max(initial=0.0)))
+    return np.maximum(h, np.maximum(2.0**-96 * largest, nothing))
 
 
 def _place(weight: F64) -> tuple[int, ...]:

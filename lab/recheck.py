@@ -45,8 +45,8 @@ def _job(bench: Workbench, arm: Arm) -> tuple[Case, Job]:
 
 async def _compared(bench: Workbench, case: Case, result: CaseResult) -> str | None:
     specification, pool = bench.specification, Pool(bench.specification, bench.lab.data)
-    pooled = await pool.add(case) if specification.own_draws == "inputs" else None
-    if pooled is None or pooled.inputs_digest != result.inputs_digest:
+    pooled = await pool.add([case]) if specification.own_draws == "inputs" else []
+    if not pooled or pooled[0].inputs_digest != result.inputs_digest:
         return None  # other inputs than the server's: they cannot be judged here
     observed = Observed(case, result, await pool.yardstick(case))
     shapes = [np.shape(output) for output in result.outputs]

@@ -109,16 +109,15 @@ async def _gather(
     report: Report,
     full: bool,
 ) -> Evidence:
-    """One job with every case, a fresh one among them, whose yardstick is measured meanwhile."""
+    """One job with every case, fresh ones among them, whose yardsticks are measured meanwhile."""
     pooled = await pool.draw(random, full=full, report=report)
-    fresh = await pool.fresh(random, pooled) if full else None
-    if fresh is not None and specification.own_draws == "reference":
-        first, fresh = await pool.add(fresh), None
-        pooled = [*pooled, first] if first else pooled
-    cases = [p.case for p in pooled] + ([fresh] if fresh else [])
+    fresh = await pool.fresh(random, pooled) if full else []
+    if fresh and specification.own_draws == "reference":
+        pooled, fresh = [*pooled, *await pool.add(fresh)], []
+    cases = [*(p.case for p in pooled), *fresh]
     job = _job(specification, kernel, digest, cases, await _uploads(pool, pooled))
     runs: list[Run] = []
-    added: Pooled | None = None
+    added: list[Pooled] = []
 
     async def execute() -> None:
         runs.append(await _run(backend, job, pooled, pool, report))
@@ -126,8 +125,8 @@ async def _gather(
     with one_error():
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(execute)
-            added = await pool.add(fresh) if fresh is not None else None
-    return await _evidence(specification, job, runs[0], [*pooled, added] if added else pooled, pool)
+            added = await pool.add(fresh) if fresh else []
+    return await _evidence(specification, job, runs[0], [*pooled, *added], pool)
 
 
 def _job(

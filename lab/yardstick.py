@@ -19,6 +19,8 @@ from nki_anvil.lab.limits import F64, UNIT_ROUNDOFF, Expected, directions, norm,
 
 ADMISSIBLE_ERROR = 2.0**-12
 """Largest relative row error of an honest run in an admissible case, or 16 u where that is more."""
+KNOWN_SHARE = 0.25
+"""Of a partial case that must be left to judge by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +43,20 @@ def measure(
     precision: str,
     rowwise: bool,
     large: bool,
+    partial: bool = False,
 ) -> Yardstick:
-    """Turn the runs into limits' material; ``disturbed`` runs are float64, inputs moved by u, functions by noise."""
+    """Turn the runs into limits' material; ``disturbed`` runs are float64, inputs moved by u, functions by noise.
+
+    In a ``partial`` case rows that make it inadmissible are not numbers in the exact result: nobody is judged there.
+    """
     outputs: list[Expected] = []
     admissible = finite = True
     for position, result in enumerate(exact):
-        errors = _Errors.of(np.asarray(result, dtype=np.float64))
+        r = np.asarray(result, dtype=np.float64)
+        if partial:
+            r = _without_lost_rows(r, [run[position] for run in (*honest, *disturbed)], precision)
+            admissible = admissible and float(np.isfinite(r).mean()) >= KNOWN_SHARE
+        errors = _Errors.of(r)
         for run in honest:
             errors.add(run[position])
         exactly = not errors.spread.any()
@@ -56,6 +66,29 @@ def measure(
         finite = finite and errors.finite
         admissible = admissible and errors.finite and errors.close(precision)
     return Yardstick(tuple(outputs), admissible, finite)
+
+
+def _without_lost_rows(r: F64, runs: Sequence[NDArray[Any]], precision: str) -> F64:
+    """The exact result, not a number in rows where it, or a run, is not finite or a run is too far off."""
+    direction = _along(directions(r.shape))
+    with np.errstate(all="ignore"):
+        allowed = _most(precision) * norms(r, direction)
+        lost = ~np.isfinite(allowed)
+        for run in runs:
+            off = norms(np.subtract(run, r, dtype=np.float64), direction)
+            lost |= ~(np.isfinite(off) & (off <= allowed))
+    if direction == "whole":
+        return np.full_like(r, np.nan) if lost.any() else r
+    return np.where(np.expand_dims(lost, int(direction.removeprefix("axis"))), np.nan, r)
+
+
+def _most(precision: str) -> float:
+    return max(ADMISSIBLE_ERROR, 16 * UNIT_ROUNDOFF[precision])
+
+
+def _along(found: Sequence[str]) -> str:
+    """The last axis that has rows, or all of an output."""
+    return [direction for direction in found if direction != "tile"][-1]
 
 
 @dataclass(slots=True)
@@ -68,21 +101,20 @@ class _Errors:
     rows: dict[str, F64]
     whole: float = 0.0
     finite: bool = True
-    """Of the exact result and all runs."""
+    """Of all runs, wherever the exact result is."""
 
     @classmethod
     def of(cls, r: F64) -> _Errors:
-        finite = bool(np.isfinite(r).all())
-        known = r if finite else np.where(np.isfinite(r), r, 0.0)
+        known = r if np.isfinite(r).all() else np.where(np.isfinite(r), r, 0.0)
         rows = {direction: np.zeros_like(norms(known, direction)) for direction in directions(r.shape)}
-        return cls(r, known, np.zeros_like(known), rows, finite=finite)
+        return cls(r, known, np.zeros_like(known), rows)
 
     def add(self, run: NDArray[Any]) -> None:
         with np.errstate(all="ignore"):
             error = np.asarray(np.subtract(run, self.r, dtype=np.float64))
             there = np.isfinite(error)
             if not there.all():
-                self.finite = False
+                self.finite = self.finite and bool((there | ~np.isfinite(self.r)).all())
                 error = np.where(there, error, 0.0)
             for direction, worst in self.rows.items():
                 np.maximum(worst, norms(error, direction), out=worst)
@@ -92,7 +124,7 @@ class _Errors:
     def close(self, precision: str) -> bool:
         """Whether the worst row of a run is near enough to blame a kernel by."""
         with np.errstate(all="ignore"):
-            return _row_error(self.known, self.rows) <= max(ADMISSIBLE_ERROR, 16 * UNIT_ROUNDOFF[precision])
+            return _row_error(self.known, self.rows) <= _most(precision)
 
     def expected(self, exactly: bool, dtype: str, precision: str, rowwise: bool, large: bool) -> Expected:
         spread = self.spread.astype(np.float32)
@@ -116,7 +148,7 @@ def _relative(error: F64, known: F64) -> float:
 
 def _row_error(known: F64, rows: dict[str, F64]) -> float:
     """Worst relative error of an honest row along the last axis that has rows."""
-    direction = [d for d in rows if d != "tile"][-1]
+    direction = _along(list(rows))
     size, error = norms(known, direction), rows[direction]
     return float(np.max(np.divide(error, size, out=np.where(error > 0, np.inf, 0.0), where=size > 0), initial=0.0))
 

@@ -12,12 +12,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from nki_anvil.backends.worker import places, regimes
+
 Array = Any
 Spec = dict[str, Any]
 Case = dict[str, Any]
-
-EDGES = (0, 1, 127, 128, 511, 512)
-"""Positions at which tiles begin and end: 128 partitions, 512 float32 elements of a PSUM bank."""
 
 
 def draw(shape_set: dict[str, Any], case: Case) -> dict[str, Array]:
@@ -26,9 +25,10 @@ def draw(shape_set: dict[str, Any], case: Case) -> dict[str, Array]:
     ``shape_set`` and ``case`` are a ShapeSet and a Case as dictionaries. Raises ValueError for an unknown family.
     """
     arrays: dict[str, Array] = {}
+    target = _target(shape_set, case)
     for position, spec in enumerate(shape_set["inputs"]):
         if spec.get("shape") is not None:
-            values = _one(spec, position, case, _target(shape_set, case))
+            values = _one(spec, position, case, target)
             arrays[spec["name"]] = values.reshape(spec["shape"]).astype(_dtype(spec["dtype"]))
     for probe in case.get("probes") or ():
         arrays[probe["input"]].reshape(-1)[probe["index"]] = probe["value"]
@@ -49,19 +49,18 @@ def family_names() -> list[str]:
     return list(_FAMILIES)
 
 
-def _target(shape_set: dict[str, Any], case: Case) -> str:
+def _target(shape_set: dict[str, Any], case: Case) -> Spec:
     """The input that a family which tells the inputs apart transforms differently."""
-    if case.get("only"):
-        return str(case["only"])
-    floats = [s["name"] for s in shape_set["inputs"] if s.get("shape") is not None and _is_float(s)]
-    return str(floats[0]) if floats else ""
+    floats = [s for s in shape_set["inputs"] if s.get("shape") is not None and _is_float(s)]
+    named = [s for s in shape_set["inputs"] if s["name"] == case.get("only")]
+    return next(iter(named or floats), {"name": "", "shape": None})
 
 
-def _one(spec: Spec, position: int, case: Case, target: str) -> Array:
+def _one(spec: Spec, position: int, case: Case, target: Spec) -> Array:
     family, _, variant = str(case.get("family", "own")).partition("/")
     if family not in _FAMILIES:
         raise ValueError(f"There is no family {family!r}; known: {', '.join(_FAMILIES)}.")
-    shape = tuple(spec.get("drawn") or spec["shape"])
+    shape = _drawn(spec)
     own = _own(spec, shape, np.random.Generator(np.random.PCG64(np.random.SeedSequence([int(case["seed"]), position]))))
     if spec.get("domain") == "constant" or family == "own":
         return own
@@ -72,16 +71,23 @@ def _one(spec: Spec, position: int, case: Case, target: str) -> Array:
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(key)))
     if not _is_float(spec):
         return _tied_integers(spec, own) if family == "ties" else own
-    bent = _FAMILIES[family](_Draw(spec, own, rng, variant, float(case.get("scale", 1.0)), spec["name"] == target))
+    like = shape == _drawn(target)
+    is_target = spec["name"] == target["name"]
+    bent = _FAMILIES[family](_Draw(spec, own, rng, variant, float(case.get("scale", 1.0)), is_target, like))
     return _inside(spec, bent)
 
 
 class _Draw:
     """What a family has to work with: the own draw, randomness of its own, and how strongly to bend."""
 
-    def __init__(self, spec: Spec, own: Array, rng: Any, variant: str, scale: float, is_target: bool) -> None:
+    def __init__(
+        self, spec: Spec, own: Array, rng: Any, variant: str, scale: float, is_target: bool, is_like: bool
+    ) -> None:
         self.spec, self.own, self.rng = spec, own, rng
         self.variant, self.scale, self.is_target = variant, scale, is_target
+        self.is_like = is_like
+        """It has the target's shape."""
+        self.sigma = float(spec.get("sigma", 1.0))
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -181,25 +187,22 @@ def _spike(d: _Draw) -> Array:
     values = np.array(d.own, dtype=np.float32)
     rows = values.reshape(-1, values.shape[-1])
     count, length = rows.shape
-    edges: Array = np.array(
-        [e for e in (*EDGES, length // 2 - 1, length // 2, length - 2, length - 1) if 0 <= e < length]
-    )
-    at_edge = d.rng.choice(edges, count)
+    at_edge = d.rng.choice(places.edges(length), count)
     position: Array = cast(Any, np).where(d.rng.random(count) < 0.5, at_edge, d.rng.integers(0, length, count))
     rows[np.arange(count), position] = _signed(d, (count,)) * d.spec.get("sigma", 1.0)
     return values
 
 
 def _peaks(d: _Draw) -> Array:
-    """In every row one element towers over the rest by 10^U(2, 2.3), in each row of a run in another column.
+    """In every row one element towers over the rest by 10^U(2, 2.3): at edges, then in every column in turn.
 
-    The variant counts cases: the next takes the columns after those of the one before.
+    The variant counts cases.
     """
     values = np.array(d.own, dtype=np.float32)
     rows = values.reshape(-1, values.shape[-1])
     count, length = rows.shape
-    columns = d.rng.permutation((np.arange(count) + int(d.variant or 0) * count) % length)
-    rows[np.arange(count), columns] = 10.0 ** d.rng.uniform(2, 2.3, count) * d.scale * d.spec.get("sigma", 1.0)
+    columns = places.peaks(d.rng, count, length, int(d.variant or 0))
+    rows[np.arange(count), columns] = 10.0 ** d.rng.uniform(2, 2.3, count) * d.scale * d.sigma
     return values
 
 
@@ -220,10 +223,19 @@ def _mixed(d: _Draw) -> Array:
     if d.own.ndim < 2:
         return d.own
     values = np.array(d.own, dtype=np.float32)
-    kinds = d.rng.integers(0, len(_MIXTURE), values.shape[:-1])
+    kinds = d.rng.integers(0, len(_MIXTURE) + len(regimes.REGIMES), values.shape[:-1])
     for kind, family in enumerate(_MIXTURE):
         values[kinds == kind] = family(d)[kinds == kind]
+    for kind, regime in enumerate(regimes.REGIMES, len(_MIXTURE)):
+        values[kinds == kind] = regime(regimes.Region(d.own[kinds == kind], d.rng, d.scale, d.sigma))
     return values
+
+
+def _bands(d: _Draw) -> Array:
+    """Bands of rows, or of columns (``turned``), of as many regimes; what has another shape is as it was drawn."""
+    if not d.is_like:
+        return d.own
+    return regimes.bands(d.own, d.rng, d.scale, d.sigma, d.variant == "turned")
 
 
 _MIXTURE: tuple[Callable[[_Draw], Array], ...] = (_x100, _row_scales, _zero_rows, _spike, _shifted, _peaks)
@@ -278,10 +290,23 @@ _FAMILIES: dict[str, Callable[[_Draw], Array]] = {
     "peaks": _peaks,
     "shifted": _shifted,
     "ties": _ties,
+    "bands": _bands,
+    "signs": lambda d: regimes.signs(d.own, d.rng, d.scale, d.is_target),
+    "blocks": lambda d: regimes.blocks(d.own, d.rng, d.scale),
+    "small": lambda d: regimes.everywhere(d.own, d.rng, d.scale, -6, -2),
+    "huge": lambda d: regimes.everywhere(d.own, d.rng, d.scale, 5, 12),
     "mixed": _mixed,
     "exact20": _exact20,
 }
 _PAIRED = ("cancelling", "exact20")
+
+PARTIAL = ("bands", "signs", "blocks", "small", "huge", "mixed")
+"""Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
+
+
+def _drawn(spec: Spec) -> tuple[int, ...]:
+    """The shape in which an argument is drawn; the kernel's may be another."""
+    return tuple(spec.get("drawn") or spec["shape"] or ())
 
 
 def _is_float(spec: Spec) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nki_anvil.backends.job import InputSpec
-from nki_anvil.lab import families, honest_runs, measuring_groups, yardstick
+from nki_anvil.lab import families, honest_runs, limits, measuring_groups, yardstick
 from nki_anvil.lab.families import Plan
 from nki_anvil.lab.measuring import Measuring
 from nki_anvil.lab.reference_module import ReferenceModule
@@ -122,3 +122,25 @@ def test_an_exact_zero_by_cancellation_is_not_taken_for_the_exact_result(tmp_pat
     (output,) = runs.outputs
     assert not output.r.any(), "one and a saturated tangent cancel in float64"
     assert output.spread.min() > 0, "what a function that does not cancel gives there is right"
+
+
+def test_rows_beyond_honest_arithmetic_are_left_out_of_a_case_of_many_regimes(measuring: Measuring):
+    answer = measuring.measure({**case(1), "family": "bands"})
+    assert answer["admissible"]
+    (output,) = yardstick.load(measuring.folder / "c1.npz").outputs
+    known = np.isfinite(output.r)
+    lost = ~known.any(axis=-1, keepdims=True)
+    assert np.array_equal(known, np.broadcast_to(~lost, known.shape)), "a row is judged or it is not"
+    assert 0 < lost.mean() < 0.5, "exponentials of a hundred and more overflow"
+    y = np.where(known, output.r, np.inf)
+    assert limits.compare(output, y, 2e-5, own=False)[0].share < 1
+    y[int(np.argmin(lost)), 0] += 1.0
+    assert limits.compare(output, y, 2e-5, own=False)[0].share > 1
+
+
+def test_a_case_with_hardly_a_row_to_judge_by_is_made_weaker(measuring: Measuring):
+    answer = measuring.measure({**case(2), "family": "huge"})
+    assert answer["admissible"]
+    assert answer["scale"] < 1
+    (output,) = yardstick.load(measuring.folder / "c2.npz").outputs
+    assert np.isfinite(output.r).mean() >= yardstick.KNOWN_SHARE

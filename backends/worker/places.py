@@ -1,0 +1,46 @@
+"""Where single elements of rows stand out: at the edges of rows and tiles first, then everywhere in turn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = Any
+
+EDGES = (0, 1, 127, 128, 511, 512)
+"""Positions at which tiles begin and end: 128 partitions, 512 float32 elements of a PSUM bank."""
+RUN = 32
+"""Rows after which edges come again: a quadrant of the partitions."""
+FIXED = 4
+"""Rows of a run that peak at an edge: its first and last at either end of the row, two more inside."""
+SHORTEST = 8
+"""A run with fewer rows has none of those."""
+
+
+def edges(length: int) -> list[int]:
+    """Positions in a row where something begins or ends, ascending."""
+    middle = length // 2
+    return sorted({e for e in (*EDGES, middle - 1, middle, length - 2, length - 1) if 0 <= e < length})
+
+
+def in_turn(rows: int) -> int:
+    """Rows of one case whose peaks take the columns in turn."""
+    whole, rest = divmod(rows, RUN)
+    return whole * (RUN - FIXED) + (rest - FIXED if rest >= SHORTEST else rest)
+
+
+def peaks(rng: Any, rows: int, length: int, turn: int) -> Array:
+    """A column for each row; ``turn`` counts cases, and each takes the columns after those of the one before."""
+    columns = np.full(rows, -1)
+    inner = edges(length)[1:-1] or [0]
+    for run, start in enumerate(range(0, rows, RUN)):
+        stop = min(start + RUN, rows)
+        if stop - start >= SHORTEST:
+            columns[[start, stop - 1]] = rng.permutation([0, length - 1])
+            others = start + 1 + rng.permutation(stop - start - 2)[: FIXED - 2]
+            columns[others] = [inner[(2 * (run + turn) + n) % len(inner)] for n in range(FIXED - 2)]
+    free = columns < 0
+    count = int(free.sum())
+    columns[free] = rng.permutation((np.arange(count) + turn * count) % length)
+    return columns

@@ -1,0 +1,145 @@
+"""Families of whole regions: aligned bands and blocks of an input lie where arithmetic, or a shortcut, changes.
+
+Far below zero, all of one sign, of nearly one value, tiny, huge, nothing at all: what is true of a whole row, tile or
+tensor is seen by conditions that single rows among ordinary ones never meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Array = Any
+
+BAND = 32
+"""Rows of one regime at most: a quadrant of the partitions."""
+TILE = (128, 512)
+"""What a block covers: the partitions, and the float32 elements of a PSUM bank."""
+TINY = 1e-15
+"""Far below any threshold a kernel might flush at, and its square still a normal float32."""
+SCALES = (0.0, 1e-6, 1e-3, 1.0, 1e3)
+
+
+class Region:
+    """Rows that share a regime: their own draw [rows, width], randomness, how strongly to bend, what one sigma is."""
+
+    def __init__(self, own: Array, rng: Any, scale: float, sigma: float) -> None:
+        self.own, self.rng, self.scale, self.sigma = own, rng, scale, sigma
+
+    def powers(self, low: float, high: float) -> Array:
+        """10^U(low, high) for each row; a weaker case has smaller exponents."""
+        return 10.0 ** (self.scale * self.rng.uniform(low, high, (len(self.own), 1)))
+
+    def signs(self) -> Array:
+        return self.rng.choice([-1.0, 1.0], (len(self.own), 1))
+
+
+def _below(r: Region) -> Array:
+    """Far below zero: the largest element, too."""
+    return -(np.abs(r.own) * 100 * r.scale + r.sigma * r.powers(2, 4))
+
+
+def _above(r: Region) -> Array:
+    return -_below(r)
+
+
+def _constant(r: Region) -> Array:
+    """Nearly one value, ten to ten thousand times as large as what is left of the row's own spread."""
+    return r.signs() * r.powers(0, 3) * (r.sigma + r.own * r.powers(-4, -1))
+
+
+def _one_sign(r: Region) -> Array:
+    return r.signs() * np.abs(r.own) * r.powers(0, 1.5)
+
+
+def _towers(r: Region) -> Array:
+    """Two elements of each row stand up to a million times above the rest, as far apart as they were."""
+    values, rows, heights = r.own.copy(), np.arange(len(r.own)), (r.signs() * r.powers(2.5, 6))[:, 0] * r.sigma
+    for places in r.rng.integers(0, values.shape[-1], (2, len(values))):
+        values[rows, places] = r.own[rows, places] + heights
+    return values
+
+
+def _small(r: Region) -> Array:
+    return r.own * 10.0 ** r.rng.uniform(-6, -2, (len(r.own), 1))
+
+
+def _huge(r: Region) -> Array:
+    return r.own * r.powers(5, 12)
+
+
+REGIMES: tuple[Callable[[Region], Array], ...] = (
+    lambda r: r.own,
+    lambda r: r.own * 0.0,
+    lambda r: r.own * TINY,
+    _small,
+    _huge,
+    _below,
+    _above,
+    _constant,
+    _one_sign,
+    _towers,
+)
+
+
+def bands(own: Array, rng: Any, scale: float, sigma: float, turned: bool) -> Array:
+    """Every regime in a band of rows of its own, in an order of this case; of columns where it is ``turned``."""
+    rows = _rows(own, turned)
+    size = max(1, min(BAND, len(rows) // len(REGIMES)))
+    count = -(-len(rows) // size)
+    kinds = rng.permutation(np.arange(count) + int(rng.integers(len(REGIMES)))) % len(REGIMES)
+    values = np.empty(rows.shape, np.float64)
+    for band, kind in enumerate(kinds):
+        part = slice(band * size, (band + 1) * size)
+        values[part] = REGIMES[kind](Region(rows[part].astype(np.float64), rng, scale, sigma))
+    return _back(values, own, turned)
+
+
+def everywhere(own: Array, rng: Any, scale: float, low: float, high: float) -> Array:
+    """All of it times 10^U(low, high), one exponent for each band of rows; where it is small, some bands are tiny."""
+    rows = _rows(own, False)
+    exponents = rng.uniform(low, high, -(-len(rows) // BAND))
+    if high < 0:
+        exponents[rng.random(len(exponents)) < 0.2] = np.log10(TINY)
+        exponents[int(rng.integers(len(exponents)))] = np.log10(TINY)
+    return _back(rows * (10.0 ** (scale * np.repeat(exponents, BAND)[: len(rows), None])), own, False)
+
+
+def blocks(own: Array, rng: Any, scale: float) -> Array:
+    """Each aligned tile has a scale of its own, and one at least is zero where there are several."""
+    matrix = own.reshape((-1, 1, own.shape[-1]) if own.ndim < 2 else (-1, *own.shape[-2:])).astype(np.float64)
+    counts = [-(-n // size) for n, size in zip(matrix.shape[1:], TILE, strict=True)]
+    many = len(matrix) * counts[0] * counts[1]
+    turns = -(-many // len(SCALES))
+    rest = np.concatenate([rng.permutation(SCALES) for _ in range(turns)])[: many - 1]
+    chosen = rng.permutation([0.0, *rest]) if many > 1 else rng.choice(SCALES, 1)
+    factors = (chosen * scale).reshape(len(matrix), *counts)
+    for axis, size in enumerate(TILE, 1):
+        factors = np.repeat(factors, size, axis=axis)
+    return (matrix * factors[:, : matrix.shape[1], : matrix.shape[2]]).astype(np.float32).reshape(own.shape)
+
+
+def signs(own: Array, rng: Any, scale: float, target: bool) -> Array:
+    """Every tile's rows are of one sign; what they are multiplied with is negative, so that products are, too."""
+    rows = _rows(own, False)
+    if not target:
+        return _back(-np.abs(rows), own, False)
+    tiles = rng.permutation(np.resize([1.0, -1.0], -(-len(rows) // TILE[0])))
+    strength = 10.0 ** (scale * rng.uniform(0, 1.5, (len(rows), 1)))
+    return _back(np.abs(rows) * strength * np.repeat(tiles, TILE[0])[: len(rows), None], own, False)
+
+
+def _rows(own: Array, turned: bool) -> Array:
+    """[rows, width]; a vector's rows are its elements, and turned, an array's are its columns."""
+    if own.ndim < 2:
+        return own.reshape(-1, 1)
+    return own.reshape(-1, own.shape[-1]).T if turned else own.reshape(-1, own.shape[-1])
+
+
+def _back(rows: Array, own: Array, turned: bool) -> Array:
+    """In the array's own shape, as float32, nothing of it beyond what float32 holds."""
+    most = float(np.finfo(np.float32).max)
+    values = rows.T if turned and own.ndim >= 2 else rows
+    return np.clip(values, -most, most).astype(np.float32).reshape(own.shape)

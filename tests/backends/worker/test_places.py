@@ -1,0 +1,35 @@
+"""Peaks stand at the edges of every run of rows, and over a problem's cases in every column."""
+
+from math import ceil
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nki_anvil.backends.worker import places
+
+
+@given(st.integers(1, 400), st.integers(2, 900), st.integers(0, 2**32))
+@settings(max_examples=60, deadline=None)
+def test_over_as_many_cases_as_are_planned_every_column_has_a_peak(rows: int, length: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    turns = range(ceil(length / places.in_turn(rows)))
+    seen = np.concatenate([places.peaks(rng, rows, length, turn) for turn in turns])
+    assert set(seen.tolist()) == set(range(length))
+
+
+@given(st.integers(8, 400), st.integers(2, 900), st.integers(0, 3))
+@settings(max_examples=60, deadline=None)
+def test_the_first_and_the_last_row_of_every_run_peak_at_either_end(rows: int, length: int, turn: int) -> None:
+    columns = places.peaks(np.random.default_rng(rows), rows, length, turn)
+    for start in range(0, rows, places.RUN):
+        run = columns[start : start + places.RUN]
+        if len(run) >= places.SHORTEST:
+            assert {int(run[0]), int(run[-1])} == {0, length - 1}
+
+
+def test_where_tiles_begin_and_end_is_an_edge_inside_a_row() -> None:
+    assert places.edges(768) == [0, 1, 127, 128, 383, 384, 511, 512, 766, 767]
+    assert places.edges(1) == [0]
+    columns = places.peaks(np.random.default_rng(1), 320, 768, 0)
+    assert set(places.edges(768)) <= set(columns[[*range(128)]].tolist())

@@ -1,0 +1,80 @@
+"""Bands, tiles and whole tensors lie where the families of regions say, in every shape that an input may have."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nki_anvil.backends.worker import inputs, regimes
+
+SHAPES = [[320, 768], [2, 160, 64], [7, 5], [1, 1], [1280], [64, 1, 3]]
+
+
+def drawn(family: str, shape: list[int] | None = None, seed: int = 1, scale: float = 1.0) -> Any:
+    argument = {"name": "x", "shape": shape or [320, 768], "dtype": "float32"}
+    case = {"seed": seed, "family": family, "scale": scale}
+    return inputs.draw({"inputs": [argument]}, case)["x"]
+
+
+@pytest.mark.parametrize("family", [*inputs.PARTIAL, "bands/turned"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_every_shape_has_regions(family: str, shape: list[int]) -> None:
+    x = drawn(family, shape)
+    assert x.shape == tuple(shape)
+    assert np.isfinite(x).all()
+
+
+@pytest.mark.parametrize("family", ["bands", "bands/turned"])
+def test_each_case_has_a_band_of_every_regime(family: str) -> None:
+    x = drawn(family) if family == "bands" else drawn(family, [768, 320]).T
+    assert len(x) == len(regimes.REGIMES) * regimes.BAND
+    bands = x.reshape(len(regimes.REGIMES), regimes.BAND, -1)
+    size, spread = np.abs(bands).mean(-1), bands.std(-1)
+    assert (bands.max(-1) < -90).all(-1).sum() == 1, "a band is far below zero"
+    assert (bands.min(-1) > 90).all(-1).sum() == 1, "and one as far above"
+    assert (bands == 0).all((1, 2)).sum() == 1
+    assert ((size > 0) & (size < 1e-14)).all(-1).sum() == 1
+    assert ((size < 0.01) & (size > 1e-7)).all(-1).sum() == 1
+    assert (size > 1e4).all(-1).sum() == 1
+    assert (spread < 0.2 * size).all(-1).sum() == 1, "nearly one value"
+    one_sign = (bands > 0).all(-1) | (bands < 0).all(-1)
+    assert one_sign.all(-1).sum() == 4, "below, above, constant and of one sign"
+    towers = (np.abs(bands) > 100 * np.median(np.abs(bands), axis=-1, keepdims=True)).sum(-1)
+    assert (towers > 0).all(-1).sum() == 1
+
+
+def test_bands_stand_elsewhere_in_the_next_case() -> None:
+    first, second = (np.abs(drawn("bands", seed=seed)).mean(-1).round(3) for seed in (1, 2))
+    assert not np.array_equal(first == 0, second == 0) or not np.array_equal(first > 1e4, second > 1e4)
+
+
+def test_tiles_are_of_one_sign_and_their_products_below_zero_where_they_meet_what_is_negative() -> None:
+    arguments = [
+        {"name": "a", "shape": [2, 160, 64], "dtype": "float32"},
+        {"name": "b", "shape": [2, 64, 576], "dtype": "float32"},
+    ]
+    x = inputs.draw({"inputs": arguments}, {"seed": 1, "family": "signs"})
+    products = (x["a"] @ x["b"]).reshape(320, 576)
+    tiles = [products[start : start + 128] for start in (0, 128, 256)]
+    assert all((tile < 0).all() or (tile > 0).all() for tile in tiles)
+    assert len({bool((tile < 0).all()) for tile in tiles}) == 2
+
+
+def test_blocks_are_whole_tiles_and_one_of_them_is_zero() -> None:
+    x = drawn("blocks")
+    scales = {float(np.abs(x[i : i + 128, j : j + 512]).mean().round(9)) for i in (0, 128, 256) for j in (0, 512)}
+    assert 0.0 in scales
+    assert len(scales) >= 4
+    assert (drawn("blocks", [256, 64])[[0, 128]] == 0).all(-1).any()
+
+
+def test_small_inputs_have_no_ordinary_element_and_huge_ones_hardly_any() -> None:
+    small, huge = drawn("small"), drawn("huge")
+    assert np.abs(small).max() < 0.1
+    assert (np.abs(small).max(-1) < 1e-14).any()
+    assert np.median(np.abs(huge), axis=-1).min() > 1e4
+
+
+def test_a_weaker_case_has_smaller_exponents() -> None:
+    strong, weak = (np.log10(np.median(np.abs(drawn("huge", scale=scale)))) for scale in (1.0, 0.25))
+    assert 1 < weak < strong / 3
