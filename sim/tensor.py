@@ -11,6 +11,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar, cast
 
 from nki_anvil.sim import layout, versions
@@ -42,6 +43,7 @@ class Indirect(NamedTuple):
 
 
 _WHOLE = slice(None)
+_COMPARE: Final = "Compare at execution: nisa.tensor_scalar with op0=nl.equal, or a register and nl.fori_loop."
 _DROPPED: Final = -1
 
 P = ParamSpec("P")
@@ -132,6 +134,18 @@ class NkiTensor:
 
     def __len__(self) -> int:
         raise _control("measured with len()", "Read t.shape[0].")
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are one object; raises TraceError for a number, which nobody knows before execution."""
+        if isinstance(other, (Number, VirtualRegister)):
+            raise _control("compared", _COMPARE)
+        return self is other
+
+    def __lt__(self, other: object) -> bool:
+        raise _control("compared", _COMPARE)
+
+    __gt__ = __le__ = __ge__ = __lt__
+    __hash__ = object.__hash__
 
     # NumPy's notation
 

@@ -26,6 +26,8 @@ def nc_matmul(site: Site) -> None:
         found = f"stationary {site.operand('stationary').shape}, moving {site.operand('moving').shape}"
         raise site.fault("SIM-SHAPE", f"nc_matmul of {found} into {target.shape}")
     accumulate = _accumulates(site)
+    if site["is_transpose"] and accumulate is not False:
+        site.do(_overwrites, site, accumulate)
     out = site.target("dst", shape, keep=accumulate is not False)
     if accumulate is False:
         _multiply(site, stationary, moving, out)
@@ -41,6 +43,12 @@ def nc_matmul(site: Site) -> None:
 def _accumulates(site: Site) -> Any:
     chosen = site["accumulate"]
     return site.written.found(site.index) if chosen is None else chosen
+
+
+def _overwrites(site: Site, written: Any) -> None:
+    """In transpose mode the array passes data on and sums nothing."""
+    if np.any(written):
+        raise site.fault("TRN2-MM-MOVE", "nc_matmul with is_transpose adds to what an earlier matmul has written")
 
 
 def _add_where(out: Array, product: Array, written: Array) -> None:

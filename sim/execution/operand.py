@@ -12,6 +12,7 @@ from nki_anvil.sim import dtypes
 from nki_anvil.sim.execution.bench import Bench
 from nki_anvil.sim.execution.errors import ExecutionError
 from nki_anvil.sim.execution.memory import Memory
+from nki_anvil.sim.execution.poison import pattern
 from nki_anvil.sim.program import NONE
 
 Array = NDArray[Any]
@@ -27,8 +28,14 @@ class Operand:
         self.dtype = dtypes.NAMES[int(row["dtype"][access])]
         self.shape = memory.program.shape(access)
         self.memory = memory.memory(self.tensor)
-        self.start_partition = int(row["offset"][access]) // _row_elements(memory, access)
+        self.pattern = memory.program.pattern(access)
+        self.offset, self.row = int(row["offset"][access]), _row_elements(memory, access)
+        self.start_partition = self.offset // self.row
         self.dynamic = any(int(row[c][access]) != NONE for c in ("scalar_access", "scalar_register", "vector_access"))
+        self.gathered = int(row["vector_access"][access]) != NONE
+        """Whether an index tile gives the rows of its first dimension."""
+        self.by_rows = int(row["scalar_step"][access]) % self.row == 0
+        """Whether it moves from partition to partition, where it moves."""
         self.view: Array | None = None if self.dynamic else memory.view(access)
         self._mover = _mover(memory, bench, access, line, skip) if self.dynamic else None
 
@@ -50,6 +57,23 @@ class Operand:
             self.view[...] = values
         else:
             self._mover.put(values)
+
+    def shift(self) -> int | None:
+        """Elements by which it is moved now; None where it lies outside and is skipped."""
+        return self._mover.shift() if isinstance(self._mover, _Shifted) else 0
+
+    def places(self) -> NDArray[np.int64]:
+        """The bytes under it now, element by element."""
+        offset, pattern = self.offset, self.pattern
+        places = np.zeros(1, np.int64)
+        if isinstance(self._mover, _Gathered):
+            places, pattern = self._mover.starts(), pattern[1:]
+        else:
+            offset += self.shift() or 0
+        for step, count in pattern:
+            places = (places[:, None] + step * np.arange(count)).ravel()
+        size = dtypes.size_of(self.dtype)
+        return ((places + offset)[:, None] * size + np.arange(size)).ravel()
 
     def fetch(self, into: Array) -> None:
         """Copy the current values into an array of the operand's shape, converting plainly."""
@@ -78,11 +102,16 @@ class _Shifted:
         self._dtype = dtypes.numpy_dtype(dtypes.NAMES[int(row["dtype"][access])])
 
     def _locate(self) -> Array | None:
+        shift = self.shift()
+        return None if shift is None else self._memory.view(self._access, shift)
+
+    def shift(self) -> int | None:
+        """Elements by which the register or the index moves it now; None where that is outside and may be."""
         index = self._index
         value = self._bench.registers[self._register] if index is None else scalar_of(index, self._line)
         shift = value * self._step
         if self._low <= shift <= self._high:
-            return self._memory.view(self._access, shift)
+            return shift
         if self._skip:
             return None
         raise out_of_bounds(value, self._low // max(self._step, 1), self._high // max(self._step, 1), self._line)
@@ -105,10 +134,11 @@ class _Gathered:
     def __init__(self, memory: Memory, bench: Bench, access: int, line: int, skip: bool) -> None:
         row = memory.program.tables["accesses"]
         self._index = memory.view(int(row["vector_access"][access]))
-        self._line, self._skip = line, skip
+        self._line, self._skip, self._bench = line, skip, bench
         self._count = memory.program.shape(access)[0]
+        self._unknown = [pattern(dtypes.NAMES[int(row["dtype"][access])], which) for which in (0, 1)]
         base = memory.view(access, drop=1)
-        step = int(row["vector_step"][access])
+        self._step = step = int(row["vector_step"][access])
         _, high = slack(memory, access, drop=1)
         self._rows = np.lib.stride_tricks.as_strided(
             base, shape=(high // step + 1, *base.shape), strides=(step * base.itemsize, *base.strides)
@@ -123,6 +153,11 @@ class _Gathered:
             raise out_of_bounds(int(flat[~valid][0]), 0, len(self._rows) - 1, self._line)
         return flat, valid
 
+    def starts(self) -> NDArray[np.int64]:
+        """Elements from the pattern's offset to each of its valid rows."""
+        indices, valid = self._indices()
+        return (indices if valid is None else indices[valid]) * self._step
+
     def get(self) -> tuple[Array, NDArray[np.bool_] | None]:
         indices, valid = self._indices()
         if valid is None:
@@ -132,11 +167,15 @@ class _Gathered:
         return values, valid
 
     def put(self, values: Array) -> None:
+        """Rows arrive in no order: a place to which several different ones go holds nobody knows what."""
         indices, valid = self._indices()
-        if valid is None:
-            self._rows[indices] = values
-        else:
-            self._rows[indices[valid]] = values[valid]
+        if valid is not None:
+            indices, values = indices[valid], values[valid]
+        self._rows[indices] = values
+        if len(np.unique(indices)) < len(indices):
+            differ = (self._rows[indices] != values).reshape(len(indices), -1).any(axis=1)
+            lost = np.unique(indices[differ])
+            self._rows[lost] = np.resize(self._unknown[self._bench.poison], (len(lost), *self._rows.shape[1:]))
 
 
 def _mover(memory: Memory, bench: Bench, access: int, line: int, skip: bool) -> _Shifted | _Gathered:

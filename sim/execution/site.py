@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim import dtypes
+from nki_anvil.sim.execution import moving
 from nki_anvil.sim.execution.accumulation import Written
 from nki_anvil.sim.execution.bench import LANES, Bench, Step
 from nki_anvil.sim.execution.conversion import exact, from_fp32
@@ -45,6 +46,7 @@ class Site:
             slot: None if access == NONE else Operand(memory, bench, access, self.line, skip)
             for slot, access in zip(self.instruction.slots, memory.program.operands(index), strict=True)
         }
+        self.steps += moving.checks(self)  # pyright: ignore[reportArgumentType] (this file goes by two names there)
 
     def __getitem__(self, attribute: str) -> Any:
         return self.attributes[attribute]

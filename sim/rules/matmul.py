@@ -129,6 +129,12 @@ def _transposes(reading: Reading) -> Iterator[Violation]:
             )
 
 
+def _added(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named("nc_matmul"):
+        if use["is_transpose"] and use["accumulate"]:
+            yield _breach(use, "nc_matmul with is_transpose adds to what an earlier matmul has written.")
+
+
 _ISA = "nki.isa.nc_matmul"
 RULES = (
     Rule("TRN2-MM-PLACE", "A matmul reads SBUF and writes PSUM.", "error",
@@ -147,6 +153,9 @@ RULES = (
     Rule("TRN2-PSUM-BANK", "What one tensor engine instruction writes lies inside one PSUM bank of 2 KiB.", "error",
          "Give dst at most 512 float32 per partition, aligned to a bank.",
          "nki.language.tile_size, psum_bank_fmax; nki.isa.nc_matmul", _banks),
+    Rule("TRN2-MM-MOVE", "A matmul in transpose mode moves data and sums nothing: it overwrites.", "error",
+         "Pass accumulate=False, or give every transpose its own place in PSUM; to sum, leave is_transpose out.",
+         "Trainium2 Architecture Guide for NKI, built-in transpose support", _added),
     Rule("TRN2-TRANSPOSE", "nc_transpose takes 128 x 128 from SBUF to PSUM on the tensor engine, 32 x 32 on vector, one"
          " format.", "error", "Transpose block by block, or choose the other engine.", "nki.isa.nc_transpose",
          _transposes),

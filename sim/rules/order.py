@@ -2,7 +2,7 @@
 
 An engine works through its elements in order, reading ahead of what it writes; a DMA's elements are spread over sixteen
 queues, and only what one queue carries is in order.
-Accesses that move at run time, and those of very many elements, are not followed.
+Accesses that move are judged when they have (``execution.moving``); those of very many elements are not followed.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _repeated(reading: Reading) -> Iterator[Violation]:
     for use in reading.named(*_DMA):
         dst = use.tiles["dst"]
         merged = merge(list(zip(dst.steps, dst.shape, strict=True)))
-        if not dst.indirect and _size(merged) > _reached(merged):
+        if dst.indirect != "vector" and _size(merged) > _reached(merged):
             message = f"{use.name} writes {_size(merged)} elements to {_reached(merged)} places."
             yield Violation(use.line, message, use.count)
 

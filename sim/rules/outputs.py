@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nki_anvil.sim import dtypes
+from nki_anvil.sim.kinds import dynamic
 from nki_anvil.sim.program import MEMORIES, ROLES
 from nki_anvil.sim.rules.reading import Reading
 from nki_anvil.sim.rules.rule import Rule, Violation
@@ -32,10 +33,12 @@ def _large(reading: Reading) -> Iterator[Violation]:
 
 def _bent(reading: Reading) -> Iterator[Violation]:
     program = reading.program
-    tensors, accesses = program.tables["tensors"], program.tables["accesses"]
+    tensors, accesses, moves = program.tables["tensors"], program.tables["accesses"], dynamic(program)
     for position, access in enumerate(program.tables["outputs"]["access"].tolist()):
-        if not _in_order(program.pattern(access)):
-            line = int(tensors["line"][int(accesses["tensor"][access])])
+        line = int(tensors["line"][int(accesses["tensor"][access])])
+        if moves[access]:
+            yield Violation(line, f"Output {position} is a view that a register or an index moves at run time.")
+        elif not _in_order(program.pattern(access)):
             yield Violation(line, f"Output {position} is a view that exchanges, skips or repeats elements.")
 
 
@@ -61,7 +64,7 @@ RULES = (
     ),
     Rule(
         code="TRN2-OUT-VIEW",
-        text="What a kernel returns is a tensor as it lies in memory, not a transposed, strided or repeated view.",
+        text="What a kernel returns is a tensor as it lies in memory: no transposed, strided, repeated or moving view.",
         severity="error",
         remedy="Store the result in the order in which it is returned.",
         source="nki.jit: a kernel returns the tensors that it allocated in shared HBM",

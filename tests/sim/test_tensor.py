@@ -110,6 +110,10 @@ def test_an_explicit_pattern_counts_from_the_view_and_in_its_own_dtype(tile):
         (lambda t: t.vector_select(0, t), "NKI-INDIRECT"),
         (iter, "NKI-CONTROL"),
         (len, "NKI-CONTROL"),
+        (lambda t: t[0, 0] == 0, "NKI-CONTROL"),
+        (lambda t: t != np.float32(0.5), "NKI-CONTROL"),
+        (lambda t: t > t, "NKI-CONTROL"),
+        (lambda t: t <= 1, "NKI-CONTROL"),
     ],
 )
 def test_a_view_that_cannot_be_is_refused(tile, view, code):
@@ -117,6 +121,13 @@ def test_a_view_that_cannot_be_is_refused(tile, view, code):
         view(tile)
     assert error.value.code == code
     assert error.value.remedy
+
+
+def test_a_tensor_is_found_among_others_and_is_not_none(tile):
+    assert tile in (tile[0:2], tile)
+    assert tile[0:2] not in (tile, None)
+    assert tile != None  # noqa: E711
+    assert {tile: 1}[tile] == 1
 
 
 @pytest.mark.parametrize(

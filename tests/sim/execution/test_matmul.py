@@ -129,6 +129,18 @@ def test_a_transposing_matmul_may_pick_columns_but_computes_no_sums() -> None:
         summed.result()
 
 
+def test_a_transposing_matmul_overwrites_also_where_only_execution_knows_what_is_written() -> None:
+    b, eye = ProgramBuilder(), np.eye(8, dtype=np.float32)
+    source, tile, psum = b.input((8, 8)), b.tensor((8, 8)), b.tensor((8, 8), memory="psum")
+    b.emit("dma_copy", tile, source)
+    with b.loop("fori", b.register(), 0, 2):
+        b.emit("nc_matmul", psum, tile, tile, is_transpose=True)
+    b.emit("tensor_copy", tile, psum)
+    b.emit("dma_copy", b.result((8, 8)), tile)
+    with pytest.raises(ExecutionError, match="TRN2-MM-MOVE"):
+        Executable(b.program()).run([eye])
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "int32", "float32"])
 def test_nc_transpose_moves_bits_and_flattens_free_dimensions(dtype: str) -> None:
     b, x = ProgramBuilder(), draw((16, 3, 4), "float32").__mul__(100).astype(numpy_dtype(dtype))

@@ -150,6 +150,13 @@ PAIRS: dict[str, Pair] = {
                           " accumulate=False)",
                           "nisa.nc_matmul(tile(4, 1024, buffer=nl.psum)[:, 512:520], tile(4, 4), tile(4, 8),"
                           " accumulate=False)"),
+    "TRN2-MM-MOVE": Pair("p = nl.ndarray((4, 4), nl.float32, buffer=nl.psum)\n"
+                         "nisa.nc_matmul(p, tile(4, 4), tile(4, 4), is_transpose=True)\n"
+                         "nisa.nc_matmul(p, tile(4, 4), tile(4, 4), is_transpose=True)  # here",
+                         "p = nl.ndarray((4, 8), nl.float32, buffer=nl.psum)\n"
+                         "nisa.nc_matmul(p[:, 0:4], tile(4, 4), tile(4, 4), is_transpose=True)\n"
+                         "nisa.nc_matmul(p[:, 4:8], tile(4, 4), tile(4, 4), is_transpose=True)\n"
+                         "nisa.nc_matmul(p[:, 4:8], tile(4, 4), tile(4, 4), is_transpose=True, accumulate=False)"),
     "TRN2-TRANSPOSE": one("nisa.nc_transpose(tile(33, 4), tile(4, 33), engine=nisa.engine.vector)",
                           "nisa.nc_transpose(tile(32, 4), tile(4, 32), engine=nisa.engine.vector)"),
     "TRN2-PSUM-UNSET": Pair("p = nl.ndarray((4, 4), nl.float32, buffer=nl.psum)\n"
@@ -344,6 +351,16 @@ nisa.tensor_copy(tile(7, 32), p[0:7])
     assert [f.code for f in findings(body, PAIRS["TRN2-INIT-MATMUL"])] == ["TRN2-INIT-READ"]
     mixed = body.replace(", is_transpose=True", "")
     assert "TRN2-INIT-MATMUL" in {f.code for f in findings(mixed, PAIRS["TRN2-INIT-MATMUL"])}
+
+
+def test_an_output_that_moves_at_run_time_is_refused() -> None:
+    body = """
+t = nl.ndarray((4, 8), nl.float32, buffer=nl.shared_hbm)  # here
+nisa.dma_copy(t, x[0:4, 0:8])
+return t.ap([[8, 4], [1, 8]], scalar_offset=nisa.register_alloc(0), indirect_dim=1)
+"""
+    (found,) = [f for f in findings(body, PAIRS["TRN2-OUT-VIEW"]) if f.code == "TRN2-OUT-VIEW"]
+    assert "at run time" in found.message
 
 
 def test_a_broadcast_repeats_elements_and_counts_them_once() -> None:

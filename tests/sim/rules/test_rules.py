@@ -221,6 +221,10 @@ CASES: dict[str, tuple[Callable[[Kernel], Any], Callable[[Kernel], Any]]] = {
         lambda k: matmul(k, k.sbuf(4, 4), k.sbuf(4, 8), k.psum(4, 1024)[:, 508:516]),
         lambda k: matmul(k, k.sbuf(4, 4), k.sbuf(4, 8), k.psum(4, 1024)[:, 512:520]),
     ),
+    "TRN2-MM-MOVE": (
+        engine("nc_matmul", p(4, 4), s(4, 4), s(4, 4), is_transpose=True, accumulate=True),
+        engine("nc_matmul", p(4, 4), s(4, 4), s(4, 4), is_transpose=True, accumulate=False),
+    ),
     "TRN2-TRANSPOSE": (
         engine("nc_transpose", s(33, 4), s(4, 33), engine="vector"),
         engine("nc_transpose", s(32, 4), s(4, 32), engine="vector"),
