@@ -178,9 +178,9 @@ def _uses(expected: Expected, r: F64, off: F64, tolerance: float, own: bool) -> 
         yield _integers(expected, off)
         return
     yield _whole(expected, r, off, tolerance, own)
-    weights = _weights(expected, r)
+    weights, lent = _weights(expected, r), _lent(expected, r)
     for direction in directions(r.shape):
-        yield _rows(expected, r, off, direction, weights)
+        yield _rows(expected, r, off, direction, weights, lent)
     yield from _elements(expected, off)
 
 
@@ -205,8 +205,10 @@ def _whole(expected: Expected, r: F64, off: F64, tolerance: float, own: bool) ->
     return Use("whole output", measured / allowed, _place(off), measured, allowed)
 
 
-def _rows(expected: Expected, r: F64, off: F64, direction: str, weights: list[tuple[F64, F64]]) -> Use:
-    measured, allowed = norms(off, direction), _row_limits(expected, r, direction, weights)
+def _rows(
+    expected: Expected, r: F64, off: F64, direction: str, weights: list[tuple[F64, F64]], lent: F64 | None
+) -> Use:
+    measured, allowed = norms(off, direction), _row_limits(expected, r, direction, weights, lent)
     share = measured / allowed
     worst = int(np.argmax(share)) if share.size else 0
     place = _inside_row(off, direction, worst)
@@ -214,7 +216,7 @@ def _rows(expected: Expected, r: F64, off: F64, direction: str, weights: list[tu
     return Use(name, float(share.flat[worst]), place, float(measured.flat[worst]), float(allowed.flat[worst]))
 
 
-def _row_limits(expected: Expected, r: F64, direction: str, weights: list[tuple[F64, F64]]) -> F64:
+def _row_limits(expected: Expected, r: F64, direction: str, weights: list[tuple[F64, F64]], lent: F64 | None) -> F64:
     size, u = norms(r, direction), expected.unit
     count = r.size / max(1, size.size)
     floor = NOTHING * max(1.0, float(size.max(initial=0.0))) * np.sqrt(count)
@@ -230,7 +232,25 @@ def _row_limits(expected: Expected, r: F64, direction: str, weights: list[tuple[
         np.sqrt(SHORTEST_ROW / np.maximum(carried, 1.0)), 1.0, WIDEST
     )
     honest = np.maximum(expected.rows[direction], typical * size)  # some come out well in every run by chance alone
+    if lent is not None:
+        honest = np.maximum(honest, norms(lent, direction))
     return factor * np.maximum(honest, u * size) + 2 * u * size + floor
+
+
+def _lent(expected: Expected, r: F64) -> F64 | None:
+    """What the elements of amplified rows owe to their row's error, which honest runs need not show in each of them.
+
+    A column or tile in which one such row stands among calmer ones is judged by it as well; None where there is none.
+    """
+    last = f"axis{r.ndim - 1}"
+    if _reduced(expected) or r.ndim < 2 or last not in expected.rows:
+        return None
+    honest, size = expected.rows[last], norms(r, last)
+    amplified = honest > AMPLIFIED * _typical(honest, size) * size
+    if not amplified.any():
+        return None
+    relative = np.divide(honest, size, out=np.zeros_like(size), where=amplified & (size > 0))
+    return relative[..., None] * np.abs(r)
 
 
 def _reduced(expected: Expected) -> bool:

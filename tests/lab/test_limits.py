@@ -210,3 +210,29 @@ def test_a_row_that_hangs_on_an_exponential_is_no_trap_for_another_order_of_summ
         uses = limits.compare(known.outputs[0], other, 2e-5, own=False)
         worst = max(worst, *(use.share for use in uses if use.limit.startswith("rows")))
     assert worst < 0.9
+
+
+def test_a_function_cut_off_far_below_an_outputs_largest_element_is_no_error() -> None:
+    r = np.zeros((64, 64))
+    r[0], y = 1e12, np.zeros((64, 64))
+    y[0], y[5] = 1e12, -1e-30
+    assert limits.compare(expected(r), y, 2e-5, own=False)[0].share < 1
+    y[5] = -1e-15
+    assert limits.compare(expected(r), y, 2e-5, own=False)[0].share > 1
+
+
+def test_a_row_whose_one_number_is_off_lends_its_error_to_the_columns_that_it_stands_in(r: np.ndarray) -> None:
+    u = limits.UNIT_ROUNDOFF["float32"]
+    calm = np.full_like(r, 1e-3)
+    calm[9] = r[9]
+    errors = u * calm
+    errors[9] *= 100 * np.random.default_rng(2).uniform(0, 1, r.shape[1])
+    errors[9, int(np.argmax(r[9]))] = 0.0
+    (mixed,) = measure(
+        [calm], [[calm + errors]], [], dtypes=["float32"], precision="float32", rowwise=True, large=False
+    ).outputs
+    y = calm.copy()
+    y[9] *= 1 + 60 * u
+    assert limits.compare(mixed, y, 2e-5, own=False)[0].share < 1, "the honest run was lucky in one column"
+    y[10] *= 1 + 60 * u
+    assert "rows along axis 1" in broken(limits.compare(mixed, y, 2e-5, own=False))
