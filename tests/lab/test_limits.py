@@ -221,18 +221,19 @@ def test_a_function_cut_off_far_below_an_outputs_largest_element_is_no_error() -
     assert limits.compare(expected(r), y, 2e-5, own=False)[0].share > 1
 
 
-def test_a_row_whose_one_number_is_off_lends_its_error_to_the_columns_that_it_stands_in(r: np.ndarray) -> None:
+def test_a_row_whose_one_number_is_off_lends_its_error_to_the_columns_that_it_stands_in() -> None:
     u = limits.UNIT_ROUNDOFF["float32"]
-    calm = np.full_like(r, 1e-3)
-    calm[9] = r[9]
+    calm = np.full((256, 640), 1e-3)
+    calm[9, ::80] = 3.0
     errors = u * calm
-    errors[9] *= 100 * np.random.default_rng(2).uniform(0, 1, r.shape[1])
-    errors[9, int(np.argmax(r[9]))] = 0.0
+    errors[9, ::80] = 300 * u
+    errors[9, 80] = 0.0
     (mixed,) = measure(
         [calm], [[calm + errors]], [], dtypes=["float32"], precision="float32", rowwise=True, large=False
     ).outputs
     y = calm.copy()
     y[9] *= 1 + 60 * u
-    assert limits.compare(mixed, y, 2e-5, own=False)[0].share < 1, "the honest run was lucky in one column"
+    by_columns = [use.share for use in limits.compare(mixed, y, 2e-5, own=False) if "axis 0" in use.limit]
+    assert by_columns[0] < 1, "the honest run was lucky in one column"
     y[10] *= 1 + 60 * u
     assert "rows along axis 1" in broken(limits.compare(mixed, y, 2e-5, own=False))
