@@ -98,7 +98,7 @@ def test_a_document_that_code_or_documents_name_exists():
     named = re.compile(r"[\w./-]*\b[\w-]+\.md\b")
     places = [path for top in TOP_LEVEL for path in (ROOT / top).rglob("*") if path.suffix in (".py", ".md", ".toml")]
     found = {(path.name, name) for path in places for name in named.findall(path.read_text())}
-    known = {path.name for path in ROOT.rglob("*.md") if ".venv" not in path.parts}
+    known = {path.name for path in ROOT.rglob("*.md") if not any(part.startswith(".venv") for part in path.parts)}
     assert {(where, name) for where, name in found if name.rpartition("/")[2] not in known} == set()
 
 
