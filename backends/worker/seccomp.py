@@ -34,7 +34,21 @@ DENIED: Final[dict[str, tuple[Optional[int], Optional[int]]]] = {
     "utime": (132, None), "utimes": (235, None), "futimesat": (261, None), "utimensat": (280, 88),
     "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7),
     "removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16),
+    "setuid": (105, 146), "setgid": (106, 144), "setreuid": (113, 145), "setregid": (114, 143),
+    "setresuid": (117, 147), "setresgid": (119, 149), "setfsuid": (122, 151), "setfsgid": (123, 152),
+    "setgroups": (116, 159), "capset": (126, 91), "sched_setparam": (142, 118), "sched_setscheduler": (144, 119),
+    "sched_setattr": (314, 274), "ioprio_set": (251, 30), "migrate_pages": (256, 238), "move_pages": (279, 239),
+    "kcmp": (312, 272), "process_madvise": (440, 440), "process_mrelease": (448, 448),
 }  # fmt: skip
+DENIED_FIRST: Final[dict[str, tuple[int, int, tuple[int, ...]]]] = {
+    # name: number on x86_64, on aarch64, values of the first argument that are refused
+    "prctl": (157, 167, (1,)),  # PR_SET_PDEATHSIG, with which it would outlive who started it
+}
+DENIED_SECOND: Final[dict[str, tuple[int, int, tuple[int, ...]]]] = {
+    # the same for the second argument: what names the process that a descriptor's signals go to, or chooses the signal
+    "fcntl": (72, 25, (8, 10, 15)),  # F_SETOWN, F_SETSIG, F_SETOWN_EX
+    "ioctl": (16, 29, (0x8901, 0x8902, 0x5412)),  # FIOSETOWN, SIOCSPGRP; TIOCSTI, which types into a terminal
+}
 _CLONE: Final = {_X86: 56, _ARM: 220}
 _CLONE3: Final = 435
 _CLONE_THREAD: Final = 0x00010000
@@ -43,7 +57,7 @@ _X32_BIT: Final = 0x40000000
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000  # SECCOMP_RET_*
 _EPERM, _ENOSYS = 1, 38
 _LOAD, _JUMP_EQ, _JUMP_GE, _JUMP_SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # BPF_* of linux/bpf_common.h
-_NUMBER_AT, _ARCH_AT, _ARGUMENT0_AT = 0, 4, 16  # offsets in struct seccomp_data
+_NUMBER_AT, _ARCH_AT, _ARGUMENT0_AT, _ARGUMENT1_AT = 0, 4, 16, 24  # offsets in struct seccomp_data
 _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _MODE_FILTER = 38, 22, 2
 
 
@@ -83,6 +97,9 @@ def _filter(machine: str) -> bytes:
     ]
     for number in numbers:
         code += [_step(_JUMP_EQ, number, 0, 1), _step(_RETURN, _ERRNO | _EPERM)]
+    for where, calls in ((_ARGUMENT0_AT, DENIED_FIRST), (_ARGUMENT1_AT, DENIED_SECOND)):
+        for *pair, values in calls.values():
+            code += _refused(pair[column], where, values)
     code += [
         _step(_JUMP_EQ, _CLONE[machine], 0, 3),
         _step(_LOAD, _ARGUMENT0_AT),
@@ -91,6 +108,15 @@ def _filter(machine: str) -> bytes:
         _step(_RETURN, _ALLOW),
     ]
     return b"".join(code)
+
+
+def _refused(number: int, where: int, values: tuple[int, ...]) -> list[bytes]:
+    """One call with some values of an argument, of which the kernel sees the lower half alone, as all of these do."""
+    code = [_step(_LOAD, where)]
+    for value in values:
+        code += [_step(_JUMP_EQ, value, 0, 1), _step(_RETURN, _ERRNO | _EPERM)]
+    code.append(_step(_LOAD, _NUMBER_AT))
+    return [_step(_JUMP_EQ, number, 0, len(code)), *code]
 
 
 def _step(operation: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:

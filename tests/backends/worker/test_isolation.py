@@ -72,6 +72,54 @@ def test_the_filter_allows_threads_and_refuses_processes_and_sockets() -> None:
 
 
 @linux
+def test_the_filter_refuses_outliving_the_parent_other_users_and_signals_by_way_of_descriptors() -> None:
+    body = """
+        import ctypes, fcntl, signal
+        reader, writer = os.pipe()
+        seccomp.apply()
+        libc = ctypes.CDLL(None, use_errno=True)
+        for call in (
+            lambda: libc.prctl(1, 0),  # PR_SET_PDEATHSIG, none
+            lambda: libc.syscall(157 if os.uname().machine == "x86_64" else 167, ctypes.c_ulong(1 << 32 | 1), 0),
+            lambda: libc.setuid(os.getuid()),
+            lambda: libc.setresgid(os.getgid(), os.getgid(), os.getgid()),
+            lambda: libc.fcntl(reader, fcntl.F_SETOWN, os.getppid()),
+            lambda: libc.fcntl(reader, fcntl.F_SETSIG, signal.SIGKILL),
+            lambda: libc.ioctl(reader, 0x8901, ctypes.byref(ctypes.c_int(os.getppid()))),
+        ):
+            ctypes.set_errno(0)
+            print(call(), ctypes.get_errno())
+        print(libc.prctl(4, 0), fcntl.fcntl(reader, fcntl.F_GETFD) >= 0, os.get_blocking(reader))
+    """
+    assert printed_by(body).splitlines() == [*["-1 1"] * 7, "0 True True"]
+
+
+@linux
+def test_a_process_that_runs_kernel_text_dies_with_its_parent_whatever_it_tries() -> None:
+    body = """
+        import ctypes, signal
+        isolation.adopt_orphans()
+        reader, writer = os.pipe()
+        parent = os.fork()
+        if parent == 0:
+            if os.fork() == 0:
+                isolation.detach()
+                isolation.confine(isolation.Bounds(10, 1 << 32, file_bytes=0), [])
+                ctypes.CDLL(None).prctl(1, 0)
+                signal.alarm(5)  # whatever survives, does so no longer
+                os.write(writer, b"ready")
+                signal.pause()
+            signal.pause()
+        os.close(writer)
+        os.read(reader, 5)
+        os.kill(parent, signal.SIGKILL)
+        os.waitpid(parent, 0)
+        print(os.read(reader, 5), os.waitpid(-1, 0)[1])
+    """
+    assert printed_by(body) == "b'' 9"
+
+
+@linux
 @pytest.mark.skipif(isolation.landlock.version() == 0, reason="no Landlock in this system")
 def test_landlock_leaves_reading_below_the_given_folders_only(tmp_path: object) -> None:
     body = f"""
