@@ -7,6 +7,7 @@ stderr, and the session goes on.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
@@ -20,9 +21,25 @@ NAMED_BY = ("NKI_ANVIL_WORKSPACE", "CLAUDE_PLUGIN_OPTION_WORKSPACE", "CLAUDE_PRO
 
 
 def digest(text: str) -> str:
-    """As the server computes it: CRLF as LF, no trailing white space, no final newlines."""
-    lines = (line.rstrip() for line in text.replace("\r\n", "\n").split("\n"))
-    return hashlib.sha256("\n".join(lines).rstrip("\n").encode("utf-8", "surrogatepass")).hexdigest()
+    """As the server computes it: LF at line ends, no final newlines, no trailing white space where it means nothing."""
+    plain = text.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
+    bare = "\n".join(line.rstrip() for line in plain.split("\n")).rstrip("\n")
+    meant = bare if bare == plain or _alike(bare, plain) else plain
+    return hashlib.sha256(meant.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _alike(one: str, other: str) -> bool:
+    try:
+        return _read(one) == _read(other)
+    except (RecursionError, MemoryError):
+        return False
+
+
+def _read(text: str) -> str | None:
+    try:
+        return ast.dump(ast.parse(text))
+    except (SyntaxError, ValueError):
+        return None
 
 
 def workspace(event: dict[str, Any]) -> Path | None:

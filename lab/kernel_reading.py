@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -16,9 +15,6 @@ from nki_anvil.backends.worker.kernel_text import KernelText
 from nki_anvil.lab import allowed
 
 _BUILTIN_NAMES: Final = frozenset(dir(builtins))
-
-_TRAILING: Final = re.compile(r"[^\S\n]\n")
-"""White space at the end of a line, which ``digest.normalise`` removes."""
 
 _STATEMENTS: Final[dict[type[ast.AST], str]] = {
     ast.Try: "`try` is not available: a kernel that needs a fallback is two kernels. Remove it",
@@ -43,7 +39,6 @@ def objections(text: KernelText, entry: str) -> list[Objection]:
     """Everything that is wrong with what ``entry`` reaches, by line."""
     defined = _definitions(text.statements)
     modules = _modules(text.statements)
-    lines = text.source.replace("\r\n", "\n").split("\n")
     found: list[Objection] = []
     seen: set[str] = set()
     waiting = [entry, "*"]
@@ -53,7 +48,7 @@ def objections(text: KernelText, entry: str) -> list[Objection]:
             continue
         seen.add(name)
         for statement in defined[name]:
-            reader = _Reader(modules, frozenset(defined), lines)
+            reader = _Reader(modules, frozenset(defined))
             reader.visit(statement)
             found += reader.found
             waiting += reader.reached
@@ -99,8 +94,7 @@ def _modules(statements: Sequence[ast.AST]) -> dict[str, str]:
 class _Reader(ast.NodeVisitor):
     """One top-level definition."""
 
-    def __init__(self, modules: dict[str, str], defined: frozenset[str], lines: Sequence[str]) -> None:
-        self._lines = lines
+    def __init__(self, modules: dict[str, str], defined: frozenset[str]) -> None:
         self.found: list[Objection] = []
         self.reached: list[str] = []
         self._modules = dict(modules)
@@ -184,13 +178,6 @@ class _Reader(ast.NodeVisitor):
         if complaint := _complaint(path):
             self._object(node, complaint)
 
-    def visit_Constant(self, node: ast.Constant) -> None:
-        """Two texts with the same digest are the same kernel: none may differ by what the digest leaves out."""
-        spanned = self._lines[node.lineno - 1 : (node.end_lineno or node.lineno) - 1]
-        trailing = any(line != line.rstrip() for line in spanned)
-        if trailing and isinstance(node.value, (str, bytes)) and _TRAILING.search(_text(node.value)):
-            self._object(node, "A text has white space at the end of a line, which no digest counts. Remove it")
-
     def visit_Expr(self, node: ast.Expr) -> None:
         """A docstring has no effect."""
         if not isinstance(node.value, ast.Constant):
@@ -246,10 +233,6 @@ def _stored(tree: ast.AST) -> Iterator[str]:
                 yield name
             case _:
                 pass
-
-
-def _text(value: str | bytes) -> str:
-    return value if isinstance(value, str) else value.decode("latin-1")
 
 
 def _is_self(node: ast.expr) -> bool:

@@ -9,6 +9,7 @@ import __future__
 import ast
 import difflib
 import linecache
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Optional
@@ -30,6 +31,11 @@ JIT_NAMES = frozenset({"jit", "nki_jit", "baremetal", "benchmark", "profile", "s
 DEFAULT_ENTRIES = ("kernel", "optimized_kernel")
 
 _FIRST = "Write one function `kernel`, decorated with `@nki.jit`; anvil://guides/language shows one."
+
+_ENCODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
+"""How Python finds a declared encoding in one of the first two lines (PEP 263)."""
+_UTF8 = re.compile(r"utf[-_]?8|utf[-_]8[-_].*", re.IGNORECASE)
+"""Whatever begins so is UTF-8 to Python."""
 
 _KEPT = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
 
@@ -84,6 +90,7 @@ class KernelText:
 
 def parse(source: str) -> KernelText:
     """Split the text's top level; raises KernelTextError with the line where it does not parse."""
+    _refuse_encodings(source)
     try:
         tree = again(ast.parse, source, FILENAME)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -153,6 +160,20 @@ def load(text: KernelText) -> tuple[dict[str, Any], list[str]]:
         except AbsentModule:
             left_out.append(_describe(statement))
     return namespace, left_out
+
+
+def _refuse_encodings(source: str) -> None:
+    """A text that declares another encoding than UTF-8 is another program, of its own comments, once it is imported."""
+    for number, line in enumerate(re.split(r"\r\n|\r|\n", source, maxsplit=2)[:2], 1):
+        found = _ENCODING.match(line)
+        if found and not _UTF8.fullmatch(found[1]):
+            raise KernelTextError(
+                "SyntaxError",
+                f"The kernel declares its encoding as {found[1][:40]}; a kernel is UTF-8 text.",
+                number,
+                line.strip()[:200],
+                f"Remove line {number}, and save the file as UTF-8.",
+            )
 
 
 def _readable(source: str, line: Optional[int]) -> str:

@@ -99,3 +99,34 @@ def test_a_text_that_is_no_kernel_is_told_the_next_step(text: str, wanted: str |
         entry_name(parse(text), wanted)
     assert caught.value.code == code
     assert remedy in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# -*- coding: utf-7 -*-\n# +AAo-import os\ndef kernel(x):\n    return x\n",
+        "\n \t# vim: set fileencoding=latin-1 :\ndef kernel(x):\n    return x\n",
+        "# a\r# Coding=none coding:Latin_1\ndef kernel(x):\n    return x\n",
+        "#!/usr/bin/python\r\n\f#coding:rot13\ndef kernel(x):\n    return x\n",
+    ],
+)
+def test_a_text_that_an_import_would_decode_to_another_is_refused(text: str) -> None:
+    with pytest.raises(KernelTextError) as caught:
+        parse(text)
+    assert caught.value.code == "SyntaxError"
+    assert "a kernel is UTF-8 text" in caught.value.message
+    assert caught.value.line in (1, 2)
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "# -*- coding: UTF_8 -*-",
+        "# coding: utf-8-unix",
+        "# en-coding",
+        "#\n#\n# coding: latin-1",
+        "x = '# coding: utf-7'",
+    ],
+)
+def test_a_text_that_is_utf_8_may_say_so(first: str) -> None:
+    assert parse(f"{first}\ndef kernel(x):\n    return x\n").statements
