@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 import signal
 import sys
 import time
@@ -26,6 +27,8 @@ OUTPUTS = "outputs.npz"
 UPLOADS = "inputs.npz"
 CONSTANTS = "constants.json"
 """Constants of the performance model that were fitted to a host: ``source`` and ``values``. May be missing."""
+KERNEL = "kernel.py"
+_BETA1_IMPORT = re.compile(rb"^[ \t]*(?:from|import)\b[^\n#]*\bneuronxcc\b", re.MULTILINE)
 _MEMORY_SHARE = 0.75
 """Of the machine's memory, for this process."""
 
@@ -102,7 +105,8 @@ class Execution:
         shapes = _named(self.job["shape_sets"], request["shapes"])
         try:
             with _measured(seconds, "check"):
-                program, trace = _checked(request["programs"], self.job)
+                beta1 = _imports_beta1((self.folder / KERNEL).read_bytes())
+                program, trace = _checked(request["programs"], self.job, beta1)
             _say(trace=trace)
             if program is not None:
                 with _measured(seconds, "execute"):
@@ -223,7 +227,7 @@ def _give_up(cases: list[dict[str, Any]], error: dict[str, Any]) -> None:
         _say(case={"key": case["key"], "inputs_digest": "", "error": error})
 
 
-def _checked(files: list[str], job: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _checked(files: list[str], job: dict[str, Any], beta1: bool) -> tuple[Any, dict[str, Any]]:
     """The first program and what is to be said of both; no program where either is malformed or not for this job."""
     from nki_anvil.sim import rules, schema
     from nki_anvil.sim.program import ProgramError, decode
@@ -233,7 +237,7 @@ def _checked(files: list[str], job: dict[str, Any]) -> tuple[Any, dict[str, Any]
         programs = {one: decode(one) for one in data}  # equal bytes are read once
         for program in programs.values():
             schema.validate(program)
-            _refuse_others(program, job)
+            _refuse_others(program, job, beta1)
         digests = {one: program.digest() for one, program in programs.items()}
         program = programs[data[0]]
         trace = records.trace(program, [digests[one] for one in data])
@@ -245,17 +249,21 @@ def _checked(files: list[str], job: dict[str, Any]) -> tuple[Any, dict[str, Any]
         return None, {"outcome": "malformed", "error": records.error(ProgramError(message), code="ProgramError")}
 
 
-def _refuse_others(program: Any, job: dict[str, Any]) -> None:
-    """A program says for itself how many cores, which chip and whose rules it wants; the job decides."""
+def _refuse_others(program: Any, job: dict[str, Any], beta1: bool) -> None:
+    """A program says for itself how many cores, which chip and whose rules it wants; the job and the imports decide."""
     from nki_anvil.sim.program import ProgramError
     from nki_anvil.sim.rules.rule import BETA1
 
     if program.cores != job["lnc"]:
         raise ProgramError(f"the program runs on {program.cores} cores, the problem on {job['lnc']}")
     # A Beta 1 kernel is one in every version: its imports say so, and its rules are the newest but for what PSUM holds.
-    if program.chip != job["chip"] or program.version not in (job["version"], BETA1):
+    if program.chip != job["chip"] or program.version not in (job["version"], *((BETA1,) if beta1 else ())):
         found, wanted = f"{program.chip} and NKI {program.version}", f"{job['chip']} and NKI {job['version']}"
         raise ProgramError(f"the program is for {found}, the job for {wanted}")
+
+
+def _imports_beta1(text: bytes) -> bool:
+    return _BETA1_IMPORT.search(text) is not None
 
 
 def _constants(folder: Path) -> Any:

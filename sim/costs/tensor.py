@@ -105,6 +105,8 @@ def _loads(
     counts: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """The engine keeps an operand until the next instruction: the same view of the same data, in the same mode."""
+    if not len(rows):
+        return np.zeros(0)
     accesses, table = program.tables["accesses"], program.tables["instructions"]
     owner = accesses["tensor"][stationary].astype(np.int64)
     every = operands(program)

@@ -3,6 +3,7 @@
 import json
 import subprocess
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -122,9 +123,26 @@ def test_a_program_for_something_else_than_the_job_is_refused(field: str) -> Non
     """A weaker version's rules would let more pass."""
     mine = {"cores": 1, "chip": "trn2", "version": "0.7"}
     job = {"lnc": 1, "chip": "trn2", "version": "0.7"}
-    executor._refuse_others(SimpleNamespace(**mine), job)
+    executor._refuse_others(SimpleNamespace(**mine), job, beta1=False)
     with pytest.raises(ProgramError, match=r"the job|the problem"):
-        executor._refuse_others(SimpleNamespace(**{**mine, field: "2"}), job)
+        executor._refuse_others(SimpleNamespace(**{**mine, field: "2"}), job, beta1=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "beta1"),
+    [
+        ("import neuronxcc.nki as nki", True),
+        ("import numpy as np\nfrom neuronxcc import nki", True),
+        ("import nki  # as neuronxcc.nki was", False),
+        ("import nki\nNAME = 'neuronxcc'", False),
+    ],
+)
+def test_only_a_text_that_imports_beta_1_has_its_rules(text: str, beta1: bool) -> None:
+    program = SimpleNamespace(cores=1, chip="trn2", version="beta1")
+    job = {"lnc": 1, "chip": "trn2", "version": "0.7"}
+    assert executor._imports_beta1(text.encode()) is beta1
+    with nullcontext() if beta1 else pytest.raises(ProgramError, match="the job"):
+        executor._refuse_others(program, job, beta1)
 
 
 def test_after_a_loop_that_does_not_end_no_further_case_is_tried(
