@@ -21,7 +21,7 @@ kernel that is right at one shape can be wrong at another."""
 
 TOGETHER: Final = (
     "uniform", "outlier", "integers", "x100", "rows", "zeros", "spike", "shifted", "ties", "bands", "bands/turned",
-    "signs", "blocks", "small", "huge",
+    "signs", "tiles", "blocks", "small", "huge",
 )  # fmt: skip
 """Applied to all inputs at once."""
 ALONE: Final = ("x100", "bands", "spike", "shifted")
@@ -80,10 +80,10 @@ def _in_turn(position: int, large: bool) -> Sequence[str]:
 
 
 def _turns(floats: list[InputSpec]) -> int:
-    """Cases of peaks until every column of the widest matrix had one."""
+    """Cases of peaks until every column of the widest matrix had one, and the first row at both of its ends."""
     shapes = [spec.drawn or spec.shape or () for spec in floats]
     most = max((ceil(shape[-1] / places.in_turn(prod(shape[:-1]))) for shape in shapes if len(shape) > 1), default=1)
-    return min(most, PEAKS)
+    return max(2, min(most, PEAKS))
 
 
 def _cancelling(floats: list[InputSpec]) -> Iterator[Plan]:

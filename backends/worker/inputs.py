@@ -292,15 +292,16 @@ _FAMILIES: dict[str, Callable[[_Draw], Array]] = {
     "ties": _ties,
     "bands": _bands,
     "signs": lambda d: regimes.signs(d.own, d.rng, d.scale, d.is_target),
+    "tiles": lambda d: regimes.tiles(d.own, d.rng, d.scale, d.sigma) if d.is_like else d.own,
     "blocks": lambda d: regimes.blocks(d.own, d.rng, d.scale),
     "small": lambda d: regimes.everywhere(d.own, d.rng, d.scale, -6, -2),
-    "huge": lambda d: regimes.everywhere(d.own, d.rng, d.scale, 5, 12),
+    "huge": lambda d: regimes.everywhere(d.own, d.rng, d.scale, 4, 12),
     "mixed": _mixed,
     "exact20": _exact20,
 }
 _PAIRED = ("cancelling", "exact20")
 
-PARTIAL = ("bands", "signs", "blocks", "small", "huge", "mixed")
+PARTIAL = ("bands", "signs", "tiles", "blocks", "small", "huge", "mixed")
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 
 

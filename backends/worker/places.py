@@ -13,7 +13,8 @@ EDGES = (0, 1, 127, 128, 511, 512)
 RUN = 32
 """Rows after which edges come again: a quadrant of the partitions."""
 FIXED = 4
-"""Rows of a run that peak at an edge: its first and last at either end of the row, two more inside."""
+"""Rows of a run that peak at an edge: its first and last at either end of the row, in the next turn at the other, and
+two more inside."""
 SHORTEST = 8
 """A run with fewer rows has none of those."""
 
@@ -37,7 +38,7 @@ def peaks(rng: Any, rows: int, length: int, turn: int) -> Array:
     for run, start in enumerate(range(0, rows, RUN)):
         stop = min(start + RUN, rows)
         if stop - start >= SHORTEST:
-            columns[[start, stop - 1]] = rng.permutation([0, length - 1])
+            columns[[start, stop - 1]] = (0, length - 1) if turn % 2 == 0 else (length - 1, 0)
             others = start + 1 + rng.permutation(stop - start - 2)[: FIXED - 2]
             columns[others] = [inner[(2 * (run + turn) + n) % len(inner)] for n in range(FIXED - 2)]
     free = columns < 0

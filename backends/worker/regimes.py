@@ -67,9 +67,11 @@ def _small(r: Region) -> Array:
 
 
 def _huge(r: Region) -> Array:
-    return r.own * r.powers(5, 12)
+    return r.own * r.powers(4, 12)
 
 
+TILED: tuple[Callable[[Region], Array], ...] = (_below, _above, _constant)
+"""Of what a shortcut may ask a whole tile; that it is small, huge, zero or of one sign, other families say."""
 REGIMES: tuple[Callable[[Region], Array], ...] = (
     lambda r: r.own,
     lambda r: r.own * 0.0,
@@ -126,9 +128,27 @@ def signs(own: Array, rng: Any, scale: float, target: bool) -> Array:
     rows = _rows(own, False)
     if not target:
         return _back(-np.abs(rows), own, False)
-    tiles = rng.permutation(np.resize([1.0, -1.0], -(-len(rows) // TILE[0])))
+    tiles = _tiles(own)
+    sign = rng.permutation(np.resize([1.0, -1.0], int(tiles.max()) + 1))[tiles]
     strength = 10.0 ** (scale * rng.uniform(0, 1.5, (len(rows), 1)))
-    return _back(np.abs(rows) * strength * np.repeat(tiles, TILE[0])[: len(rows), None], own, False)
+    return _back(np.abs(rows) * strength * sign[:, None], own, False)
+
+
+def tiles(own: Array, rng: Any, scale: float, sigma: float) -> Array:
+    """Every tile of rows is far below zero, far above, or of nearly one value in each row."""
+    rows, of = _rows(own, False).astype(np.float64), _tiles(own)
+    kinds = rng.permutation(np.resize(np.arange(len(TILED)), int(of.max()) + 1))
+    for tile, kind in enumerate(kinds):
+        rows[of == tile] = TILED[kind](Region(rows[of == tile], rng, scale, sigma))
+    return _back(rows, own, False)
+
+
+def _tiles(own: Array) -> Array:
+    """To which tile each of ``_rows`` belongs; tiles begin anew with every matrix."""
+    height = own.shape[-2] if own.ndim > 1 else own.size
+    inside = np.arange(height) // TILE[0]
+    matrices = np.arange(len(_rows(own, False)) // height)
+    return (matrices[:, None] * (int(inside[-1]) + 1) + inside).ravel()
 
 
 def _rows(own: Array, turned: bool) -> Array:
