@@ -24,6 +24,8 @@ TOGETHER: Final = (
     "signs", "tiles", "blocks", "small", "huge",
 )  # fmt: skip
 """Applied to all inputs at once."""
+SPARED: Final = ("rows", "zeros", "bands/turned")
+"""Not at large shapes, where bands hold as many rows of those kinds."""
 ALONE: Final = ("x100", "bands", "spike", "shifted")
 """Applied to one input at a time as well, where there are several."""
 ALONE_LARGE: Final = 2
@@ -64,7 +66,7 @@ def _families(varied: list[InputSpec], floats: list[InputSpec], large: bool) -> 
     if not floats:
         yield from [Plan("ties")] if varied else []
         return
-    yield from (Plan(family) for family in TOGETHER)
+    yield from (Plan(family) for family in TOGETHER if not (large and family in SPARED))
     yield from (Plan(f"peaks/{turn}") for turn in range(_turns(floats)))
     yield from _cancelling(floats)
     if len(floats) > 1:
