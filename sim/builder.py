@@ -60,7 +60,7 @@ class Builder:
         self._shared: list[Storage] = []
         self._next_shared = 0
         self._own = 0
-        """The first tensor that this core may have on its chip."""
+        """The first tensor that only this core has."""
 
     def line(self) -> int:
         """The kernel line that is being executed, innermost first; 0 where none is on the stack."""
@@ -137,7 +137,7 @@ class Builder:
             raise TraceError(
                 "NKI-TYPE", f"{tensor!r} belongs to another run.", remedy="Allocate tensors inside the kernel."
             )
-        if storage.index < self._own and storage.on_chip:
+        if storage.index < self._own and storage.buffer is not MemoryRegion.shared_hbm:
             raise TraceError(
                 "NKI-LNC",
                 f"{tensor!r} is in the memory of the other core.",

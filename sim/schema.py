@@ -15,12 +15,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.sim import dtypes
+from nki_anvil.sim import dtypes, ownership
 from nki_anvil.sim.attributes import kind_of
 from nki_anvil.sim.chips import CHIPS
 from nki_anvil.sim.instructions import ENGINES, NAMES, TABLE
 from nki_anvil.sim.kinds import WIDTHS
-from nki_anvil.sim.liveness import touches
 from nki_anvil.sim.operands import operands
 from nki_anvil.sim.program import MEMORIES, NONE, REGION_KINDS, ROLES, SCHEMA, Program, ProgramError
 
@@ -62,8 +61,8 @@ def validate(program: Program, limits: Limits = DEFAULT) -> None:
     _regions(program)
     _instructions(program, limits)
     _writes(program)
-    _homes(program)
     _attributes(program)
+    ownership.check(program)
     _inside(program.tables["outputs"]["access"], 0, _rows(program, "accesses"), "outputs.access")
 
 
@@ -306,23 +305,6 @@ def _writes(program: Program) -> None:
     spoilt = np.flatnonzero(tensors["role"][written] == ROLES.index("constant"))
     if len(spoilt):
         raise ProgramError(f"an instruction writes to the constant of line {int(tensors['line'][written[spoilt[0]]])}")
-
-
-def _homes(program: Program) -> None:
-    """A tensor is allocated in the loop that it names, and lies on the chip of its core alone: what begins anew there,
-    and what has to be waited for, is read off that."""
-    rows, regions = program.tables["tensors"], program.tables["regions"]
-    site, tensor = touches(program)
-    first = np.full(len(rows["region"]), len(program), np.int64)
-    np.minimum.at(first, tensor, site)
-    local = np.flatnonzero((rows["region"] != NONE) & (first < len(program)))
-    home = rows["region"][local]
-    outside = local[(first[local] < regions["first"][home]) | (first[local] >= regions["last"][home])]
-    if len(outside):
-        where = f"tensor {int(outside[0])}, of line {int(rows['line'][outside[0]])},"
-        raise ProgramError(f"{where} is said to belong to a loop in which it is not used first")
-    own = rows["core"][tensor] == program.tables["instructions"]["core"][site]
-    _require(own | (rows["memory"][tensor] < MEMORIES.index("sbuf")), "a core uses the other core's SBUF or PSUM")
 
 
 def _attributes(program: Program) -> None:

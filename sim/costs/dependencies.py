@@ -14,7 +14,7 @@ from nki_anvil.sim.costs.boxes import Boxes, boxes
 from nki_anvil.sim.costs.layout import Layout
 from nki_anvil.sim.costs.loops import Expansion
 from nki_anvil.sim.costs.meetings import meetings
-from nki_anvil.sim.costs.registers import Control, Sides, registers
+from nki_anvil.sim.costs.registers import Control, Sides, in_sequence, registers
 from nki_anvil.sim.costs.storage import Storage
 from nki_anvil.sim.instructions import NAMES, TABLE
 from nki_anvil.sim.program import NONE, Program
@@ -70,6 +70,9 @@ class Tracker:
         self._values: dict[int, int] = {}
         """By register, the position that wrote it last."""
         self._control = Control()
+        self._sequence = in_sequence(program)
+        self._last: dict[tuple[int, str], int] = {}
+        """By queue, what used the state of its engine last."""
         self._state: dict[int, _Touched] = {}
         owner = self._boxes.tensor
         self._written = {owner[box] for _, writes in self._operands for box in writes}
@@ -104,6 +107,11 @@ class Tracker:
             edges[writer] = RAW
         if instruction in self._registers:
             self._evaluate(instruction, position, edges)
+        if instruction in self._sequence:
+            place = queue, self._sequence[instruction]
+            if place in self._last:
+                edges[self._last[place]] = WAW
+            self._last[place] = position
         for box in reads:
             self._read(box, position, queue, edges)
         for box in writes:

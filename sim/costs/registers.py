@@ -1,4 +1,5 @@
-"""Registers as the schedule sees them: who writes one, who needs its value, and what waits for a loop to be decided."""
+"""State beside the tensors: who writes a register, who needs its value, what waits for a loop to be decided, and what
+an engine remembers."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from nki_anvil.sim.instructions import NAMES
+from nki_anvil.sim.instructions import NAMES, TABLE
 from nki_anvil.sim.program import NONE, Program
 
 _WRITERS: Final = frozenset({"register_move", "register_load", "register_compute"})
@@ -34,6 +35,23 @@ def registers(program: Program, accesses: Sequence[Sides]) -> dict[int, Sides]:
         reads = tuple(int(register) for register in sources if register is not None)
         found[index] = (found.get(index, ((), ()))[0] + reads, (int(record["register"]),) if writes else ())
     return found
+
+
+def in_sequence(program: Program) -> dict[int, str]:
+    """Instructions that use what their engine remembers from one to the next, and what that is: they keep their
+    order."""
+    rows = program.tables["instructions"]
+    idle = np.array([record.get("reduce_cmd") == "idle" for record in program.attributes], bool)
+    adding = np.flatnonzero(np.isin(rows["opcode"], _ADDING))
+    result = program.tables["operands"]["access"][rows["first_operand"][adding] + 1]
+    used = adding[~idle[rows["attributes"][adding]] | (result != NONE)].tolist()
+    drawn = np.flatnonzero(np.isin(rows["opcode"], _RANDOM)).tolist()
+    return {**dict.fromkeys(used, "accumulators"), **dict.fromkeys(drawn, "random")}
+
+
+_RANDOM: Final = [NAMES.index(name) for name in ("rng", "set_rng_seed", "rand_set_state", "rand_get_state", "dropout")]
+_ADDING: Final = [number for number, name in enumerate(NAMES) if "reduce_res" in TABLE[name].slots]
+"""Their second slot is ``reduce_res``."""
 
 
 class Control:

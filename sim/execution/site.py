@@ -182,6 +182,8 @@ class Site:
         """The engine's accumulator of each lane that an operand's partitions occupy, as (partitions, 1)."""
         operand = self.operand(slot)
         start, count = operand.start_partition, operand.shape[0]
+        if operand.dynamic and operand.by_rows:
+            raise self.missing(f"with accumulators under {slot}, which moves from partition to partition,")
         if start + count > LANES:
             raise self.fault("SIM-SHAPE", f"partitions {start} to {start + count - 1} have no lane")
         return self.bench.accumulators[self.core, self.engine][start : start + count].reshape(count, 1)

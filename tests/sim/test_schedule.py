@@ -251,6 +251,15 @@ def test_tiles_that_cores_exchange_are_waited_for_on_both_sides():
     assert set(found[1]) == set(found[3]) == {0, 2}
 
 
+def test_sums_in_an_engines_accumulators_keep_their_order():
+    made = ProgramBuilder()
+    tile, result = made.tensor((128, 512)), made.tensor((128, 1))
+    for command, found in (("reset_reduce", None), ("reduce", None), ("idle", result), ("idle", None)):
+        out = made.tensor((128, 512))
+        made.emit("activation", out, found, tile, op="exp", reduce_op="add", reduce_cmd=command)
+    assert edges(made) == [{}, {0: WAW}, {1: WAW}, {}]
+
+
 def test_a_loop_and_what_comes_after_it_wait_for_the_register_that_bounds_it():
     made = ProgramBuilder()
     tile, other = two_tiles(made)

@@ -129,14 +129,34 @@ def test_every_attribute_of_the_table_has_a_kind() -> None:
             assert callable(kind_of(instruction.name, attribute))
 
 
-def test_a_core_uses_no_memory_on_the_chip_of_the_other() -> None:
+@pytest.mark.parametrize("memory", ["sbuf", "private_hbm"])
+def test_a_core_uses_no_memory_that_only_the_other_has(memory: str) -> None:
     b = ProgramBuilder(cores=2)
-    tile, shared = b.tensor((8, 16)), b.tensor((8, 16), memory="shared_hbm")
+    tile, shared = b.tensor((8, 16), memory=memory), b.tensor((8, 16), memory="shared_hbm")
     b.core = 1
     b.emit("dma_copy", shared, shared)
     validate(b.program())
     b.emit("dma_copy", shared, tile)
     with pytest.raises(ProgramError, match="other core"):
+        validate(b.program())
+
+
+@pytest.mark.parametrize("use", ["moves a view", "bounds a loop", "is copied"])
+def test_a_core_uses_no_register_of_the_other(use: str) -> None:
+    b = ProgramBuilder(cores=2)
+    register, other = b.register(), b.register()
+    b.emit("register_move", register=register, source=None, value=1)
+    b.core = 1
+    shared = b.tensor((8, 16), memory="shared_hbm")
+    validate(b.program())
+    if use == "is copied":
+        b.emit("register_move", register=other, source=register, value=None)
+    elif use == "moves a view":
+        b.emit("dma_copy", shared[0:4], b.shifted(shared[0:4], 16, register=register))
+    else:
+        with b.loop("fori", other, upper_register=register):
+            b.emit("dma_copy", shared, shared)
+    with pytest.raises(ProgramError, match="both cores"):
         validate(b.program())
 
 
