@@ -50,12 +50,6 @@ _PATTERNS: Final[tuple[tuple[str, str, str], ...]] = (
         "NKI-UNKNOWN",
         "See the views of NkiTensor: slice, select, permute, reshape, ap ...",
     ),
-    (
-        r"not supported between instances of .*'NkiTensor'",
-        "NKI-CONTROL",
-        "A condition on data is impossible while tracing: compare into a mask with nisa.tensor_scalar and choose with "
-        "nl.where or nisa.tensor_copy_predicated, or loop at execution with nl.while_loop.",
-    ),
 )
 
 

@@ -43,7 +43,10 @@ class Indirect(NamedTuple):
 
 
 _WHOLE = slice(None)
-_COMPARE: Final = "Compare at execution: nisa.tensor_scalar with op0=nl.equal, or a register and nl.fori_loop."
+_COMPARE: Final = (
+    "A condition on data is impossible while tracing: compare into a mask with nisa.tensor_scalar and choose with "
+    "nl.where or nisa.tensor_copy_predicated, or loop at execution with nl.while_loop."
+)
 _DROPPED: Final = -1
 
 P = ParamSpec("P")

@@ -27,6 +27,7 @@ def test_a_program_that_the_model_cannot_cost_is_told_as_that_and_not_as_a_broke
     b.emit("dma_copy", b.result((2, 4)), b.input((2, 4)))
     path = tmp_path / "program"
     path.write_bytes(b.program().encode())
+    (tmp_path / "kernel.py").write_text("import nki")
     with arrays.open_to_write(tmp_path / OUTPUTS) as archive:
         Execution(JOB, tmp_path, archive).shape_set({"shapes": "default", "programs": [str(path), str(path)]})
     said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
