@@ -25,7 +25,7 @@ WAR: Final = 1
 WAW: Final = 2
 REUSE: Final = 3
 """A new tensor takes the space of one that is no longer needed."""
-READERS: Final = 64
+READERS: Final = 16
 """Readers of one queue that are remembered per box; older ones are kept in their order instead."""
 
 Edge = tuple[int, int]

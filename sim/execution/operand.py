@@ -26,9 +26,9 @@ class Operand:
         self.access = access
         self.tensor = int(row["tensor"][access])
         self.dtype = dtypes.NAMES[int(row["dtype"][access])]
-        self.shape = memory.program.shape(access)
+        self.pattern = memory.pattern(access)
+        self.shape = tuple(count for _, count in self.pattern)
         self.memory = memory.memory(self.tensor)
-        self.pattern = memory.program.pattern(access)
         self.offset, self.row = int(row["offset"][access]), _row_elements(memory, access)
         self.start_partition = self.offset // self.row
         self.dynamic = any(int(row[c][access]) != NONE for c in ("scalar_access", "scalar_register", "vector_access"))
