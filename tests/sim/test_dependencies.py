@@ -3,6 +3,8 @@
 A register is read when an instruction is issued: nobody waits for its readers.
 """
 
+import itertools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 from program_builder import ProgramBuilder, View
 
 from nki_anvil.sim.chips import CHIPS
+from nki_anvil.sim.costs.meetings import meetings
 from nki_anvil.sim.costs.rates import RATES
 from nki_anvil.sim.dtypes import NAMES as DTYPES
 from nki_anvil.sim.dtypes import size_of
@@ -166,14 +169,53 @@ def test_whatever_conflicts_when_a_program_runs_is_ordered(steps: list[Any]) -> 
         return
     found = Model(program, CHIPS["trn2"], RATES["trn2"], trips).run()
     assert [one.instruction for one in runs] == found.laid_out.order
-    before: list[int] = []
+    before = reached(found.found.edges, range(len(runs)))
     for later, one in enumerate(runs):
-        reached = 0
-        for earlier, _ in found.found.edges[later]:
-            reached |= before[earlier] | 1 << earlier
-        before.append(reached)
-        assert one.bound == NONE or reached >> one.bound & 1
+        assert one.bound == NONE or before[later] >> one.bound & 1
         for earlier, other in enumerate(runs[:later]):
-            conflict = one.read & other.written or one.written & other.written
-            conflict = conflict or one.written & {place for place in other.read if place[0] != "register"}
-            assert not conflict or reached >> earlier & 1, (earlier, later, conflict)
+            assert not conflict(one, other) or before[later] >> earlier & 1, (earlier, later, conflict(one, other))
+
+
+def reached(edges: list[list[tuple[int, int]]], order: Sequence[int]) -> dict[int, int]:
+    """Per position, the bits of all that it waits for, directly or not."""
+    before: dict[int, int] = {}
+    for position in order:
+        before[position] = 0
+        for earlier, _ in edges[position]:
+            before[position] |= before[earlier] | 1 << earlier
+    return before
+
+
+def conflict(later: Ran, earlier: Ran) -> set[Any]:
+    """The places for whose sake one waits for the other."""
+    read = {place for place in earlier.read if place[0] != "register"}
+    return later.read & earlier.written | later.written & (earlier.written | read)
+
+
+part = st.tuples(st.integers(0, 1), st.integers(0, 2), st.integers(0, 2), st.integers(0, 7), st.integers(1, 8))
+stretches = st.lists(st.lists(part, max_size=5), min_size=1, max_size=4)
+
+
+@given(stretches)
+@settings(max_examples=60, deadline=None)
+def test_what_two_cores_do_before_and_after_they_meet_is_ordered(stretches: list[list[Any]]) -> None:
+    builder = ProgramBuilder(cores=2)
+    shared = [builder.tensor((8, 4), memory="shared_hbm") for _ in range(3)]
+    where: list[tuple[int, int]] = []
+    for core in (0, 1):
+        builder.core = core
+        for number, parts in enumerate(stretches):
+            for _, target, source, start, rows in (one for one in parts if one[0] == core):
+                builder.emit("dma_copy", shared[target][start : start + rows], shared[source][0:rows])
+                where.append((core, number))
+            builder.emit("core_barrier", shared[0], engine="gpsimd", cores=[0, 1])
+            where.append((core, number))
+    program = builder.program()
+    runs = [_one(program, index, [], NONE) for index in range(len(program))]
+    found = Model(program, CHIPS["trn2"], RATES["trn2"]).run()
+    before = reached(found.found.edges, meetings(program, found.laid_out.order).visits)
+    for later, earlier in itertools.permutations(range(len(runs)), 2):
+        (core, number), (other, sooner) = where[later], where[earlier]
+        ordered = later > earlier if core == other else number > sooner
+        if ordered and conflict(runs[later], runs[earlier]):
+            assert before[later] >> earlier & 1, (earlier, later)
