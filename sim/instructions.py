@@ -25,7 +25,7 @@ class Instruction:
     engines: tuple[str, ...]
     attributes: tuple[str, ...] = ()
     updates: tuple[str, ...] = ()
-    """Written slots whose old content also counts (accumulators, predicated copies)."""
+    """Written slots whose old content also counts (accumulators, predicated copies, what is written in part)."""
 
     @property
     def slots(self) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ TABLE: Final[dict[str, Instruction]] = dict(
         _row("tensor_copy_predicated", "dst", "src? predicate", "vector", "src_value reverse_pred", "dst"),
         _row("memset", "dst", "", "vector gpsimd", "value"),
         _row("nc_stream_shuffle", "dst", "src", "vector", "shuffle_mask", "dst"),
-        _row("local_gather", "dst", "src_buffer index", "gpsimd", "num_elem_per_idx num_valid_indices"),
+        _row("local_gather", "dst", "src_buffer index", "gpsimd", "num_elem_per_idx num_valid_indices", "dst"),
         _row("nc_n_gather", "dst", "data indices", "gpsimd"),
         _row("sendrecv", "dst", "src", "dma", "send_to_rank recv_from_rank pipe_id dma_engine"),
         _row("core_barrier", "", "data", "gpsimd vector scalar tensor sync", "cores"),
@@ -95,7 +95,7 @@ TABLE: Final[dict[str, Instruction]] = dict(
         _row("nc_find_index8", "dst", "data vals", "vector"),
         _row("nc_match_replace8", "dst dst_idx?", "data vals", "vector", "imm"),
         _row("topk", "val_dst idx_dst", "src", "gpsimd", "n"),
-        _row("nonzero_with_count", "dst", "src", "gpsimd", "index_offset padding_val"),
+        _row("nonzero_with_count", "dst", "src", "gpsimd", "index_offset padding_val", "dst"),
         _row("sequence_bounds", "dst", "segment_ids", "gpsimd"),
         # registers
         _row("register_move", "", "", "sync", "register source value"),

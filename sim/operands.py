@@ -28,7 +28,7 @@ class Operands:
     access: NDArray[np.int64]
     writes: NDArray[np.bool_]
     updates: NDArray[np.bool_]
-    """Written slots whose old content also counts."""
+    """Written slots whose old content also counts, also where a DMA skips what its indices place outside."""
 
 
 def operands(program: Program) -> Operands:
@@ -41,7 +41,14 @@ def operands(program: Program) -> Operands:
     filled = access != NONE
     instruction, slot, access = instruction[filled], slot[filled], access[filled]
     opcode = rows["opcode"][instruction]
-    return Operands(instruction, slot, access, slot < _WRITES[opcode], _UPDATES[opcode, slot])
+    writes = slot < _WRITES[opcode]
+    return Operands(instruction, slot, access, writes, _UPDATES[opcode, slot] | (writes & _skips(program)[instruction]))
+
+
+def _skips(program: Program) -> NDArray[np.bool_]:
+    """Which instructions leave out what their indices place outside."""
+    skips = np.array([record.get("oob_mode") == "skip" for record in program.attributes], np.bool_)
+    return skips[program.tables["instructions"]["attributes"]]
 
 
 def indices(program: Program, of: Operands) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

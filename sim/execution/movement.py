@@ -94,8 +94,12 @@ def dma_transpose(site: Site) -> None:
 
 
 def _dynamic_transpose(source: Operand, target: Operand, axes: list[int]) -> None:
-    values = converted(source.get()[0], source.dtype, target.dtype)
-    target.put(values.transpose(axes).reshape(target.shape))
+    values, valid = source.get()
+    turned = converted(values, source.dtype, target.dtype).transpose(axes).reshape(target.shape)
+    if valid is not None:
+        there = _rows(valid, values.shape).transpose(axes).reshape(target.shape)
+        turned = np.where(there, turned, target.get()[0])
+    target.put(turned)
 
 
 @defines("dma_compute")
@@ -118,11 +122,16 @@ def _dma_sum(sources: list[Operand], scales: list[Any], target: Operand, unique:
         values, valid = source.get()
         part = values.astype(np.float32)
         total += (part if scale == 1 else part * scale).reshape(target.shape)
-        keep = valid if keep is None or valid is None else keep & valid
+        if valid is not None:
+            there = _rows(valid, values.shape).reshape(target.shape)
+            keep = there if keep is None else keep & there
     result = converted(total, "float32", target.dtype)
-    if keep is not None and len(keep) == target.shape[0]:
-        result = np.where(keep.reshape(-1, *(1,) * (result.ndim - 1)), result, target.get()[0])
-    target.put(result)
+    target.put(result if keep is None else np.where(keep, result, target.get()[0]))
+
+
+def _rows(valid: Array, shape: tuple[int, ...]) -> Array:
+    """Which elements lie in valid rows of the first dimension."""
+    return np.broadcast_to(valid.reshape(-1, *(1,) * (len(shape) - 1)), shape)
 
 
 @defines("tensor_copy_predicated")

@@ -35,6 +35,41 @@ def test_an_element_that_nothing_writes_differs_between_the_two_poisons() -> Non
     assert (first[:, :5] == second[:, :5]).all()
 
 
+def fills_a_part(name: str) -> tuple[ProgramBuilder, list[Any]]:
+    """A program whose output comes from an instruction that leaves a part of it as it was."""
+    b = ProgramBuilder()
+    width = 17 if name == "nonzero_with_count" else 16
+    source, out = b.input((16, 16)), b.result((16, width))
+    tile, target, index = b.tensor((16, 16)), b.tensor((16, width)), b.tensor((16, 1), "uint16")
+    b.emit("dma_copy", tile, source)
+    b.emit("dma_copy", index, b.input((16, 1), "uint16"))
+    rows = b.gathered(source, 16, index)
+    match name:
+        case "nonzero_with_count":
+            b.emit(name, target, tile)
+        case "local_gather":
+            b.emit(name, target, tile, index, num_valid_indices=8)
+        case "dma_compute":
+            b.emit(name, target, rows, tile, oob_mode="skip", reduce_op="add")
+        case _:
+            b.emit(name, target, rows, oob_mode="skip")
+    b.emit("dma_copy", out, target)
+    outside = 0 if name == "local_gather" else 99
+    return b, [numbers(16, 16), np.array([[0]] * 15 + [[outside]], np.uint16)]
+
+
+@pytest.mark.parametrize("name", ["local_gather", "nonzero_with_count", "dma_copy", "dma_transpose", "dma_compute"])
+def test_what_an_instruction_leaves_as_it_was_is_poison_in_fresh_memory(name: str) -> None:
+    b, inputs = fills_a_part(name)
+    executable = Executable(b.program())
+    first, second, again = (executable.run(inputs, poison).outputs[0] for poison in (0, 1, 0))
+    left = np.isnan(first)
+    assert left.any()
+    assert not left.all()
+    assert not np.isnan(second[left]).all()
+    assert np.array_equal(first, again, equal_nan=True)
+
+
 @pytest.mark.parametrize("dtype", dtypes.NAMES)
 def test_no_question_about_its_sign_is_answered_alike_by_both_poisons(dtype: str) -> None:
     first, second = (np.resize(pattern(dtype, which).astype(np.float64), 64) for which in (0, 1))
