@@ -155,10 +155,11 @@ class Tracker:
                 continue
             apart: dict[int, list[int]] = {}
             for queue, readers in touched.readers.items():
-                if queue // PER_CORE != core and stretch[readers[-1]] >= stretch[position]:
-                    apart[queue] = readers
-                    continue
-                for reader in readers:
+                before = readers
+                if queue // PER_CORE != core:
+                    before = [reader for reader in readers if stretch[reader] < stretch[position]]
+                    apart[queue] = readers[len(before) :]
+                for reader in before:
                     if reader != position:
                         edges.setdefault(reader, WAR)
             if touched.writer not in (NONE, position):

@@ -197,7 +197,7 @@ stretches = st.lists(st.lists(part, max_size=5), min_size=1, max_size=4)
 
 
 @given(stretches)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_what_two_cores_do_before_and_after_they_meet_is_ordered(stretches: list[list[Any]]) -> None:
     builder = ProgramBuilder(cores=2)
     shared = [builder.tensor((8, 4), memory="shared_hbm") for _ in range(3)]
