@@ -108,7 +108,7 @@ def resolve(
             f"{lab.shown(found)} does not exist.",
             "Give the path of a reference module or a problem folder, or seed:<name>.",
         )
-    kernel = working_file.confine(lab.workspace, kernel_path) if kernel_path else None
+    kernel = working_file.of_a_problem(lab.workspace, kernel_path) if kernel_path else None
     declared = None if chip == DEFAULT_CHIP else chip
     return Wanted(found, kernel, name, tolerance, declared, backend or lab.backend)
 
@@ -165,7 +165,7 @@ def pin(lab: Laboratory, wanted: Wanted, specification: Specification) -> Proble
     """Store a new problem with its kernel as attempt 0. Raises KernelMissing, ArgumentsInvalid."""
     name = wanted.name or specification.name
     problems.refuse_bad_name(name)
-    kernel = working_file.confine(lab.workspace, specification.kernel)
+    kernel = working_file.of_a_problem(lab.workspace, specification.kernel)
     if not kernel.exists():
         raise missing(lab, kernel)
     text = working_file.read(kernel, lab.shown(kernel))

@@ -33,6 +33,17 @@ def confine(workspace: Path, path: str | Path) -> Path:
     return found
 
 
+def of_a_problem(workspace: Path, path: str | Path) -> Path:
+    """As ``confine``, for a file that may be written: the server's own records are none. Raises PathOutside."""
+    found = confine(workspace, path)
+    if found.is_relative_to(workspace.resolve() / state.FOLDER):
+        raise PathOutside(
+            f"{path} leads into {state.FOLDER}, where the server keeps its own records.",
+            "Copy the kernel to another place in the workspace, and give that path.",
+        )
+    return found
+
+
 def read(path: Path, shown: str | None = None) -> str:
     """The text of a kernel file, which errors call ``shown``. Raises PathUnreadable."""
     why = _unreadable(path)

@@ -11,7 +11,7 @@ import pytest
 from anyio import from_thread
 from lab_world import World, kernel
 
-from nki_anvil.backends.errors import AttemptUnknown, GateUnverified, ReflexionRequired, StateDamaged
+from nki_anvil.backends.errors import AttemptUnknown, GateUnverified, PathOutside, ReflexionRequired, StateDamaged
 from nki_anvil.lab import contest, receipt
 from nki_anvil.lab.auditing import audit
 from nki_anvil.lab.benchmarking import benchmark_kernel
@@ -277,3 +277,18 @@ async def test_a_budget_that_ends_in_the_middle_ends_tries_and_nothing_else(devi
     assert (await device.revert()).saved_attempt == 3, "a text is kept whatever the budget says"
     assert (await device.reflect(1)).guard.state == "open"
     assert (await device.finish()).best_digest
+
+
+async def test_no_record_of_the_servers_becomes_a_working_file_nor_is_written_through_one(world: World) -> None:
+    await world.open()
+    await world.verify(kernel(12))
+    record = next(world.state.rglob("best.modelled.json"))
+    before = record.read_bytes()
+    for name in ("p", "q"):
+        with pytest.raises(PathOutside, match="own records"):
+            await world.open(name=name, kernel_path=str(record.relative_to(world.workspace)))
+    world.file.unlink()
+    world.file.symlink_to(record)
+    with pytest.raises(PathOutside, match="own records"):
+        await world.revert()
+    assert record.read_bytes() == before
