@@ -42,6 +42,8 @@ class Arithmetic:
     order: Order = "plain"
     noise: float = 0.0
     rng: np.random.Generator | None = None
+    rounding: float = 0.0
+    """The largest relative error with which a product of matrices or a sum is kept, for runs in a wider format."""
     operand: Callable[[Array], Array] | None = None
     """What the tensor engine does to its operands before it multiplies (tfloat32)."""
     fast_slabs: bool = False
@@ -149,17 +151,26 @@ def _store(target: Any, result: Any) -> Any:
 
 def _apply(how: Arithmetic, ufunc: np.ufunc, method: str, operands: list[Any], options: dict[str, Any]) -> Any:
     if ufunc is np.matmul:
-        return _matmul(operands[0], operands[1], how)
+        return _kept(_matmul(operands[0], operands[1], how), how)
     plain_sum = ufunc is np.add and method == "reduce" and options.get("where", True) is True
     if plain_sum and how.order != "plain" and _floating(operands):
         result = _sum(operands[0], options.get("axis", 0), bool(options.get("keepdims")), how)
         initial = options.get("initial")
         return result if not isinstance(initial, (int, float)) else result + how.dtype(initial)
     result = getattr(ufunc, method)(*operands, **options)
+    if plain_sum:
+        result = _kept(result, how)
     if _floating(operands):
         biggest = max(np.size(o) for o in operands)
         how.vector_flops += float(biggest if method != "__call__" else np.size(result))
     return result
+
+
+def _kept(result: Any, how: Arithmetic) -> Any:
+    """A contraction's result as a register of the format that the run stands for would keep it."""
+    if not how.rounding or how.rng is None or not _floating([result]):
+        return result
+    return result * (1.0 + cast("Any", how.rng).uniform(-how.rounding, how.rounding, result.shape))
 
 
 def _sum(array: Array, axis: Any, keepdims: bool, how: Arithmetic) -> Array:

@@ -25,9 +25,9 @@ LARGE_ELEMENTS: Final = 2**24
 LARGE_WORK: Final = 2.0**27
 """Elements that all other operations make."""
 DISTURBED: Final = 2
-"""Runs in float64 of inputs moved by a rounding and functions by their noise. Where few distinct values are possible
-(of few inputs, or where a tangent saturates and one is added), the float32 runs make exact zeros by chance; in one
-disturbed run alone a few of eight million elements come out as well, and a right kernel was refused for them."""
+"""Runs in float64 of inputs and sums moved by a rounding and functions by their noise. Where few distinct values are
+possible (of few inputs, or where a tangent saturates and one is added), the float32 runs make exact zeros by chance; in
+one disturbed run alone a few of eight million elements come out as well, and a right kernel was refused for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +87,12 @@ class HonestRuns:
         return [_rounded(o, dtype) for o, dtype in zip(outputs, self.dtypes, strict=True)]
 
     def _moved(self, inputs: Sequence[Any], rng: np.random.Generator) -> list[Array]:
-        """A run in float64 of inputs that are off by a rounding and functions that are off by the engines' noise."""
-        return self.module.forward(self._disturbed(inputs, rng), Arithmetic(np.float64, noise=self.noise, rng=rng))
+        """A run in float64 of inputs and sums that are off by a rounding, functions by the engines' noise.
+
+        Sums, because float32 runs may all round one the same way, and an exponential of it hangs on the next one.
+        """
+        how = Arithmetic(np.float64, noise=self.noise, rng=rng, rounding=limits.UNIT_ROUNDOFF["float32"])
+        return self.module.forward(self._disturbed(inputs, rng), how)
 
     def _disturbed(self, inputs: Sequence[Any], rng: np.random.Generator) -> list[Any]:
         u = limits.UNIT_ROUNDOFF["tfloat32" if self.precision == "tfloat32" else "float32"]

@@ -144,3 +144,25 @@ def test_a_case_with_hardly_a_row_to_judge_by_is_made_weaker(measuring: Measurin
     assert answer["scale"] < 1
     (output,) = yardstick.load(measuring.folder / "c2.npz").outputs
     assert np.isfinite(output.r).mean() >= yardstick.KNOWN_SHARE
+
+
+SCORES = """
+import numpy as np
+
+def get_inputs():
+    return [np.random.normal(size=(64, 48)).astype(np.float32)]
+
+def forward(x):
+    scores = np.matmul(x, np.ones((48, 32)))
+    return np.exp(scores - scores[:, :1])
+"""
+
+
+def test_what_hangs_on_one_rounding_of_a_sum_may_err_by_it_though_every_float32_run_rounds_alike(tmp_path: Path):
+    (tmp_path / "reference.py").write_text(SCORES)
+    measuring = Measuring(ReferenceModule(tmp_path / "reference.py", {}), REQUEST, tmp_path)
+    runs = measuring.runs.measure([np.full((64, 48), 8.0, np.float32)], seed=1)
+    assert runs is not None
+    (output,) = runs.outputs
+    half_a_place = 8 * 48 * 2.0**-24
+    assert np.median(output.spread[:, 1:]) > half_a_place / 4, "384 is exact in float32, in whatever order it is summed"
