@@ -308,6 +308,22 @@ class TestCores:
             trace(jit(kernel)[2], X)
         assert error.value.code == "NKI-LNC"
 
+    @pytest.mark.parametrize("buffer", [nl.sbuf, nl.private_hbm])
+    def test_a_tile_that_one_core_keeps_for_the_other_is_refused(self, buffer):
+        kept = []
+
+        def kernel(x):
+            out = nl.ndarray(x.shape, x.dtype, nl.shared_hbm)
+            kept.append(nl.ndarray(x.shape, x.dtype, buffer))
+            nisa.dma_copy(kept[0], x)
+            nisa.dma_copy(out, kept[0])
+            return out
+
+        with pytest.raises(TraceError, match="other core") as error:
+            trace(jit(kernel)[2], X)
+        assert error.value.code == "NKI-LNC"
+        assert "sendrecv" in error.value.remedy
+
     def test_there_is_no_launch_on_four(self):
         with pytest.raises(TraceError, match="4 cores"):
             trace(jit(copied)[4], X)
