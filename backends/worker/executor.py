@@ -159,7 +159,7 @@ class Execution:
         except (ExecutionError, OutOfTime, TooMuchOutput, MemoryError) as error:
             return {**result, "error": records.error(_named_error(error))}, None
         names = list(drawn)
-        result["findings"] = [records.finding(found) for found in outcome.findings]
+        result["findings"] = records.findings(outcome.findings)
         result["mutated"] = [names[position] for position in outcome.written]
         result["trips"] = {str(region): int(count) for region, count in enumerate(outcome.trips)}
         return result, tuple(outcome.trips)
@@ -241,7 +241,7 @@ def _checked(files: list[str], job: dict[str, Any], beta1: bool) -> tuple[Any, d
         digests = {one: program.digest() for one, program in programs.items()}
         program = programs[data[0]]
         trace = records.trace(program, [digests[one] for one in data])
-        return program, {**trace, "findings": [records.finding(found) for found in rules.check(program, job["chip"])]}
+        return program, {**trace, "findings": records.findings(rules.check(program, job["chip"]))}
     except ProgramError as error:
         return None, {"outcome": "malformed", "error": records.error(error, code="ProgramError")}
     except Exception as error:  # bytes from hostile text: what stumbles over them is no failure of the machine

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Optional
+
+_TEXT = 2000
+"""Characters of a message: one may quote what a hostile program says of itself."""
+FINDINGS = 1000
+"""Of a program or a run, each one of a line."""
 
 
 def error(found: BaseException, code: Optional[str] = None) -> dict[str, Any]:
     """An exception of the simulator as a KernelError."""
     return {
         "code": code or str(getattr(found, "code", type(found).__name__)),
-        "message": str(getattr(found, "message", "") or found),
+        "message": str(getattr(found, "message", "") or found)[:_TEXT],
         "line": line(getattr(found, "line", None)),
-        "remedy": str(getattr(found, "remedy", "")),
+        "remedy": str(getattr(found, "remedy", ""))[:_TEXT],
     }
+
+
+def findings(found: Sequence[Any]) -> list[dict[str, Any]]:
+    """``sim`` Findings, errors first, as many as anybody reads."""
+    return [finding(one) for one in sorted(found, key=lambda one: one.severity != "error")[:FINDINGS]]
 
 
 def finding(found: Any) -> dict[str, Any]:
@@ -20,7 +31,7 @@ def finding(found: Any) -> dict[str, Any]:
     return {
         "code": found.code,
         "severity": found.severity,
-        "message": found.message,
+        "message": found.message[:_TEXT],
         "line": line(found.line),
         "remedy": found.remedy,
         "count": int(found.count),

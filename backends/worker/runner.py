@@ -239,7 +239,7 @@ def _with_text(record: dict[str, Any], kernel: bytes) -> dict[str, Any]:
     places: list[dict[str, Any]] = [*record.get("findings", []), *([error] if error else [])]
     for place in places:
         number = place.get("line")
-        if not place.get("text") and number and number <= len(lines):
+        if not place.get("text") and number and 0 < number <= len(lines):
             place["text"] = lines[int(number) - 1].strip()
     return record
 

@@ -77,6 +77,12 @@ async def trace(backend: ChildBackend, job: Callable[..., Job], body: str) -> Tr
         pytest.param(FORGED.format(message="b'0' * (4 << 20)"), "too_large", "TooLarge", id="floods the channel"),
         pytest.param(STOLEN.format(answer="None, 5"), "malformed", "Malformed", id="answers nonsense with the nonce"),
         pytest.param(
+            STOLEN.format(answer="'kernel', [], {'code': 'Odd', 'line': -(10 ** 9)}"),
+            "failed",
+            "Odd",
+            id="fails nowhere",
+        ),
+        pytest.param(
             STOLEN.format(answer="'kernel', [], None, b'NKIPROG'"), "malformed", "ProgramError", id="sends no program"
         ),
     ],
