@@ -16,6 +16,7 @@ HEADER_BYTES = 256 << 10
 """Largest header: entry, left-out statements and an error with its line."""
 _FIXED = NONCE_BYTES + 16
 _TEXT = 2000
+_LINES = 1 << 31
 
 
 class Malformed(ValueError):
@@ -84,5 +85,7 @@ def _kernel_error(given: Any) -> dict[str, Any]:
     line = record.get("line")
     if line is not None and (not isinstance(line, int) or isinstance(line, bool)):
         raise Malformed("an error's line is not a number")
+    if line is not None and not 0 < line < _LINES:
+        line = None
     texts = {name: _short(str(record.get(name, ""))) for name in ("code", "message", "text", "remedy")}
     return {**texts, "line": line}

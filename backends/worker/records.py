@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any, Optional
 
@@ -9,6 +10,11 @@ _TEXT = 2000
 """Characters of a message: one may quote what a hostile program says of itself."""
 FINDINGS = 1000
 """Of a program or a run, each one of a line."""
+
+
+def as_bytes(run: dict[str, Any]) -> bytes:
+    """A run as it is stored. Half of a surrogate pair is no character, and no reader of JSON takes it."""
+    return json.dumps(run, ensure_ascii=False).encode(errors="replace")
 
 
 def error(found: BaseException, code: Optional[str] = None) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Optional
 
-from nki_anvil.backends.worker import bootstrap, isolation, kernel_runs, simulator
+from nki_anvil.backends.worker import bootstrap, isolation, kernel_runs, records, simulator
 from nki_anvil.backends.worker.children import Children, Process
 from nki_anvil.backends.worker.kernel_runs import KernelRun
 
@@ -203,7 +203,7 @@ class Runner:
             "seconds": self.seconds,
         }
         temporary = self.folder / (RUN + ".new")
-        temporary.write_text(json.dumps(run))
+        temporary.write_bytes(records.as_bytes(run))
         temporary.replace(self.folder / RUN)
 
 

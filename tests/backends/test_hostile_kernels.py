@@ -82,6 +82,7 @@ async def trace(backend: ChildBackend, job: Callable[..., Job], body: str) -> Tr
             "Odd",
             id="fails nowhere",
         ),
+        pytest.param("raise ValueError(chr(0xD800))", "failed", "ValueError: ?", id="says what is no character"),
         pytest.param(
             STOLEN.format(answer="'kernel', [], None, b'NKIPROG'"), "malformed", "ProgramError", id="sends no program"
         ),

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Optional, TypeVar
 
-from nki_anvil.backends.worker import isolation
+from nki_anvil.backends.worker import isolation, records
 from nki_anvil.backends.worker.children import Children
 from nki_anvil.backends.worker.device import commanding, leases, probe, requests
 from nki_anvil.backends.worker.device.artefacts import Artefact, Artefacts
@@ -284,7 +284,7 @@ class DeviceRun:
             "failure": f"{self.failure.code}: {self.failure}" if self.failure else None,
             "seconds": self.seconds,
         }
-        requests.replace(self.folder / requests.RESULT, json.dumps(run).encode())
+        requests.replace(self.folder / requests.RESULT, records.as_bytes(run))
 
 
 def toolchain(facts: dict[str, Any]) -> str:

@@ -71,3 +71,10 @@ def test_an_error_is_capped_field_by_field() -> None:
     found = unpack(pack(NONCE, None, [], error, b""), NONCE)
     assert found.error is not None
     assert len(found.error["message"]) == 2000
+
+
+@pytest.mark.parametrize("line", [0, -1, 1 << 31, 10**400])
+def test_a_line_that_no_text_has_is_none(line: int) -> None:
+    found = unpack(pack(NONCE, None, [], {"code": "X", "line": line}, b""), NONCE)
+    assert found.error is not None
+    assert found.error["line"] is None
