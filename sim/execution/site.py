@@ -40,6 +40,7 @@ class Site:
         self.core, self.line = int(row["core"][index]), int(row["line"][index])
         self.steps: list[Step] = []
         self._pending: list[Step] = []
+        self._copies: dict[str, NDArray[np.float32]] = {}
         self._slots = 0
         skip = self.attributes.get("oob_mode") == "skip"
         self.operands = {
@@ -183,10 +184,27 @@ class Site:
         operand = self.operand(slot)
         start, count = operand.start_partition, operand.shape[0]
         if operand.dynamic and operand.by_rows:
-            raise self.missing(f"with accumulators under {slot}, which moves from partition to partition,")
+            return self._moving_lanes(slot, operand)
         if start + count > LANES:
             raise self.fault("SIM-SHAPE", f"partitions {start} to {start + count - 1} have no lane")
         return self.bench.accumulators[self.core, self.engine][start : start + count].reshape(count, 1)
+
+    def _moving_lanes(self, slot: str, operand: Operand) -> NDArray[np.float32]:
+        """A copy of the lanes under an operand that moves, taken before and put back after the instruction."""
+        if slot not in self._copies:
+            accumulators = self.bench.accumulators[self.core, self.engine]
+            copy = self._copies[slot] = self.work((operand.shape[0], 1))
+            self.do(lambda: np.copyto(copy, _lanes(operand, accumulators, self.line)))
+            self._pending.append(lambda: np.copyto(_lanes(operand, accumulators, self.line), copy))
+        return self._copies[slot]
+
+
+def _lanes(operand: Operand, accumulators: NDArray[np.float32], line: int) -> NDArray[np.float32]:
+    """The lanes over which an operand stands now."""
+    start, count = operand.start_partition + (operand.shift() or 0) // operand.row, operand.shape[0]
+    if not 0 <= start <= LANES - count:
+        raise ExecutionError("SIM-SHAPE", f"partitions {start} to {start + count - 1} have no lane", line)
+    return accumulators[start : start + count].reshape(count, 1)
 
 
 def _of(operand: Operand) -> tuple[tuple[int, ...], Any]:

@@ -85,6 +85,23 @@ def test_where_a_register_moves_an_access_the_rules_hold(value: int, emit: Any, 
     assert error.value.line
 
 
+@pytest.mark.parametrize("start", [0, 32, 96])
+def test_sums_gather_in_the_lanes_to_which_the_data_are_moved(start: int) -> None:
+    b, x = ProgramBuilder(), np.arange(128 * 4, dtype=np.float32).reshape(128, 4)
+    source, tile, register = b.input((128, 4)), b.tensor((128, 4)), b.register()
+    b.emit("dma_copy", tile, source)
+    b.emit("register_move", register=register, source=None, value=start)
+    other, sums = b.tensor((128, 4)), b.tensor((128, 1))
+    b.emit("activation", other, None, tile, op="copy", reduce_op="add", reduce_cmd="reset_reduce")
+    moved = b.shifted(tile[0:32], 4, register=register)
+    b.emit("activation", other[0:32], None, moved, op="copy", reduce_op="add", reduce_cmd="reduce")
+    b.emit("activation", other, sums, tile, op="copy", reduce_op="add", reduce_cmd="idle")
+    b.emit("dma_copy", b.result((128, 1)), sums)
+    expected = x.sum(axis=1)
+    expected[start : start + 32] *= 2
+    assert Executable(b.program()).run([x]).outputs[0][:, 0].tolist() == expected.tolist()
+
+
 def scattered(indices: list[int]) -> Any:
     b, rows = ProgramBuilder(), len(indices)
     source, index, out = b.input((rows, 3)), b.input((rows, 1), "int32"), b.result((4, 3))
