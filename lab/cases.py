@@ -71,7 +71,7 @@ class Pool:
     reference: Reference = field(init=False)
 
     def __post_init__(self) -> None:
-        self.reference = Reference(Path(self.specification.reference))
+        self.reference = Reference(Path(self.specification.reference), self.specification.reference_digest)
 
     async def prepare(self, random: np.random.Generator, report: Report = silent) -> tuple[str, ...]:
         """Make the first cases where there are none. Returns the problem's warnings; raises ProblemInvalid."""

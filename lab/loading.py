@@ -53,7 +53,8 @@ async def load(
     Raises PathUnreadable, ProblemInvalid or ArgumentsInvalid, each with one sentence that says what to correct.
     """
     source = _source(reference)
-    declared = problem_file.read(source) if source.suffix == ".toml" else None
+    toml = problem_file.content(source) if source.suffix == ".toml" else b""
+    declared = problem_file.understand(toml, source) if source.suffix == ".toml" else None
     file = declared or ProblemFile(reference=source.name, kernel="kernel.py")
     if file.e2e is not None:
         if tolerance is not None:
@@ -64,7 +65,9 @@ async def load(
         raise PathUnreadable(f"The reference {module} is not there.", "Name it in problem.toml as reference.")
     if chip is not None or file.chip not in CHIPS:
         file = _on_chip(file, chip or file.chip)
-    problem = _Problem(file, module, name or file.name or _default_name(source), declared is None)
+    problem = _Problem(
+        file, module, name or file.name or _default_name(source), declared is None, module.read_bytes(), toml
+    )
     return await problem.specify(source, kernel, tolerance)
 
 
@@ -103,10 +106,20 @@ class _Problem:
     module: Path
     name: str
     bare: bool
+    content: bytes
+    """Of the module, read once: whoever is asked about it later must find the same."""
+    toml: bytes
+    """The same of problem.toml; empty where there is none."""
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.content).hexdigest()
 
     async def specify(self, source: Path, kernel: Path | None, tolerance: float | None) -> Specification:
         dims = self.file.dimensions()
-        async with Reference(self.module).ask("inspect", dims=dims["default"], seeds=DRAWS, forward=True) as (seen, _):
+        async with Reference(self.module, self.digest).ask(
+            "inspect", dims=dims["default"], seeds=DRAWS, forward=True
+        ) as (seen, _):
             pass
         if self.bare:
             dims = {"default": seen["constants"]}
@@ -116,8 +129,9 @@ class _Problem:
         outputs = tuple(ArraySpec(shape=tuple(o["shape"]), dtype=o["dtype"]) for o in seen["outputs"])
         return Specification(
             name=self.name,
-            version=_version(self.module, None if self.bare else source, allowed),
+            version=_version(self.content, self.toml, allowed),
             reference=str(self.module),
+            reference_digest=self.digest,
             kernel=str((kernel or source.parent / self.file.kernel).resolve()),
             entry=self.file.entry,
             chip=self.file.chip,
@@ -147,7 +161,7 @@ class _Problem:
             raise ProblemInvalid(message, _REMEDY)
         draws = seen["draws"]
         if shapes != "default" and _undeclared(self.file, seen):
-            async with Reference(self.module).ask("inspect", dims=dims, seeds=DRAWS[:1]) as (there, _):
+            async with Reference(self.module, self.digest).ask("inspect", dims=dims, seeds=DRAWS[:1]) as (there, _):
                 draws = there["draws"]
         inputs = [self._argument(n, [d[p] for d in draws], dims) for p, n in enumerate(seen["names"])]
         by_name = {spec.name: spec for spec in inputs}
@@ -323,11 +337,10 @@ def _dtype_warnings(seen: dict[str, Any]) -> list[str]:
     ]
 
 
-def _version(module: Path, toml: Path | None, tolerance: float) -> str:
+def _version(module: bytes, toml: bytes, tolerance: float) -> str:
     """The problem version: SHA-256 over the reference's source, problem.toml and the tolerance in force."""
     sha = hashlib.sha256()
-    for path in (module, toml):
-        content = path.read_bytes() if path else b""
+    for content in (module, toml):
         sha.update(len(content).to_bytes(8, "little") + content)
     sha.update(repr(tolerance).encode())
     return sha.hexdigest()

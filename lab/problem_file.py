@@ -155,12 +155,28 @@ class ProblemFile(Strict):
         return {"default": self.dims, **{name: {**self.dims, **dims} for name, dims in self.shapes.items()}}
 
 
+_READABLE = "Check the path and its permissions."
+
+
 def read(path: Path) -> ProblemFile:
     """Read and check a ``problem.toml``; raises PathUnreadable or ProblemInvalid with the field and what is wrong."""
+    return understand(content(path), path)
+
+
+def content(path: Path) -> bytes:
+    """Raises PathUnreadable."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise PathUnreadable(f"{path} cannot be read: {error}.", "Check the path and its permissions.") from error
+        return path.read_bytes()
+    except OSError as error:
+        raise PathUnreadable(f"{path} cannot be read: {error}.", _READABLE) from error
+
+
+def understand(content: bytes, path: Path) -> ProblemFile:
+    """What was read from there; raises as ``read``."""
+    try:
+        data = tomllib.loads(content.decode())
+    except UnicodeDecodeError as error:
+        raise PathUnreadable(f"{path} cannot be read: {error}.", _READABLE) from error
     except tomllib.TOMLDecodeError as error:
         raise ProblemInvalid(
             f"{path.name} is not TOML: {error}.", "Correct that line and open the problem again."

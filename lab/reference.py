@@ -36,6 +36,8 @@ class Reference:
     """
 
     path: Path
+    digest: str = ""
+    """SHA-256 that its source must have; empty: any."""
     seconds: float = 300.0
     memory_bytes: int = 24 << 30
 
@@ -46,7 +48,7 @@ class Reference:
             yield await self._answer(folder, {"operation": operation, **request}), folder
 
     async def _answer(self, folder: Path, request: dict[str, Any]) -> dict[str, Any]:
-        request |= {"reference": str(self.path), "memory_bytes": self.memory_bytes}
+        request |= {"reference": str(self.path), "digest": self.digest, "memory_bytes": self.memory_bytes}
         await anyio.Path(folder / "request.json").write_text(json.dumps(request))
         status = await self._run(folder)
         answer = folder / "answer.json"

@@ -6,6 +6,7 @@ It runs only in the reference's own process; whatever the module does wrong beco
 from __future__ import annotations
 
 import ast
+import hashlib
 import inspect
 import random
 import sys
@@ -31,9 +32,9 @@ class ReferenceFault(Exception):
 class ReferenceModule:
     """The module's functions. ``forward`` computes in whatever arithmetic is asked for."""
 
-    def __init__(self, path: Path, dims: Mapping[str, int]) -> None:
+    def __init__(self, path: Path, dims: Mapping[str, int], digest: str = "") -> None:
         self.path = path
-        tree = _parsed(path)
+        tree = _parsed(path, digest)
         self.constants = _constants(tree)
         self._plain = _executed(_with_dimensions(tree, dims), path)
         self._bent = _executed(_with_dimensions(tree, dims), path)
@@ -73,9 +74,14 @@ class ReferenceModule:
             return _outputs(self._bent["forward"](*[value(argument, how) for argument in arguments]))
 
 
-def _parsed(path: Path) -> ast.Module:
+def _parsed(path: Path, digest: str) -> ast.Module:
     try:
-        return parsed(path.read_text(encoding="utf-8"), str(path))
+        content = path.read_bytes()
+        if digest and hashlib.sha256(content).hexdigest() != digest:
+            raise ReferenceFault(
+                f"{path.name} changed while it was in use: it is not the one that the problem rests on."
+            )
+        return parsed(content.decode(), str(path))
     except SyntaxError as error:
         raise ReferenceFault(f"{path.name} does not parse: {error.msg}, line {error.lineno}.") from error
     except (OSError, ValueError) as error:

@@ -34,7 +34,7 @@ def main(folder: Path) -> None:
     request = json.loads((folder / "request.json").read_text())
     _limit_memory(int(request["memory_bytes"]))
     try:
-        module = ReferenceModule(Path(request["reference"]), request.get("dims") or {})
+        module = ReferenceModule(Path(request["reference"]), request.get("dims") or {}, request["digest"])
         answer = OPERATIONS[request["operation"]](module, request, folder)
     except ReferenceFault as fault:
         answer = {"fault": str(fault)}

@@ -53,6 +53,8 @@ class Specification(Record):
     """SHA-256 over reference source, problem.toml, declared transforms and tolerance."""
     reference: str
     """Absolute path of the reference module."""
+    reference_digest: str = ""
+    """SHA-256 of its source: no other is measured under this version. Empty in what was opened before it was kept."""
     kernel: str
     """Absolute path of the working file."""
     entry: str | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,6 @@ from nki_anvil.lab.digest import digest
 from nki_anvil.lab.nkibench import running, summary
 from nki_anvil.lab.nkibench.results import Benchmark, TaskResult
 from nki_anvil.lab.nkibench.summary import Task
-from nki_anvil.lab.reference import Reference
 from nki_anvil.lab.verification import verify
 
 REFERENCE_S = 1800.0
@@ -68,7 +68,7 @@ async def _gated(task: Task, chip: str, report: Report) -> TaskResult:
     with scratch.held(scratch.place(), "task-") as data:
         specification = await loading.load(task.reference, kernel=task.kernel, chip=chip)
         pool = Pool(specification, data)
-        pool.reference = Reference(task.reference, seconds=REFERENCE_S)
+        pool.reference = replace(pool.reference, seconds=REFERENCE_S)
         text = task.kernel.read_text(encoding="utf-8")
         backend = ChildBackend(data / "jobs")
         found = await verify(

@@ -236,3 +236,24 @@ async def test_a_path_that_is_no_problem_is_named(tmp_path: Path) -> None:
         await load(tmp_path)
     with pytest.raises(PathUnreadable, match="not there"):
         await load(tmp_path / "missing.py")
+
+
+async def test_a_reference_that_is_another_than_the_one_opened_measures_nothing(tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD + "def forward(x):\n    return x * 2\n")
+    found, honest = await load(path), path.read_text()
+    pool = Pool(found, tmp_path / "data")
+    path.write_text(honest.replace("x * 2", "x * 3"))
+    with pytest.raises(ProblemInvalid, match="changed while it was in use"):
+        await pool.prepare(np.random.default_rng(1))
+    path.write_text(honest)
+    drawn = await pool.draw(np.random.default_rng(1), full=False)
+    path.write_text(honest.replace("x * 2", "x * 3"))
+    with pytest.raises(ProblemInvalid, match="changed while it was in use"):
+        await pool.add(await pool.fresh(np.random.default_rng(2), drawn))
+
+
+async def test_a_reference_that_changes_while_it_is_read_opens_nothing(tmp_path: Path) -> None:
+    changing = "import pathlib\npathlib.Path(__file__).open('a').write('#')\n"
+    found = await load(written(tmp_path, changing + GOOD + "def forward(x):\n    return x * 2\n"))
+    with pytest.raises(ProblemInvalid, match="changed while it was in use"):
+        await Pool(found, tmp_path / "data").prepare(np.random.default_rng(1))
