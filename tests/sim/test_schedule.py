@@ -106,17 +106,17 @@ def test_halves_of_a_tile_at_an_address_are_told_apart():
 
 def test_a_view_wider_than_the_last_dimension_touches_the_bytes_of_its_neighbours():
     made = ProgramBuilder()
-    tile, other = made.tensor((128, 4, 3), "bfloat16"), made.tensor((128, 1))
-    made.emit("memset", tile[:, 1:2, :], value=0.0)
-    made.emit("tensor_copy", other, tile.ap([(6, 128), (1, 1)], offset=1, dtype="float32"))
+    tile, other = made.tensor((128, 4, 3), "bfloat16"), made.tensor((1, 1))
+    made.emit("memset", tile[:, 0:1, :], value=0.0)
+    made.emit("tensor_copy", other, tile.ap([(6, 1), (1, 1)], offset=1, dtype="float32"))
     assert edges(made)[1] == {0: RAW}
 
 
 def test_a_walk_backwards_reaches_the_elements_before_its_start():
     made = ProgramBuilder()
     source, tile = made.tensor((64, 16), memory="private_hbm"), made.tensor((64, 16))
-    made.emit("dma_copy", source, tile)
-    made.emit("dma_copy", tile, source.ap([(-16, 64), (1, 16)], offset=63 * 16))
+    made.emit("dma_copy", source[10:20], tile[0:10])
+    made.emit("dma_copy", tile[10:64], source.ap([(-16, 54), (1, 16)], offset=63 * 16))
     assert edges(made)[1] == {0: RAW}
 
 
