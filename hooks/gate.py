@@ -13,6 +13,7 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +29,29 @@ def digest(text: str) -> str:
     return hashlib.sha256(meant.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _alike(one: str, other: str) -> bool:
+def _alike(bare: str, plain: str) -> bool:
+    """Whether nothing was cut off that stands in a text or after a backslash; or Python can read neither."""
     try:
-        return _read(one) == _read(other)
+        tree, other = _tree(bare), _tree(plain)
     except (RecursionError, MemoryError):
         return False
+    if tree is None or other is None:
+        return tree is other
+    lines = enumerate(zip(bare.split("\n"), plain.split("\n")), 1)  # noqa: B905
+    cut = {number for number, (less, more) in lines if less != more}
+    return cut.isdisjoint(_spanned(tree))
 
 
-def _read(text: str) -> str | None:
+def _spanned(tree: ast.Module) -> Iterator[int]:
+    """The lines whose end stands in a text."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Constant, ast.JoinedStr)):
+            yield from range(node.lineno, node.end_lineno or node.lineno)
+
+
+def _tree(text: str) -> ast.Module | None:
     try:
-        return ast.dump(ast.parse(text))
+        return ast.parse(text)
     except (SyntaxError, ValueError):
         return None
 

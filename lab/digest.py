@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from nki_anvil.backends.worker.again import again
@@ -27,21 +29,34 @@ def normalise(text: str) -> str:
     return bare if bare == plain or _alike(bare, plain) else plain
 
 
-def _alike(one: str, other: str) -> bool:
-    """Whether Python reads the same in both, or can read neither."""
+def _alike(bare: str, plain: str) -> bool:
+    """Whether nothing was cut off that stands in a text or after a backslash; or Python can read neither."""
     try:
-        return _read(one) == _read(other)
+        tree, other = _tree(bare), _tree(plain)
     except (RecursionError, MemoryError):
         return False
+    if tree is None or other is None:
+        return tree is other
+    lines = enumerate(zip(bare.split("\n"), plain.split("\n"), strict=False), 1)
+    cut = {number for number, (less, more) in lines if less != more}
+    return cut.isdisjoint(_spanned(tree))
 
 
-def _read(text: str) -> str | None:
+def _spanned(tree: ast.Module) -> Iterator[int]:
+    """The lines whose end stands in a text."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Constant, ast.JoinedStr)):
+            yield from range(node.lineno, node.end_lineno or node.lineno)
+
+
+def _tree(text: str) -> ast.Module | None:
     try:
-        return ast.dump(again(ast.parse, text))
+        return again(ast.parse, text)
     except (SyntaxError, ValueError):
         return None
 
 
+@lru_cache(maxsize=32)
 def digest(text: str) -> str:
     """64 hex characters."""
     return hashlib.sha256(normalise(text).encode("utf-8", "surrogatepass")).hexdigest()

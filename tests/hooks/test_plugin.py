@@ -115,7 +115,18 @@ def test_the_hooks_script_imports_the_standard_library_only():
     tree = ast.parse((ROOT / "hooks/gate.py").read_text(), feature_version=(3, 9))
     imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert imported == {"__future__", "ast", "hashlib", "json", "os", "shutil", "sys", "pathlib", "typing"}
+    assert imported == {
+        "__future__",
+        "ast",
+        "collections.abc",
+        "hashlib",
+        "json",
+        "os",
+        "shutil",
+        "sys",
+        "pathlib",
+        "typing",
+    }
 
 
 def test_every_user_setting_reaches_the_server():
