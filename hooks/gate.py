@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 RECORD = Path(".nki-anvil") / "verified.json"
+LONGEST_READ = 1 << 17
 NAMED_BY = ("NKI_ANVIL_WORKSPACE", "CLAUDE_PLUGIN_OPTION_WORKSPACE", "CLAUDE_PROJECT_DIR")
 
 
@@ -30,7 +31,12 @@ def digest(text: str) -> str:
 
 
 def _alike(bare: str, plain: str) -> bool:
-    """Whether nothing was cut off that stands in a text or after a backslash; or Python can read neither."""
+    """Whether nothing was cut off that stands in a text or after a backslash; or Python can read neither.
+
+    A text of a length that nobody writes is not read: that could take seconds.
+    """
+    if len(plain) > LONGEST_READ:
+        return False
     try:
         tree, other = _tree(bare), _tree(plain)
     except (RecursionError, MemoryError):

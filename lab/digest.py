@@ -18,6 +18,9 @@ SHORT: Final = 12
 
 SHORTEST_ACCEPTED: Final = 8
 
+LONGEST_READ: Final = 1 << 17
+"""Characters."""
+
 
 def normalise(text: str) -> str:
     """The text with LF at line ends, without final newlines, and without trailing white space where it means nothing.
@@ -30,7 +33,12 @@ def normalise(text: str) -> str:
 
 
 def _alike(bare: str, plain: str) -> bool:
-    """Whether nothing was cut off that stands in a text or after a backslash; or Python can read neither."""
+    """Whether nothing was cut off that stands in a text or after a backslash; or Python can read neither.
+
+    A text of a length that nobody writes is not read: that could take seconds.
+    """
+    if len(plain) > LONGEST_READ:
+        return False
     try:
         tree, other = _tree(bare), _tree(plain)
     except (RecursionError, MemoryError):

@@ -60,6 +60,12 @@ def test_white_space_that_means_nothing_final_newlines_and_windows_line_ends_mak
         assert digest(other) == digest(text)
 
 
+def test_of_a_text_that_nobody_wrote_by_hand_all_white_space_counts() -> None:
+    text = "n = 1\n" * 40_000
+    spaced = text.replace("1\n", "1 \n", 1)
+    assert HOOK.digest(spaced) == digest(spaced) != digest(text) == HOOK.digest(text)
+
+
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map(lambda pieces: "".join(pieces) + "\n#"))
 def test_a_text_reads_as_what_its_digest_is_of(text: str) -> None:
     assert read(normalise(text)) == read(text)
