@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from nki_anvil.backends.worker.again import again
+from nki_anvil.sim.again import again
 
 SHORT: Final = 12
 """Hex characters shown: 48 bits, so a million kernels collide with odds below 1 in 500."""

@@ -21,11 +21,11 @@ kernel that is right at one shape can be wrong at another."""
 
 TOGETHER: Final = (
     "uniform", "outlier", "integers", "x100", "rows", "zeros", "spike", "shifted", "ties", "bands", "bands/turned",
-    "signs", "tiles", "blocks", "small", "huge",
+    "signs", "tiles", "blocks", "small", "huge", "scales/0", "scales/1", "scales/2", "patterns",
 )  # fmt: skip
 """Applied to all inputs at once."""
-SPARED: Final = ("rows", "zeros", "bands/turned")
-"""Not at large shapes, where bands hold as many rows of those kinds."""
+SPARED: Final = ("rows", "zeros", "bands/turned", "scales/1", "scales/2")
+"""Not at large shapes, where bands hold as many rows of those kinds, and one case has tiles of every scale."""
 ALONE: Final = ("x100", "bands", "spike", "shifted")
 """Applied to one input at a time as well, where there are several."""
 ALONE_LARGE: Final = 2
@@ -69,6 +69,7 @@ def _families(varied: list[InputSpec], floats: list[InputSpec], large: bool) -> 
     yield from (Plan(family) for family in TOGETHER if not (large and family in SPARED))
     yield from (Plan(f"peaks/{turn}") for turn in range(_turns(floats)))
     yield from _cancelling(floats)
+    yield from _related(floats, large)
     if len(floats) > 1:
         for position, spec in enumerate(floats):
             yield from (Plan(family, spec.name) for family in _in_turn(position, large))
@@ -96,6 +97,19 @@ def _cancelling(floats: list[InputSpec]) -> Iterator[Plan]:
             if length > 1:
                 lengths.setdefault(length, spec.name)
     yield from (Plan(f"cancelling/{length}", name) for length, name in lengths.items())
+
+
+def _related(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
+    """What inputs of one shape are to each other, and those of several shapes along an axis that they share."""
+    shapes: dict[tuple[int, ...], list[str]] = {}
+    for spec in floats:
+        shapes.setdefault(spec.drawn or spec.shape or (), []).append(spec.name)
+    families = ("lone/0", "alike") if large else ("lone/0", "lone/1", "alike")
+    yield from (Plan(family, names[0]) for names in shapes.values() if len(names) > 1 for family in families)
+    for length in dict.fromkeys(n for shape in shapes for n in shape[-2:] if n > 1):
+        sharing = [names[0] for shape, names in shapes.items() if length in shape[-2:]]
+        if len(sharing) > 1:
+            yield from (Plan(f"opposed/{length}", name) for name in (sharing[:1] if large else sharing[:2]))
 
 
 def _exact(specification: Specification, exact: dict[str, Any] | None) -> Iterator[Plan]:

@@ -10,11 +10,11 @@ import logging
 import os
 import re
 from datetime import UTC, datetime
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any, Final
 
 from nki_anvil.backends import errand
+from nki_anvil.server.rotating import SharedRotation
 
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 FOLDER = ".nki-anvil"
@@ -85,7 +85,7 @@ def facts(record: logging.LogRecord) -> dict[str, Any]:
 _DERIVED: Final = frozenset({"message", "asctime", "taskName", "color_message"})
 
 
-class WorkspaceLog(RotatingFileHandler):
+class WorkspaceLog(SharedRotation):
     """Writes into ``.nki-anvil/logs`` once there is a ``.nki-anvil``: a workspace without a problem is left alone."""
 
     def __init__(self, workspace: Path) -> None:

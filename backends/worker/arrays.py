@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.backends.worker.again import again
+from nki_anvil.sim.again import again
 
 
 class DamagedArrays(ValueError):

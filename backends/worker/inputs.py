@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from nki_anvil.backends.worker import places, regimes
+from nki_anvil.backends.worker import places, regimes, relations
 
 Array = Any
 Spec = dict[str, Any]
@@ -28,7 +28,7 @@ def draw(shape_set: dict[str, Any], case: Case) -> dict[str, Array]:
     target = _target(shape_set, case)
     for position, spec in enumerate(shape_set["inputs"]):
         if spec.get("shape") is not None:
-            values = _one(spec, position, case, target)
+            values = _one(spec, position, case, target, shape_set["inputs"])
             arrays[spec["name"]] = values.reshape(spec["shape"]).astype(_dtype(spec["dtype"]))
     for probe in case.get("probes") or ():
         arrays[probe["input"]].reshape(-1)[probe["index"]] = probe["value"]
@@ -56,25 +56,38 @@ def _target(shape_set: dict[str, Any], case: Case) -> Spec:
     return next(iter(named or floats), {"name": "", "shape": None})
 
 
-def _one(spec: Spec, position: int, case: Case, target: Spec) -> Array:
+def _one(spec: Spec, position: int, case: Case, target: Spec, every: list[Spec]) -> Array:
     family, _, variant = str(case.get("family", "own")).partition("/")
     if family not in _FAMILIES:
         raise ValueError(f"There is no family {family!r}; known: {', '.join(_FAMILIES)}.")
     shape = _drawn(spec)
-    own = _own(spec, shape, np.random.Generator(np.random.PCG64(np.random.SeedSequence([int(case["seed"]), position]))))
+    own = _own(spec, shape, _random(int(case["seed"]), position))
     if spec.get("domain") == "constant" or family == "own":
         return own
     paired = family in _PAIRED
     if not paired and case.get("only") not in (None, spec["name"]):
         return own
-    key = [int(case["seed"]), position, zlib.crc32(family.encode())]
-    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(key)))
+    word = zlib.crc32(family.encode())
+    rng = _random(int(case["seed"]), position, word)
     if not _is_float(spec):
         return _tied_integers(spec, own) if family == "ties" else own
     like = shape == _drawn(target)
     is_target = spec["name"] == target["name"]
-    bent = _FAMILIES[family](_Draw(spec, own, rng, variant, float(case.get("scale", 1.0)), is_target, like))
-    return _inside(spec, bent)
+    draw = _Draw(spec, own, rng, variant, float(case.get("scale", 1.0)), is_target, like)
+    if family in _RELATED:
+        draw.shared = _random(int(case["seed"]), word)
+        draw.peers = [n for n, s in enumerate(every) if s.get("shape") is not None and _peers(s, target)]
+        draw.place = draw.peers.index(position) if position in draw.peers else None
+        draw.first = lambda: _own(every[draw.peers[0]], shape, _random(int(case["seed"]), draw.peers[0]))
+    return _inside(spec, _FAMILIES[family](draw))
+
+
+def _random(*key: int) -> Any:
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(list(key))))
+
+
+def _peers(spec: Spec, target: Spec) -> bool:
+    return _is_float(spec) and spec.get("domain") != "constant" and _drawn(spec) == _drawn(target)
 
 
 class _Draw:
@@ -88,6 +101,13 @@ class _Draw:
         self.is_like = is_like
         """It has the target's shape."""
         self.sigma = float(spec.get("sigma", 1.0))
+        self.shared: Any = None
+        """Randomness that all inputs of a case have in common."""
+        self.peers: list[int] = []
+        """Which inputs have the target's shape; ``place`` is the place among them, None for others."""
+        self.place: int | None = None
+        self.first: Callable[[], Array] = lambda: own
+        """The own draw of the first of them."""
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -238,6 +258,12 @@ def _bands(d: _Draw) -> Array:
     return regimes.bands(d.own, d.rng, d.scale, d.sigma, d.variant == "turned")
 
 
+def _related(d: _Draw, how: Callable[[relations.Peer], Array]) -> Array:
+    if d.place is None:
+        return d.own
+    return how(relations.Peer(d.own, d.place, len(d.peers), int(d.variant or 0), d.rng, d.shared))
+
+
 _MIXTURE: tuple[Callable[[_Draw], Array], ...] = (_x100, _row_scales, _zero_rows, _spike, _shifted, _peaks)
 
 
@@ -296,12 +322,20 @@ _FAMILIES: dict[str, Callable[[_Draw], Array]] = {
     "blocks": lambda d: regimes.blocks(d.own, d.rng, d.scale),
     "small": lambda d: regimes.everywhere(d.own, d.rng, d.scale, -6, -2),
     "huge": lambda d: regimes.everywhere(d.own, d.rng, d.scale, 4, 12),
+    "scales": lambda d: regimes.scales(d.own, d.rng, int(d.variant or 0)),
+    "patterns": lambda d: regimes.bands(d.own, d.rng, d.scale, d.sigma, of=regimes.PATTERNS),
+    "lone": lambda d: _related(d, relations.lone),
+    "alike": lambda d: _related(d, lambda peer: relations.alike(peer, d.first())),
+    "opposed": lambda d: relations.opposed(d.own, int(d.variant or d.own.shape[-1]), d.scale, d.is_target, d.shared),
     "mixed": _mixed,
     "exact20": _exact20,
 }
-_PAIRED = ("cancelling", "exact20")
+_RELATED = ("lone", "alike", "opposed")
+_PAIRED = ("cancelling", "exact20", *_RELATED)
 
-PARTIAL = ("bands", "signs", "tiles", "blocks", "small", "huge", "mixed")
+PARTIAL = (
+    "bands", "signs", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "opposed", "mixed",
+)  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 
 

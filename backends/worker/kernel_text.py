@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from nki_anvil.backends.worker.again import again
+from nki_anvil.sim.again import again
 
 FILENAME = "kernel.py"
 """The name that the text is compiled under, in tracebacks and for the tracer."""

@@ -6,7 +6,7 @@ tensor is seen by conditions that single rows among ordinary ones never meet.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ TILE = (128, 512)
 """What a block covers: the partitions, and the float32 elements of a PSUM bank."""
 TINY = 1e-15
 """Far below any threshold a kernel might flush at, and its square still a normal float32."""
+SCALED = 3
+"""Cases of ``scales``."""
 SCALES = (0.0, 1e-6, 1e-3, 1.0, 1e3)
 
 
@@ -34,6 +36,9 @@ class Region:
 
     def signs(self) -> Array:
         return self.rng.choice([-1.0, 1.0], (len(self.own), 1))
+
+
+Regime = Callable[[Region], Array]
 
 
 def _below(r: Region) -> Array:
@@ -70,9 +75,39 @@ def _huge(r: Region) -> Array:
     return r.own * r.powers(4, 12)
 
 
-TILED: tuple[Callable[[Region], Array], ...] = (_below, _above, _constant)
+def _sorted(r: Region) -> Array:
+    """Ascending, or descending."""
+    return np.sort(r.own, axis=-1) * r.signs()
+
+
+def _repeated(r: Region) -> Array:
+    """The same row again and again, as padding is."""
+    return np.broadcast_to(r.own[:1], r.own.shape)
+
+
+def _rectified(r: Region) -> Array:
+    """Zeros and positive numbers, about as many of either."""
+    return np.maximum(r.own, 0.0)
+
+
+def _sparse(r: Region) -> Array:
+    """Hardly anything but zeros."""
+    return r.own * (r.rng.random(r.own.shape) < r.rng.uniform(0.01, 0.3, (len(r.own), 1)))
+
+
+def _whole(r: Region) -> Array:
+    """Whole numbers, up to a thousand."""
+    return np.rint(r.own * r.powers(1, 2.5))
+
+
+def _alternating(r: Region) -> Array:
+    """Every other element is negative."""
+    return np.abs(r.own) * np.where(np.arange(r.own.shape[-1]) % 2, -1.0, 1.0)
+
+
+TILED: tuple[Regime, ...] = (_below, _above, _constant)
 """Of what a shortcut may ask a whole tile; that it is small, huge, zero or of one sign, other families say."""
-REGIMES: tuple[Callable[[Region], Array], ...] = (
+REGIMES: tuple[Regime, ...] = (
     lambda r: r.own,
     lambda r: r.own * 0.0,
     lambda r: r.own * TINY,
@@ -84,18 +119,22 @@ REGIMES: tuple[Callable[[Region], Array], ...] = (
     _one_sign,
     _towers,
 )
+PATTERNS: tuple[Regime, ...] = (_sorted, _repeated, _rectified, _sparse, _whole, _alternating)
+"""What ordinary data look like that a shortcut may ask for: positions, padding, activations, masks, tokens."""
 
 
-def bands(own: Array, rng: Any, scale: float, sigma: float, turned: bool) -> Array:
+def bands(
+    own: Array, rng: Any, scale: float, sigma: float, turned: bool = False, of: Sequence[Regime] = REGIMES
+) -> Array:
     """Every regime in a band of rows of its own, in an order of this case; of columns where it is ``turned``."""
     rows = _rows(own, turned)
-    size = max(1, min(BAND, len(rows) // len(REGIMES)))
+    size = max(1, min(BAND, len(rows) // len(of)))
     count = -(-len(rows) // size)
-    kinds = rng.permutation(np.arange(count) + int(rng.integers(len(REGIMES)))) % len(REGIMES)
+    kinds = rng.permutation(np.arange(count) + int(rng.integers(len(of)))) % len(of)
     values = np.empty(rows.shape, np.float64)
     for band, kind in enumerate(kinds):
         part = slice(band * size, (band + 1) * size)
-        values[part] = REGIMES[kind](Region(rows[part].astype(np.float64), rng, scale, sigma))
+        values[part] = of[kind](Region(rows[part].astype(np.float64), rng, scale, sigma))
     return _back(values, own, turned)
 
 
@@ -104,7 +143,8 @@ def everywhere(own: Array, rng: Any, scale: float, low: float, high: float) -> A
     rows = _rows(own, False)
     exponents = rng.uniform(low, high, -(-len(rows) // BAND))
     if high < 0:
-        exponents[rng.random(len(exponents)) < 0.2] = np.log10(TINY)
+        tiny = rng.random(len(exponents)) < 0.3
+        exponents[tiny] = rng.uniform(np.log10(TINY), low, int(tiny.sum()))
         exponents[int(rng.integers(len(exponents)))] = np.log10(TINY)
     return _back(rows * (10.0 ** (scale * np.repeat(exponents, BAND)[: len(rows), None])), own, False)
 
@@ -121,6 +161,23 @@ def blocks(own: Array, rng: Any, scale: float) -> Array:
     for axis, size in enumerate(TILE, 1):
         factors = np.repeat(factors, size, axis=axis)
     return (matrix * factors[:, : matrix.shape[1], : matrix.shape[2]]).astype(np.float32).reshape(own.shape)
+
+
+def scales(own: Array, rng: Any, turn: int) -> Array:
+    """Each tile of rows has another scale between 1/100 and 100, and others in the next of ``SCALED`` cases."""
+    of = _tiles(own)
+    count = int(of.max()) + 1
+    steps = (np.arange(count) * SCALED + turn + rng.random(count)) / (count * SCALED)
+    return _back(_rows(own, False) * 10.0 ** (4 * steps[of, None] - 2), own, False)
+
+
+def tile_numbers(own: Array) -> Array:
+    """To which aligned tile each element belongs, counted along rows of tiles; broadcasts with the array."""
+    across = np.arange(own.shape[-1]) // TILE[1] if own.ndim else np.zeros((), np.int64)
+    if own.ndim < 2:
+        return across
+    down = _tiles(own).reshape(*own.shape[:-1], 1)
+    return down * (int(across[-1]) + 1) + across
 
 
 def signs(own: Array, rng: Any, scale: float, target: bool) -> Array:

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from nki_anvil.sim.chips import Chip
 from nki_anvil.sim.costs.formulas import DEFAULT, FORMULAS, TABLE_SETS, Mode
-from nki_anvil.sim.costs.layout import Layout
+from nki_anvil.sim.costs.layout import DISTANT, Layout
 from nki_anvil.sim.costs.rates import Rates
 from nki_anvil.sim.costs.residency import loads
 from nki_anvil.sim.costs.work import Work
+from nki_anvil.sim.dtypes import NAMES as DTYPES
 from nki_anvil.sim.instructions import ENGINES, NAMES
 from nki_anvil.sim.program import NONE, Program
 
@@ -24,6 +25,8 @@ ACCUMULATOR_CYCLES: Final = 64
 """Reading an accumulator register (instruction pages)."""
 SLOW: Final = 2.4
 """Cycles per element from which an operation is slow."""
+_FAST: Final = [DTYPES.index(name) for name in ("bfloat16", "float16")]
+"""Formats of the vector engine's performance modes; other short ones have none (Trainium2 architecture guide)."""
 SMALL_CYCLES: Final = 256
 """Below this the fixed part of an instruction is worth a remark."""
 
@@ -53,7 +56,7 @@ def _fill(work: Work, name: str, unit: int, rows: NDArray[np.int64], columns: La
         formula = DEFAULT
     speed = operands.speed(formula.mode, rates) if unit == VECTOR else np.ones(len(rows))
     constant = formula.constant + (rates.gpsimd_constant_cycles if unit == GPSIMD else 0)
-    streaming = formula.per_element * operands.free / speed
+    streaming = np.maximum(formula.per_element, np.where(operands.distant, DISTANT, 0)) * operands.free / speed
     cycles = np.maximum(streaming, rates.minimum_cycles) + constant
     issue = rates.issue_ns[ENGINES[unit]]
     work.occupancy[rows] = cycles / clock + issue
@@ -101,7 +104,10 @@ class Operands:
         self.free = free.max(axis=1, initial=1).astype(np.float64)
         wide = there & (free == self.free[:, None])
         self.partitions = np.where(there & columns.on_chip[slots], columns.partitions[slots], 1).max(axis=1, initial=1)
-        self.sixteen: NDArray[np.bool_] = np.all(~wide | (columns.itemsize[slots] <= 2), axis=1)
+        fast = np.isin(columns.dtype[slots], _FAST)
+        self.sixteen: NDArray[np.bool_] = np.all(~wide | fast, axis=1)
+        self.all_sixteen: NDArray[np.bool_] = np.all(~there | fast, axis=1)
+        self.distant: NDArray[np.bool_] = np.any(there & columns.distant[slots], axis=1)
         self.psum: NDArray[np.bool_] = np.any(wide & columns.psum[slots], axis=1)
         self.contiguous: NDArray[np.bool_] = np.all(~wide | columns.contiguous[slots], axis=1)
         self.wide_inputs = wide[:, 1:].sum(axis=1)
@@ -118,8 +124,8 @@ class Operands:
             return self._pair(rates)
         if mode == "reciprocal":
             return np.full(len(self.free), 1 / rates.reciprocal_cycles)
-        if mode == "reduce":
-            return np.where(self.sixteen, 2.0, 1.0)
+        if mode == "double":
+            return np.where(self.all_sixteen, 2.0, 1.0)
         return np.ones(len(self.free))
 
     def _pair(self, rates: Rates) -> NDArray[np.float64]:

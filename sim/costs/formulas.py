@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Mode = Literal["", "copy", "pair", "reduce", "reciprocal"]
+Mode = Literal["", "copy", "pair", "double", "reciprocal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,11 @@ DEFAULT: Final = Formula(1)
 FORMULAS: Final[Mapping[str, Formula]] = {
     "tensor_copy": Formula(1, mode="copy"),
     "tensor_scalar": Formula(1, mode="copy"),
-    "memset": Formula(1, mode="copy"),
+    "memset": Formula(1, mode="double"),
     "tensor_tensor": Formula(1, mode="pair"),
     "scalar_tensor_tensor": Formula(1, mode="pair"),
     "tensor_copy_predicated": Formula(1, mode="pair"),
-    "tensor_reduce": Formula(1, mode="reduce"),
+    "tensor_reduce": Formula(1, mode="double"),
     "tensor_scalar_reduce": Formula(1, 64),
     "tensor_scalar_cumulative": Formula(1, 64),
     "tensor_tensor_scan": Formula(2),

@@ -18,6 +18,10 @@ from nki_anvil.sim.program import MEMORIES, NONE, Program
 HBM: Final = frozenset(MEMORIES.index(name) for name in ("private_hbm", "shared_hbm"))
 SBUF: Final = MEMORIES.index("sbuf")
 PSUM: Final = MEMORIES.index("psum")
+DISTANT_BYTES: Final = 16
+DISTANT: Final = 2
+"""Cycles that an element takes at least where its neighbours are further than that: steps beyond it halve the bandwidth
+of SBUF and PSUM (Trainium/Inferentia2 architecture guide)."""
 ITEMSIZE: Final = np.array([size_of(name) for name in DTYPES], np.int64)
 
 
@@ -53,6 +57,8 @@ class Layout:
     """Contiguous elements at the fast end, never across partitions."""
     contiguous: NDArray[np.bool_]
     """The fastest dimension has step one."""
+    distant: NDArray[np.bool_]
+    """In a partition, the fastest dimension steps by more than DISTANT_BYTES."""
     dynamic: NDArray[np.bool_]
     wandering: NDArray[np.bool_]
     """Data decide in which partitions it lies; other dynamic accesses stay in theirs."""
@@ -79,6 +85,7 @@ def layout(program: Program) -> Layout:
     partitions = np.where(on_chip, pairs.count[rows, pairs.lead], 1)
     pitch = _pitch(program, tensor, dtype)
     run, contiguous = _runs(pairs, on_chip)
+    apart = _fastest_step(pairs) * ITEMSIZE[dtype]
     return Layout(
         tensor=tensor,
         dtype=dtype,
@@ -92,6 +99,7 @@ def layout(program: Program) -> Layout:
         elements=elements,
         run=run,
         contiguous=contiguous,
+        distant=on_chip & (apart > DISTANT_BYTES),
         dynamic=_dynamic(accesses),
         wandering=on_chip & _wandering(accesses, pitch),
         pairs=pairs,
@@ -149,6 +157,15 @@ def _runs(pairs: Pairs, on_chip: NDArray[np.bool_]) -> tuple[NDArray[np.int64], 
         growing &= ~free | (step == run)
         run = np.where(free & growing, run * count, run)
     return run, contiguous
+
+
+def _fastest_step(pairs: Pairs) -> NDArray[np.int64]:
+    """Elements from one to the next within a partition; 0 where there is only one."""
+    result = np.zeros(len(pairs.step), np.int64)
+    for column in range(pairs.step.shape[1]):
+        several = (pairs.count[:, column] > 1) & (pairs.lead < column)
+        result = np.where(several, np.abs(pairs.step[:, column]), result)
+    return result
 
 
 def _slots(program: Program) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim.chips import Chip
-from nki_anvil.sim.costs.layout import Layout
+from nki_anvil.sim.costs.layout import DISTANT, Layout
 from nki_anvil.sim.costs.rates import Rates
 from nki_anvil.sim.costs.residency import loads
 from nki_anvil.sim.costs.work import Work
@@ -39,6 +39,8 @@ class Matmuls:
     transpose: NDArray[np.bool_]
     double: NDArray[np.bool_]
     itemsize: NDArray[np.int64]
+    distant: NDArray[np.bool_]
+    """The moving operand's neighbours lie far apart."""
     hinted: NDArray[np.bool_]
     """An operand holds nothing but zeros and ones, as the kernel promises."""
     loads: NDArray[np.float64]
@@ -72,6 +74,7 @@ def matmuls(program: Program, columns: Layout, counts: NDArray[np.float64]) -> M
         transpose=mirror | given[:, 0],
         double=double,
         itemsize=columns.itemsize[moving],
+        distant=columns.distant[moving],
         hinted=given[:, 2],
         loads=_loads(program, rows, stationary, given[:, :2], counts),
     )
@@ -87,7 +90,7 @@ def fill(work: Work, found: Matmuls, chip: Chip, rates: Rates) -> None:
     clock, rows = chip.clocks_ghz["tensor"], found.rows
     several = np.where(found.hinted, rates.onezero_passes_fp32, rates.matmul_passes_fp32)
     passes = np.where(found.fp32, np.where(found.transpose, rates.transpose_passes_fp32, several), 1)
-    streaming = np.maximum(found.n, rates.minimum_cycles) * passes
+    streaming = np.maximum(found.n, rates.minimum_cycles) * np.maximum(passes, np.where(found.distant, DISTANT, 1))
     loading = np.where(found.fp32, found.m * passes, found.m / rates.fast_weight_load)
     slow = 1 / _array_clock(found, chip, rates)
     cycles = (streaming + found.loads * np.maximum(loading - streaming, 0)) * slow

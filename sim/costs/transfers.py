@@ -60,7 +60,9 @@ def transfers(program: Program, columns: Layout, chip: Chip, rates: Rates) -> Tr
     size = _bytes(columns, target)
     from_hbm, to_hbm = ~columns.on_chip[source], ~columns.on_chip[target]
     inputs = np.where(table["opcode"][rows] == COMPUTE, (columns.slots[rows, 1:] != NONE).sum(axis=1), 1)
-    moved = size * inputs
+    sources = columns.slots[rows, 1:]
+    sent = np.where(sources != NONE, _bytes(columns, sources), 0)
+    moved = np.maximum(size * inputs, sent.sum(axis=1))  # on the way a transfer converts, it carries the wider format
     runs = np.maximum(_run_count(columns, target), _run_count(columns, source)) * inputs
     first, engines = _engines(columns, target, source, chip)
     rate = _engine_rate(program, chip, rates)
@@ -69,7 +71,7 @@ def transfers(program: Program, columns: Layout, chip: Chip, rates: Rates) -> Tr
     return Transfers(
         rows=rows,
         size=size,
-        read=np.where(from_hbm, _bytes(columns, source) * inputs, 0),
+        read=np.where(columns.on_chip[sources], 0, sent).sum(axis=1),
         written=np.where(to_hbm, size, 0),
         runs=runs,
         row_bytes=moved // np.maximum(runs, 1),

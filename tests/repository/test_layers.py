@@ -54,8 +54,7 @@ def test_the_simulator_does_no_input_or_output_and_reads_no_clock(path: Path):
         "pydantic",
         "tempfile",
     }
-    allowed = {"threading"} if path.name == "parsing.py" else set[str]()  # its lock guards CPython's parser
-    assert not {name.split(".")[0] for name in imported(path)} & (forbidden - allowed)
+    assert not {name.split(".")[0] for name in imported(path)} & forbidden
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "backends/worker").rglob("*.py")), ids=lambda path: path.name)

@@ -1,5 +1,7 @@
 """The server as it introduces itself."""
 
+import gc
+
 import pytest
 from lab_world import World
 from served import served
@@ -19,6 +21,12 @@ async def test_it_introduces_itself_with_name_version_and_instructions(world: Wo
         assert client.server_info.version == VERSION
         assert client.instructions == INSTRUCTIONS
         assert len((await client.list_tools()).tools) == len(TOOLS)
+
+
+async def test_what_was_loaded_is_not_looked_at_by_every_full_collection(world: World):
+    async with served(world) as client:
+        await client.list_tools()
+    assert gc.get_freeze_count() > 10_000
 
 
 def test_the_instructions_fit_what_clients_keep_and_name_every_tool():

@@ -64,6 +64,58 @@ def test_a_vector_copy_takes_the_cycles_of_its_performance_mode(operands, expect
     assert cycles("tensor_copy", *operands) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("dtype", ["float8_e4m3", "uint8", "int16"])
+def test_only_sixteen_bit_floats_have_performance_modes(dtype):
+    short = (2048, dtype)
+    assert cycles("tensor_copy", short, short) == pytest.approx(2048)
+    assert cycles("tensor_tensor", short, short, short, op="add") == pytest.approx(2048)
+
+
+@pytest.mark.parametrize(("result", "expected"), [("bfloat16", 1024), ("float32", 2048)])
+def test_a_reduction_is_fast_where_its_result_is_short_too(result, expected):
+    assert cycles("tensor_reduce", (1, result), BF16, op="add", axes=[1]) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "step", "expected"), [("float32", 4, 512), ("float32", 5, 1024), ("bfloat16", 9, 512)]
+)
+def test_steps_of_more_than_sixteen_bytes_halve_the_rate(dtype, step, expected):
+    made = ProgramBuilder()
+    wide, tile = made.tensor((128, 512 * step), dtype), made.tensor((128, 512), dtype)
+    made.emit("tensor_copy", tile, wide.ap([(512 * step, 128), (step, 512)]))
+    found = float(Model(made.program(), CHIPS["trn2"], RATES["trn2"]).work.occupancy[0])
+    assert (found - STREAM_NS) * 0.96 == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("step", "expected"), [(8, 1), (9, 2)])
+def test_a_moving_operand_of_long_steps_streams_at_half_the_rate(step, expected):
+    made = ProgramBuilder()
+    bank, left = made.tensor((128, 512), memory="psum"), made.tensor((128, 128), "bfloat16")
+    right = made.tensor((128, 512 * step), "bfloat16").ap([(512 * step, 128), (step, 512)])
+    made.emit("nc_matmul", bank, left, right)
+    found = float(Model(made.program(), CHIPS["trn2"], RATES["trn2"]).work.occupancy[0])
+    assert (found - 4) * 2.4 == pytest.approx(512 * expected)
+
+
+@pytest.mark.parametrize(("name", "more"), [("dma_copy", {}), ("dma_compute", {"reduce_op": "add"})])
+def test_a_transfer_that_converts_carries_the_wider_format(name, more):
+    def carried(dtype):
+        made = ProgramBuilder()
+        made.emit(name, made.tensor((128, 4096), dtype), made.input((128, 4096)), **more)
+        return float(Model(made.program(), CHIPS["trn2"], RATES["trn2"]).moved.carry[0])
+
+    assert carried("float8_e4m3") == carried("bfloat16") == carried("float32")
+
+
+def test_a_transfer_that_adds_carries_all_its_sources():
+    made = ProgramBuilder()
+    short, long = made.input((128, 4096), "float8_e4m3"), made.input((128, 4096))
+    for sources in ((long, long), (short, long)):
+        made.emit("dma_compute", made.tensor((128, 4096), "float8_e4m3"), *sources, reduce_op="add")
+    read = Model(made.program(), CHIPS["trn2"], RATES["trn2"]).moved.read
+    assert read.tolist() == [128 * 4096 * 8, 128 * 4096 * 5]
+
+
 def test_the_first_generation_has_no_performance_modes():
     streaming = occupancy("tensor_copy", BF16, BF16, chip="trn1") - RATES["trn1"].issue_ns["vector"]
     assert streaming * 1.12 == pytest.approx(2048)

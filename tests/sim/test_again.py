@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from nki_anvil.backends.worker import arrays
-from nki_anvil.backends.worker.again import TRIES, again
+from nki_anvil.sim.again import TRIES, again
 
 
 def failing(times: int) -> Any:
