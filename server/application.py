@@ -148,7 +148,7 @@ class Application(MCPServer[Desk]):
         resources.add_to(self, self._desk)
         prompts.add_to(self, self._desk)
         if not gc.get_freeze_count():
-            gc.freeze()  # else full collections look at every module's objects, and the loop stands for a tenth of a second
+            gc.freeze()  # else full collections look at every module's objects, and the loop stands still
         return {declared.name: declared for declared in TOOLS}
 
 
