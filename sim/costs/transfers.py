@@ -61,9 +61,9 @@ def transfers(program: Program, columns: Layout, chip: Chip, rates: Rates) -> Tr
     from_hbm, to_hbm = ~columns.on_chip[source], ~columns.on_chip[target]
     inputs = np.where(table["opcode"][rows] == COMPUTE, (columns.slots[rows, 1:] != NONE).sum(axis=1), 1)
     sources = columns.slots[rows, 1:]
-    sent = np.where(sources != NONE, _bytes(columns, sources), 0)
+    sent, pieces = (np.where(sources != NONE, of(columns, sources), 0) for of in (_bytes, _run_count))
     moved = np.maximum(size * inputs, sent.sum(axis=1))  # on the way a transfer converts, it carries the wider format
-    runs = np.maximum(_run_count(columns, target), _run_count(columns, source)) * inputs
+    runs = np.maximum(_run_count(columns, target) * inputs, pieces.sum(axis=1))
     first, engines = _engines(columns, target, source, chip)
     rate = _engine_rate(program, chip, rates)
     modes = [str(a.get("dge_mode") or "unknown") for a in program.attributes]

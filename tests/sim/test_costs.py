@@ -112,8 +112,11 @@ def test_a_transfer_that_adds_carries_all_its_sources():
     short, long = made.input((128, 4096), "float8_e4m3"), made.input((128, 4096))
     for sources in ((long, long), (short, long)):
         made.emit("dma_compute", made.tensor((128, 4096), "float8_e4m3"), *sources, reduce_op="add")
-    read = Model(made.program(), CHIPS["trn2"], RATES["trn2"]).moved.read
-    assert read.tolist() == [128 * 4096 * 8, 128 * 4096 * 5]
+    spread = made.input((128, 8192)).ap([(8192, 128), (2, 4096)])
+    made.emit("dma_compute", made.tensor((128, 4096)), long, spread, reduce_op="add")
+    moved = Model(made.program(), CHIPS["trn2"], RATES["trn2"]).moved
+    assert moved.read.tolist() == [128 * 4096 * 8, 128 * 4096 * 5, 128 * 4096 * 8]
+    assert moved.runs.tolist() == [256, 256, 128 + 128 * 4096]
 
 
 def test_the_first_generation_has_no_performance_modes():
