@@ -1,11 +1,14 @@
 """The two cores of a pair: what they do to shared memory between two meetings happens in no order.
 
-A meeting (a barrier, or an exchange of tiles) orders everything before it on either core before everything after it.
-Accesses that move at run time, and bodies of dynamic loops beyond their first iteration, are not followed.
+An exchange of tiles orders everything before it on either core before everything after it; a barrier orders its data
+alone, for other tensors' transfers wait for it on no queue.
+Loops in which the cores meet are walked twice, for the end of one turn goes beside the beginning of the next. Accesses
+that move at run time are not followed.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim import dtypes
+from nki_anvil.sim.costs.loops import expand, trip_counts
 from nki_anvil.sim.instructions import NAMES, TABLE
 from nki_anvil.sim.liveness import shared
 from nki_anvil.sim.program import NONE, Program
@@ -23,6 +27,7 @@ from nki_anvil.sim.rules.rule import Rule, Violation
 
 _COPY = NAMES.index("dma_copy")
 _MEETINGS = tuple(NAMES.index(name) for name in ("core_barrier", "sendrecv"))
+_EXCHANGE = NAMES.index("sendrecv")
 
 
 class Touch(NamedTuple):
@@ -60,29 +65,42 @@ def races(reading: Reading) -> list[Race]:
     program = reading.program
     if program.cores == 1:
         return []
-    return [
-        race for (_, tensor), stretch in sorted(_stretches(program).items()) for race in _of(program, tensor, stretch)
-    ]
+    stretches = sorted(_stretches(program).items())
+    return list(dict.fromkeys(race for (_, tensor), stretch in stretches for race in _of(program, tensor, stretch)))
 
 
 def _stretches(program: Program) -> dict[tuple[int, int], _Stretch]:
-    """By number of meetings so far and by tensor."""
+    """By number of the tensor's meetings so far and by tensor."""
     rows: dict[str, list[int]] = {name: column.tolist() for name, column in program.tables["instructions"].items()}
     accesses, both = program.tables["accesses"], shared(program)
     owner: list[int] = accesses["tensor"].tolist()
     follow: list[bool] = (both[accesses["tensor"]] & ~_dynamic(program)).tolist()
-    met, found = [0, 0], dict[tuple[int, int], _Stretch]()
-    for index, (opcode, core, line) in enumerate(zip(rows["opcode"], rows["core"], rows["line"], strict=True)):
+    exchanged, found = [0, 0], dict[tuple[int, int], _Stretch]()
+    met: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
+    for index in _walk(program):
+        opcode, core, line = (rows[name][index] for name in ("opcode", "core", "line"))
+        if opcode == _EXCHANGE:
+            exchanged[core] += 1
+            continue
         if opcode in _MEETINGS:
-            met[core] += 1
+            met[core].update(owner[data] for data in program.operands(index) if data != NONE)
             continue
         written = len(TABLE[NAMES[opcode]].writes)
         idle = opcode == _COPY and _onto_itself(program, index)
         for position, access in enumerate(program.operands(index)):
             if access != NONE and follow[access]:
-                stretch = found.setdefault((met[core], owner[access]), _Stretch())
+                tensor = owner[access]
+                stretch = found.setdefault((exchanged[core] + met[core][tensor], tensor), _Stretch())
                 (stretch.writes if position < written else stretch.reads)[core].append(Touch(access, line, idle))
     return found
+
+
+def _walk(program: Program) -> list[int]:
+    """The instructions in order, those of loops with meetings inside twice where the loop may run twice."""
+    regions, rows = program.tables["regions"], program.tables["instructions"]
+    meets = np.append(0, np.cumsum(np.isin(rows["opcode"], _MEETINGS)))
+    inside = meets[regions["last"]] > meets[regions["first"]]
+    return expand(program, np.minimum(trip_counts(program, None, 2), np.where(inside, 2, 1))).order
 
 
 def _onto_itself(program: Program, index: int) -> bool:
@@ -194,7 +212,8 @@ def _met(program: Program, core: int) -> list[int]:
 _GUIDE = "nki.isa.core_barrier, nki.isa.sendrecv"
 RULES = (
     Rule("TRN2-RACE", "One core of a pair does not read shared memory that the other writes, unless they meet between.",
-         "error", "Put nisa.core_barrier(data, cores=(0, 1)) between the two, or exchange the tile with nisa.sendrecv.",
+         "error", "Put nisa.core_barrier(data, cores=(0, 1)), which orders data alone, between the two, in a loop also"
+         " between one turn's last access and the next turn's first, or exchange the tile with nisa.sendrecv.",
          _GUIDE, partial(_breaches, False)),
     Rule("TRN2-RACE-WRITE", "The two cores of a pair write different parts of shared memory; what both write is decided"
          " by chance unless the values are equal.", "warning",

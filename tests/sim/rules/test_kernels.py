@@ -325,6 +325,39 @@ def test_an_exchange_of_tiles_orders_the_cores_as_a_barrier_does() -> None:
     assert findings(HALVES + taken, PAIRS["TRN2-RACE"]) == []
 
 
+BESIDE = """me = nl.program_id(0)
+box = nl.ndarray((4, 4), nl.float32, buffer=nl.shared_hbm)
+def turn(i):
+    t = tile(4, 4)
+    if me == 0: nisa.dma_copy(box, t)
+    nisa.core_barrier(box, cores=(0, 1))
+    if me == 1: nisa.dma_copy(t, box)
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "turns", "races"),
+    [
+        ("", 2, 1),
+        ("    nisa.core_barrier(box, cores=(0, 1))\n", 2, 0),
+        ("", 1, 0),
+    ],
+)
+def test_the_end_of_one_turn_goes_beside_the_beginning_of_the_next(more: str, turns: int, races: int) -> None:
+    found = findings(f"{BESIDE}{more}nl.fori_loop(0, {turns}, turn)", PAIRS["TRN2-RACE"])
+    assert [one.code for one in found] == ["TRN2-RACE"] * races
+
+
+@pytest.mark.parametrize(("data", "races"), [("middle", 0), ("other", 1)])
+def test_a_barrier_orders_its_data_alone(data: str, races: int) -> None:
+    body = f"""
+other = nl.ndarray((4, 4), nl.float32, buffer=nl.shared_hbm)
+nisa.core_barrier({data}, cores=(0, 1))
+nisa.dma_copy(t, middle[nl.ds(1 - me, 1)])
+"""
+    assert [one.code for one in findings(HALVES + body, PAIRS["TRN2-RACE"])] == ["TRN2-RACE"] * races
+
+
 def test_tiles_at_one_address_may_take_turns() -> None:
     turns = "for _ in range(2):\n    t = nl.ndarray((4, 4), nl.float32, address=(0, 0)); nisa.memset(t, 1)"
     assert findings(turns, PAIRS["TRN2-ADDRESS"]) == []
