@@ -107,6 +107,21 @@ def layout(program: Program) -> Layout:
     )
 
 
+def storage(program: Program) -> NDArray[np.int64]:
+    """A number per tensor, the same for those at addresses that share bytes, directly or by way of others."""
+    table = program.tables["tensors"]
+    place = np.arange(len(table["dtype"]))
+    rows = np.flatnonzero(table["address_byte"] != NONE)
+    names = ("memory", "core", "address_byte", "elements", "dtype")
+    memory, core, start, elements, dtype = (table[name][rows].astype(np.int64) for name in names)
+    size = elements * ITEMSIZE[dtype]
+    start = start + (memory * program.cores + core) * (int((start + size).max(initial=0)) + 1)
+    order = np.argsort(start, kind="stable")
+    reach = np.maximum.accumulate((start + size)[order])
+    place[rows[order]] = len(place) + np.cumsum(np.append(0, start[order][1:] >= reach[:-1]))[: len(order)]
+    return place
+
+
 def _dynamic(accesses: dict[str, NDArray[Any]]) -> NDArray[np.bool_]:
     columns = ("scalar_access", "scalar_register", "vector_access")
     return np.logical_or.reduce([accesses[column] != NONE for column in columns])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim.chips import Chip
-from nki_anvil.sim.costs.layout import DISTANT, Layout
+from nki_anvil.sim.costs.layout import DISTANT, Layout, storage
 from nki_anvil.sim.costs.rates import Rates
 from nki_anvil.sim.costs.residency import loads
 from nki_anvil.sim.costs.work import Work
@@ -111,10 +111,10 @@ def _loads(
     if not len(rows):
         return np.zeros(0)
     accesses, table = program.tables["accesses"], program.tables["instructions"]
-    owner = accesses["tensor"][stationary].astype(np.int64)
-    every = operands(program)
-    written = every.writes & np.isin(accesses["tensor"][every.access], owner)
-    writers = _Writers(accesses["tensor"][every.access[written]], every.instruction[written], len(program))
+    place = storage(program)[accesses["tensor"]]
+    owner, every = place[stationary], operands(program)
+    written = every.writes & np.isin(place[every.access], owner)
+    writers = _Writers(place[every.access[written]], every.instruction[written], len(program))
     moving = dynamic(program)[stationary]
     seen = [accesses[name][stationary] for name in ("tensor", "dtype", "offset")]
     tiles = [str((record.get("tile_position"), record.get("tile_size"))) for record in program.attributes]
@@ -132,7 +132,7 @@ def _loads(
 
 
 class _Writers:
-    """Where each tensor is written: pairs of a tensor and an instruction, sorted."""
+    """Where each tensor's storage is written: pairs of its number and an instruction, sorted."""
 
     def __init__(self, tensor: NDArray[np.int64], instruction: NDArray[np.int64], count: int) -> None:
         self._count = count + 1

@@ -10,6 +10,7 @@ from nki_anvil.sim.rules.rule import Rule, Violation
 
 _DMA = ("dma_copy", "dma_transpose", "dma_compute")
 _AXES = ([1, 0], [2, 1, 0], [3, 1, 2, 0])
+_HWDGE_ENGINES = ("sync", "scalar")
 _HWDGE_ROWS = (1, 2, 4, 8, 16)
 
 
@@ -42,6 +43,8 @@ def _sizes(reading: Reading) -> Iterator[Violation]:
 
 def _hardware(reading: Reading) -> Iterator[Violation]:
     for use in reading.named("dma_copy"):
+        if use["trigger"] not in (None, "unknown", *_HWDGE_ENGINES):
+            yield _breach(use, f"dma_copy starts from the sync or the scalar engine, not from {use['trigger']}.")
         if use["dge_mode"] != "hwdge":
             continue
         src, dst = use.tiles["src"], use.tiles["dst"]
@@ -120,8 +123,8 @@ RULES = (
          "Load into SBUF and copy it to PSUM with nisa.tensor_copy.", "nki.isa.dma_copy, memory types", _psum_target),
     Rule("TRN2-DMA-COUNT", "A DMA's source and destination have equally many elements.", "error",
          "Slice both to the same block.", "nki.isa.dma_copy, tile size", _sizes),
-    Rule("TRN2-DMA-HWDGE", "Hardware descriptors neither convert formats nor gather.", "error",
-         "Leave dge_mode out, or cast on an engine.",
+    Rule("TRN2-DMA-HWDGE", "Hardware descriptors neither convert formats nor gather, and come from the sync or the"
+         " scalar engine.", "error", "Leave dge_mode and engine out, or cast on an engine.",
          "nki.isa.dma_copy; Descriptor Generation Engine (DGE) reference guide", _hardware),
     Rule("TRN2-DMA-GATHER", "Only a DMA gathers by an index tile, and only rows of an HBM tensor.", "error",
          "Gather while loading from HBM, or use nisa.nc_n_gather within a partition.",

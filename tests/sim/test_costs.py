@@ -87,6 +87,19 @@ def test_steps_of_more_than_sixteen_bytes_halve_the_rate(dtype, step, expected):
     assert (found - STREAM_NS) * 0.96 == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(("address", "loaded"), [((64, 508), True), ((0, 512), False), (None, False)])
+def test_an_operand_is_loaded_again_after_a_write_to_its_bytes_by_another_name(address, loaded):
+    made = ProgramBuilder()
+    bank, right = made.tensor((128, 16), memory="psum"), made.tensor((128, 16))
+    left = made.tensor((128, 128), address=(0, 0))
+    other = made.tensor((64, 4), **({"address": address} if address else {}))
+    for _ in range(2):
+        made.emit("nc_matmul", bank, left, right)
+        made.emit("memset", other, value=1.0)
+    first, _, second, _ = Model(made.program(), CHIPS["trn2"], RATES["trn2"]).work.occupancy
+    assert bool(second == first) is loaded
+
+
 @pytest.mark.parametrize(("step", "expected"), [(8, 1), (9, 2)])
 def test_a_moving_operand_of_long_steps_streams_at_half_the_rate(step, expected):
     made = ProgramBuilder()

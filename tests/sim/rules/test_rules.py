@@ -355,6 +355,15 @@ def test_a_float_zero_fills_integers_as_well() -> None:
     assert codes(k) == set()
 
 
+@pytest.mark.parametrize(
+    ("engine", "refused"), [("sync", False), ("scalar", False), ("vector", True), ("gpsimd", True)]
+)
+def test_a_transfer_starts_from_an_engine_that_has_descriptors(engine: str, refused: bool) -> None:
+    k = ProgramBuilder()
+    k.emit("dma_copy", k.tensor((4, 4)), k.input((4, 4)), trigger=engine)
+    assert ("TRN2-DMA-HWDGE" in codes(k)) is refused
+
+
 def test_rules_have_different_codes_a_remedy_and_a_source() -> None:
     assert len({rule.code for rule in TABLE}) == len(TABLE)
     assert all(rule.remedy.endswith(".") and rule.source and rule.text.endswith(".") for rule in TABLE)
