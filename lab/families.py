@@ -100,12 +100,13 @@ def _cancelling(floats: list[InputSpec]) -> Iterator[Plan]:
 
 
 def _related(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
-    """What inputs of one shape are to each other, and those of several shapes along an axis that they share."""
+    """What inputs of one shape are to each other, a batch's matrices, and several shapes along an axis they share."""
     shapes: dict[tuple[int, ...], list[str]] = {}
     for spec in floats:
         shapes.setdefault(spec.drawn or spec.shape or (), []).append(spec.name)
-    families = ("lone/0", "alike") if large else ("lone/0", "lone/1", "alike")
+    families = ("lone/0",) if large else ("lone/0", "lone/1", "alike")
     yield from (Plan(family, names[0]) for names in shapes.values() if len(names) > 1 for family in families)
+    yield from (Plan("alike", names[0]) for shape, names in shapes.items() if len(shape) > 2 and len(names) == 1)
     for length in dict.fromkeys(n for shape in shapes for n in shape[-2:] if n > 1):
         sharing = [names[0] for shape, names in shapes.items() if length in shape[-2:]]
         if len(sharing) > 1:

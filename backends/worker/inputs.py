@@ -153,10 +153,6 @@ def _clipped(spec: Spec, values: Array) -> Array:
     return values if low is None and high is None else np.clip(values, low, high)
 
 
-def _uniform(d: _Draw) -> Array:
-    return d.rng.uniform(-1, 1, d.own.shape).astype(np.float32) * np.float32(d.scale)
-
-
 def _outlier(d: _Draw) -> Array:
     """One channel in a hundred, at least one, thirty times as large; channels lie along either of the last two axes."""
     axis = int(d.rng.integers(max(0, d.own.ndim - 2), d.own.ndim)) if d.own.ndim else 0
@@ -305,7 +301,7 @@ def _tied_integers(spec: Spec, own: Array) -> Array:
 
 _FAMILIES: dict[str, Callable[[_Draw], Array]] = {
     "own": lambda d: d.own,
-    "uniform": _uniform,
+    "uniform": lambda d: regimes.uniform(d.own, d.rng, d.scale),
     "outlier": _outlier,
     "integers": _integers,
     "x100": _x100,

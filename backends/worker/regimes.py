@@ -60,9 +60,12 @@ def _one_sign(r: Region) -> Array:
 
 
 def _towers(r: Region) -> Array:
-    """Two elements of each row stand up to a million times above the rest, as far apart as they were."""
+    """Two elements of each row, or one, stand up to a million times above the rest, as far apart as they were."""
     values, rows, heights = r.own.copy(), np.arange(len(r.own)), (r.signs() * r.powers(2.5, 6))[:, 0] * r.sigma
-    for places in r.rng.integers(0, values.shape[-1], (2, len(values))):
+    first, second = r.rng.integers(0, values.shape[-1], (2, len(values)))
+    one = r.rng.random(len(values)) < 0.3
+    second[one] = first[one]
+    for places in (first, second):
         values[rows, places] = r.own[rows, places] + heights
     return values
 
@@ -85,6 +88,11 @@ def _repeated(r: Region) -> Array:
     return np.broadcast_to(r.own[:1], r.own.shape)
 
 
+def _flat(r: Region) -> Array:
+    """One value, exactly."""
+    return np.broadcast_to(r.own[:, :1], r.own.shape)
+
+
 def _rectified(r: Region) -> Array:
     """Zeros and positive numbers, about as many of either."""
     return np.maximum(r.own, 0.0)
@@ -102,7 +110,7 @@ def _whole(r: Region) -> Array:
 
 def _alternating(r: Region) -> Array:
     """Every other element is negative."""
-    return np.abs(r.own) * np.where(np.arange(r.own.shape[-1]) % 2, -1.0, 1.0)
+    return np.abs(r.own) * np.resize([1.0, -1.0], r.own.shape[-1])
 
 
 TILED: tuple[Regime, ...] = (_below, _above, _constant)
@@ -119,7 +127,7 @@ REGIMES: tuple[Regime, ...] = (
     _one_sign,
     _towers,
 )
-PATTERNS: tuple[Regime, ...] = (_sorted, _repeated, _rectified, _sparse, _whole, _alternating)
+PATTERNS: tuple[Regime, ...] = (_sorted, _repeated, _flat, _rectified, _sparse, _whole, _alternating)
 """What ordinary data look like that a shortcut may ask for: positions, padding, activations, masks, tokens."""
 
 
@@ -163,6 +171,12 @@ def blocks(own: Array, rng: Any, scale: float) -> Array:
     return (matrix * factors[:, : matrix.shape[1], : matrix.shape[2]]).astype(np.float32).reshape(own.shape)
 
 
+def uniform(own: Array, rng: Any, scale: float) -> Array:
+    """Between -1 and 1, and in every second tile of rows between 0 and 1."""
+    low = np.where((_tiles(own) + int(rng.integers(2))) % 2, 0.0, -1.0)[:, None]
+    return _back((low + (1 - low) * rng.random(_rows(own, False).shape)) * scale, own, False)
+
+
 def scales(own: Array, rng: Any, turn: int) -> Array:
     """Each tile of rows has another scale between 1/100 and 100, and others in the next of ``SCALED`` cases."""
     of = _tiles(own)
@@ -173,10 +187,10 @@ def scales(own: Array, rng: Any, turn: int) -> Array:
 
 def tile_numbers(own: Array) -> Array:
     """To which aligned tile each element belongs, counted along rows of tiles; broadcasts with the array."""
-    across = np.arange(own.shape[-1]) // TILE[1] if own.ndim else np.zeros((), np.int64)
+    across: Array = np.arange(own.shape[-1] if own.ndim else 1) // TILE[1]
     if own.ndim < 2:
         return across
-    down = _tiles(own).reshape(*own.shape[:-1], 1)
+    down: Array = _tiles(own).reshape(*own.shape[:-1], 1)
     return down * (int(across[-1]) + 1) + across
 
 
@@ -202,7 +216,7 @@ def tiles(own: Array, rng: Any, scale: float, sigma: float) -> Array:
 
 def _tiles(own: Array) -> Array:
     """To which tile each of ``_rows`` belongs; tiles begin anew with every matrix."""
-    height = own.shape[-2] if own.ndim > 1 else own.size
+    height = int(own.shape[-2] if own.ndim > 1 else own.size)
     inside = np.arange(height) // TILE[0]
     matrices = np.arange(len(_rows(own, False)) // height)
     return (matrices[:, None] * (int(inside[-1]) + 1) + inside).ravel()

@@ -16,7 +16,10 @@ def drawn(family: str, shape: list[int] | None = None, seed: int = 1, scale: flo
     return inputs.draw({"inputs": [argument]}, case)["x"]
 
 
-@pytest.mark.parametrize("family", [*inputs.PARTIAL, "bands/turned"])
+ALONE = [family for family in inputs.PARTIAL if family not in ("lone", "alike", "opposed")]
+
+
+@pytest.mark.parametrize("family", [*ALONE, "bands/turned"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_every_shape_has_regions(family: str, shape: list[int]) -> None:
     x = drawn(family, shape)
@@ -76,6 +79,36 @@ def test_blocks_are_whole_tiles_and_one_of_them_is_zero() -> None:
     assert 0.0 in scales
     assert len(scales) >= 4
     assert (drawn("blocks", [256, 64])[[0, 128]] == 0).all(-1).any()
+
+
+def test_patterns_are_what_ordinary_data_look_like() -> None:
+    x = drawn("patterns", [32 * len(regimes.PATTERNS), 768])
+    bands = x.reshape(len(regimes.PATTERNS), 32, 768)
+    steps, zeros = np.diff(bands, axis=-1), (bands == 0).mean((1, 2))
+    flat = (steps == 0).all((1, 2))
+    assert flat.sum() == 1
+    assert ((steps >= 0).all(-1) | (steps <= 0).all(-1)).all(-1).sum() == 2, "sorted, and flat"
+    assert (bands == bands[:, :1]).all((1, 2)).sum() == 1, "the same row again and again"
+    assert ((zeros > 0.4) & (zeros < 0.6) & (bands >= 0).all((1, 2))).sum() == 1, "rectified"
+    assert ((zeros > 0.6) & (zeros < 0.99)).sum() == 1, "sparse"
+    assert ((bands == np.rint(bands)).all((1, 2)) & (np.abs(bands).max((1, 2)) > 20)).sum() == 1, "whole numbers"
+    assert (bands[..., 1:] * bands[..., :-1] < 0).all((1, 2)).sum() == 1, "alternating"
+
+
+def test_scales_reach_every_magnitude_about_one_in_all_their_cases_together() -> None:
+    drawn_scales = [
+        drawn(f"scales/{turn}", [160, 192])[rows] for turn in range(3) for rows in (slice(128), slice(128, 160))
+    ]
+    exponents = sorted(float(np.log10(x.std())) for x in drawn_scales)
+    assert exponents[0] < -1.2
+    assert exponents[-1] > 1.2
+    assert max(np.diff(exponents)) < 4 / 3 + 0.1
+
+
+def test_uniform_inputs_have_tiles_without_a_negative_element() -> None:
+    x = drawn("uniform", [160, 192])
+    assert sum(bool((tile >= 0).all()) for tile in (x[:128], x[128:])) == 1
+    assert np.abs(x).max() <= 1
 
 
 def test_small_inputs_have_no_ordinary_element_and_huge_ones_hardly_any() -> None:

@@ -1,0 +1,79 @@
+"""Families of what inputs are to each other: one alone among zeros, alike, opposite, large where another is small.
+
+What a kernel may ask of two inputs together, no family that bends each by itself shows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nki_anvil.backends.worker import regimes
+
+Array = Any
+
+SLIGHTLY = 2.0**-10
+"""How far opposite inputs differ: a sum of parts that cancel is off by 2^20 roundings, an honest one by 2^10."""
+
+
+class Peer:
+    """An input among those of its shape: its own draw, its place of how many, the case's number and randomness."""
+
+    def __init__(self, own: Array, place: int, peers: int, turn: int, rng: Any, shared: Any) -> None:
+        self.own, self.place, self.peers, self.turn, self.rng = own, place, peers, turn, rng
+        self.shared = shared
+        """The same for all inputs of a case."""
+
+
+def lone(p: Peer) -> Array:
+    """In each aligned tile all peers but one are zeros, which in turn; that one is tiny in every second round."""
+    tiles = regimes.tile_numbers(p.own) + p.turn * p.peers
+    kept = (tiles + int(p.shared.integers(p.peers))) % p.peers == p.place
+    tiny = 10.0 ** p.rng.uniform(-8, -6)
+    return (p.own * kept * np.where(tiles // p.peers % 2, tiny, 1.0)).astype(np.float32)
+
+
+def alike(p: Peer, first: Array) -> Array:
+    """Bands of rows in which a peer is the first of them, nearly its opposite, or as it was drawn.
+
+    The first of them has, where it is a batch, bands that are the same in all its matrices.
+    """
+    if p.place == 0:
+        return _same(p) if p.own.ndim > 2 else p.own
+    if p.own.ndim < 2:
+        return p.own
+    mine: Array = p.own.astype(np.float64).reshape(-1, p.own.shape[-1])
+    other: Array = first.astype(np.float64).reshape(mine.shape)
+    size = max(1, min(regimes.BAND, len(mine) // 3))
+    kinds = np.repeat(p.rng.permutation(np.arange(-(-len(mine) // size)) % 3), size)[: len(mine)]
+    near = -other * (1 + SLIGHTLY * p.rng.standard_normal(other.shape))
+    mine[kinds == 0], mine[kinds == 1] = other[kinds == 0], near[kinds == 1]
+    bent: Array = mine.astype(np.float32)
+    return bent.reshape(p.own.shape)
+
+
+def _same(p: Peer) -> Array:
+    """Every second band of rows is the first matrix' own in all of them."""
+    height = int(p.own.shape[-2])
+    size = max(1, min(regimes.BAND, height // 2))
+    shared = (np.arange(height) // size + int(p.rng.integers(2))) % 2 == 0
+    bent: Array = np.array(p.own)
+    bent[..., shared, :] = p.own.reshape(-1, *p.own.shape[-2:])[0][shared]
+    return bent
+
+
+def opposed(own: Array, length: int, scale: float, target: bool, shared: Any) -> Array:
+    """Along an axis of this length tiles are large and tiny in turn, and tiny and large in what shares the axis.
+
+    Products are ordinary, so that nothing may be left out because one of its factors is small beside others.
+    """
+    axes = [axis for axis, n in enumerate(own.shape) if n == length]
+    if not axes:
+        return own
+    size = regimes.TILE[0] if length > regimes.TILE[0] else max(1, length // 2)
+    tiles: Array = np.arange(length) // size
+    exponents = shared.uniform(3, 6, int(tiles[-1]) + 1)[tiles] * np.where(tiles % 2, -scale, scale)
+    axis = axes[-1] if target else axes[0]
+    factors: Array = 10.0 ** (exponents if target else -exponents)
+    return (own * factors.reshape([-1 if i == axis else 1 for i in range(own.ndim)])).astype(np.float32)

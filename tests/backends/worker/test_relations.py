@@ -1,0 +1,66 @@
+"""Inputs are to each other what the families of relations say: alone, alike, opposite, large where another is small."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nki_anvil.backends.worker import inputs
+
+FOUR = [{"name": name, "shape": [192, 640], "dtype": "float32"} for name in ("theta", "grad", "m", "v")]
+PRODUCT = [
+    {"name": "a", "shape": [160, 192], "dtype": "float32"},
+    {"name": "b", "shape": [192, 64], "dtype": "float32"},
+]
+FAMILIES = ["lone/0", "lone/1", "alike", "opposed/192", "opposed"]
+
+
+def drawn(arguments: list[dict[str, Any]], family: str, only: str | None = None, seed: int = 1) -> dict[str, Any]:
+    return inputs.draw({"inputs": arguments}, {"seed": seed, "family": family, "only": only})
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("shape", [[320, 96], [2, 160, 64], [7, 5], [1, 1], [1280], [64, 1, 3]], ids=str)
+def test_inputs_of_any_shape_have_relations(family: str, shape: list[int]) -> None:
+    pair = drawn([{"name": name, "shape": shape, "dtype": "float32"} for name in "ab"], family, "a")
+    assert all(x.shape == tuple(shape) and np.isfinite(x).all() for x in pair.values())
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("family", "tiny"), [("lone/0", False), ("lone/1", True)])
+def test_each_input_is_alone_in_a_tile_where_its_peers_are_zeros(family: str, tiny: bool, seed: int) -> None:
+    four = drawn(FOUR, family, "theta", seed)
+    tiles = [(rows, columns) for rows in (slice(128), slice(128, 192)) for columns in (slice(512), slice(512, 640))]
+    alone = [[name for name, x in four.items() if x[tile].any()] for tile in tiles]
+    assert sorted(alone) == [["grad"], ["m"], ["theta"], ["v"]]
+    assert all((np.abs(x).max() < 1e-3) == tiny for x in four.values())
+
+
+def test_bands_of_inputs_are_equal_or_nearly_opposite() -> None:
+    x, z = drawn(FOUR[:2], "alike", "theta").values()
+    equal, opposite = (x == z).all(-1), np.abs(x + z).max(-1) < 0.05
+    assert min(equal.sum(), opposite.sum()) >= 32
+    assert (~equal & ~opposite).any()
+    assert not (x[opposite] == -z[opposite]).all()
+
+
+def test_half_of_a_batchs_rows_are_the_same_in_all_its_matrices() -> None:
+    batch = [{"name": "q", "shape": [2, 160, 64], "dtype": "float32"}]
+    first, second = drawn(batch, "alike", "q")["q"]
+    assert 0.3 < (first == second).all(-1).mean() < 0.7
+
+
+def test_opposed_factors_are_tiny_and_large_in_turn_and_their_products_ordinary() -> None:
+    for only, small in (("a", "b"), ("b", "a")):
+        pair = drawn(PRODUCT, "opposed/192", only)
+        sizes = {"a": np.abs(pair["a"]).max(0), "b": np.abs(pair["b"]).max(1)}
+        assert sizes[small][:128].max() < 1e-2 < 1e2 < sizes[only][:128].min()
+        assert sizes[only][128:].max() < 1e-2 < 1e2 < sizes[small][128:].min()
+        assert 0.1 < np.median(sizes["a"] * sizes["b"]) < 100
+        parts = [np.abs(pair["a"][:, part] @ pair["b"][part]).mean() for part in (slice(128), slice(128, 192))]
+        assert 0.01 < parts[0] / parts[1] < 100
+
+
+def test_a_relation_leaves_inputs_of_another_shape_alone() -> None:
+    own, bent = drawn([*FOUR, PRODUCT[0]], "own"), drawn([*FOUR, PRODUCT[0]], "lone/0", "theta")
+    assert np.array_equal(own["a"], bent["a"])
