@@ -55,6 +55,14 @@ def _bad_step(reading: Reading) -> Iterator[Violation]:
                 yield Violation(use.line, message, use.count)
 
 
+def _unaligned(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named("tensor_tensor"):
+        one, other = use.tiles["data1"], use.tiles["data2"]
+        if one.memory == other.memory == "sbuf" and one.start_partition != other.start_partition:
+            starts_at = f"data1 starts at partition {one.start_partition}, data2 at {other.start_partition}"
+            yield Violation(use.line, f"{use.name} reads two tiles of SBUF: {starts_at}.", use.count)
+
+
 RULES = (
     Rule(
         code="TRN2-PART-128",
@@ -79,5 +87,14 @@ RULES = (
         remedy="Let the pattern's first step be the elements per partition; stride over rows while loading from HBM.",
         source="NKI Access Patterns; Trainium/Inferentia2 Architecture Guide for NKI",
         breaches=_bad_step,
+    ),
+    Rule(
+        code="TRN2-PART-PAIR",
+        text="The two inputs of tensor_tensor start at the same partition where both are in SBUF.",
+        severity="error",
+        remedy="Copy one of them with nisa.tensor_copy into a tile that starts where the other does.",
+        source="NKI Library, core/embeddings/rope.py: base partition alignment of tensor_tensor",
+        breaches=_unaligned,
+        before={"beta1": "warning"},
     ),
 )

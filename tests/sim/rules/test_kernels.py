@@ -101,6 +101,8 @@ PAIRS: dict[str, Pair] = {
                            "t = tile(128, 4); nisa.reciprocal(t[64:97], t[0:33])"),
     "TRN2-PART-STEP": one("t = tile(8, 6); v = t.ap([[12, 4], [1, 6]]); nisa.reciprocal(v, v)",
                           "t = tile(8, 6); v = t.ap([[6, 4], [1, 6]]); nisa.reciprocal(v, v)"),
+    "TRN2-PART-PAIR": one("t = tile(64, 6); nisa.tensor_tensor(tile(32, 6), t[0:32], t[32:64], nl.add)",
+                          "t = tile(64, 6); nisa.tensor_tensor(tile(32, 6), t[32:64], t[32:64], nl.add)"),
     "TRN2-SBUF-TILE": one("nl.ndarray((128, 53247), nl.float32)", "nl.ndarray((128, 53246), nl.float32)"),
     "TRN2-SBUF-CAP": Pair("ts = [nl.ndarray((128, 13312), nl.float32) for _ in range(4)]  # here\n"
                           "for t in ts + ts: nisa.memset(t, 0)",

@@ -109,6 +109,14 @@ def pattern(*pairs: tuple[int, int]) -> Callable[[Kernel], None]:
     return build
 
 
+def beside(start: int) -> Callable[[Kernel], None]:
+    def build(k: Kernel) -> None:
+        whole = k.sbuf(64, 4)
+        k.emit("tensor_tensor", k.sbuf(32, 4), whole[0:32], whole[start : start + 32], op="add", line=5)
+
+    return build
+
+
 def strided_partitions(step: int) -> Callable[[Kernel], None]:
     def build(k: Kernel) -> None:
         view = k.sbuf(8, 6).ap([(step, 4), (1, 6)])
@@ -186,6 +194,7 @@ CASES: dict[str, tuple[Callable[[Kernel], Any], Callable[[Kernel], Any]]] = {
     "TRN2-PART-128": (allocate("sbuf", 129, 4), allocate("sbuf", 128, 4)),
     "TRN2-PART-START": (part(32, 33), part(64, 64)),
     "TRN2-PART-STEP": (strided_partitions(12), strided_partitions(6)),
+    "TRN2-PART-PAIR": (beside(32), beside(0)),
     "TRN2-SBUF-TILE": (allocate("sbuf", 128, 53247), allocate("sbuf", 128, 53246)),
     "TRN2-SBUF-CAP": (held("sbuf", 4, 13312), held("sbuf", 4, 13311)),
     "TRN2-PSUM-TILE": (allocate("psum", 128, 4097), allocate("psum", 128, 4096)),
