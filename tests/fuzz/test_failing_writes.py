@@ -120,7 +120,7 @@ async def test_a_full_data_folder_is_told_and_leaves_a_pool_of_cases_that_is_who
     pool = Pool(world.lab.problem("p").specification, world.root / "data")
     first = Index(structure={"finite": True}, cases=(), skipped={})
     pooled = Pooled(case=Case(key="k", shapes="default", seed=1), inputs_digest="d", base=False)
-    for write, known in ((lambda: pool._establish("default", first), 0), (lambda: pool._grow("default", pooled), 1)):
+    for write, known in ((lambda: pool._establish("default", first), 0), (lambda: pool._grow("default", [pooled]), 1)):
         with FailingDisk(pool.data, monkeypatch, 1), pytest.raises(PathUnwritable, match="Free some space"):
             write()
         write()
