@@ -7,7 +7,6 @@ stderr, and the session goes on.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import os
@@ -15,7 +14,10 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import ast
 
 RECORD = Path(".nki-anvil") / "verified.json"
 LONGEST_READ = 1 << 17
@@ -50,12 +52,16 @@ def _alike(bare: str, plain: str) -> bool:
 
 def _spanned(tree: ast.Module) -> Iterator[int]:
     """The lines whose end stands in a text."""
+    import ast
+
     for node in ast.walk(tree):
         if isinstance(node, (ast.Constant, ast.JoinedStr)):
             yield from range(node.lineno, node.end_lineno or node.lineno)
 
 
 def _tree(text: str) -> ast.Module | None:
+    import ast  # a hook runs at every turn, and hardly a kernel needs it
+
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError):

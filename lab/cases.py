@@ -113,7 +113,7 @@ class Pool:
         own = [case for case in bases if case.family == "own"] or bases
         base = own[0] if random.random() < 0.5 else bases[int(random.integers(len(bases)))]
         peaks = [case for case in bases if case.family.startswith("peaks") and case.shapes == base.shapes]
-        chosen = [base, *(peaks[int(random.integers(len(peaks)))] for _ in peaks[:1])]
+        chosen = [base, peaks[int(random.integers(len(peaks)))]] if peaks else [base]
         index = await self._index(base.shapes)
         taken = {p.case.key for p in (index.cases if index else ())}
         keys = [next(key for key in iter(lambda: _key(random), "") if key not in taken) for _ in chosen]

@@ -45,9 +45,8 @@ _CALLS = count(1)
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """One tool: its declaration, and the same as MCP knows it."""
+    """One tool as MCP knows it."""
 
-    declared: Declaration
     tool: Tool
 
     @property
@@ -92,7 +91,7 @@ def publish(declared: Declaration) -> Published:
     )
     tool.fn_metadata = strict(tool.fn_metadata)
     tool.parameters = published(tool.fn_metadata)
-    return Published(declared=declared, tool=tool)
+    return Published(tool=tool)
 
 
 def _published(function: Function, *, long: bool) -> Callable[..., Awaitable[Result]]:

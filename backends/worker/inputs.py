@@ -205,7 +205,7 @@ def _spike(d: _Draw) -> Array:
     count, length = rows.shape
     at_edge = d.rng.choice(places.edges(length), count)
     position: Array = cast(Any, np).where(d.rng.random(count) < 0.5, at_edge, d.rng.integers(0, length, count))
-    rows[np.arange(count), position] = _signed(d, (count,)) * d.spec.get("sigma", 1.0)
+    rows[np.arange(count), position] = _signed(d, (count,)) * d.sigma
     return values
 
 
@@ -225,7 +225,7 @@ def _peaks(d: _Draw) -> Array:
 def _shifted(d: _Draw) -> Array:
     """Rows moved by plus or minus 10^U(0, 2.3) standard deviations, at most the declared offset."""
     limit = float(d.spec.get("offset", 3.0))
-    shift = np.clip(_signed(d, d.rows), -limit, limit) * d.spec.get("sigma", 1.0)
+    shift = np.clip(_signed(d, d.rows), -limit, limit) * d.sigma
     return d.own + shift.astype(np.float32)
 
 
@@ -265,10 +265,10 @@ _MIXTURE: tuple[Callable[[_Draw], Array], ...] = (_x100, _row_scales, _zero_rows
 
 def _ties(d: _Draw) -> Array:
     """Few distinct values, signed zeros among them, first and last element of a row extreme."""
-    levels = np.array([-1.0, -0.0, 0.0, 0.5, 1.0], np.float32) * np.float32(d.scale * d.spec.get("sigma", 1.0))
+    levels = np.array([-1.0, -0.0, 0.0, 0.5, 1.0], np.float32) * np.float32(d.scale * d.sigma)
     values = d.rng.choice(levels, d.own.shape)
     if values.ndim and values.shape[-1] > 1:
-        extreme = np.float32(4 * d.scale * d.spec.get("sigma", 1.0))
+        extreme = np.float32(4 * d.scale * d.sigma)
         values[..., 0], values[..., -1] = extreme, -extreme if d.rng.random() < 0.5 else extreme
     return values
 

@@ -12,6 +12,9 @@ from nki_anvil.sim.instructions import NAMES, TABLE
 from nki_anvil.sim.program import NONE, Program
 
 _WRITERS: Final = frozenset({"register_move", "register_load", "register_compute"})
+_RANDOM: Final = [NAMES.index(name) for name in ("rng", "set_rng_seed", "rand_set_state", "rand_get_state", "dropout")]
+_ADDING: Final = [number for number, name in enumerate(NAMES) if "reduce_res" in TABLE[name].slots]
+"""Their second slot is ``reduce_res``."""
 
 Sides = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -47,11 +50,6 @@ def in_sequence(program: Program) -> dict[int, str]:
     used = adding[~idle[rows["attributes"][adding]] | (result != NONE)].tolist()
     drawn = np.flatnonzero(np.isin(rows["opcode"], _RANDOM)).tolist()
     return {**dict.fromkeys(used, "accumulators"), **dict.fromkeys(drawn, "random")}
-
-
-_RANDOM: Final = [NAMES.index(name) for name in ("rng", "set_rng_seed", "rand_set_state", "rand_get_state", "dropout")]
-_ADDING: Final = [number for number, name in enumerate(NAMES) if "reduce_res" in TABLE[name].slots]
-"""Their second slot is ``reduce_res``."""
 
 
 class Control:
