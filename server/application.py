@@ -9,6 +9,7 @@ import gc
 import sys
 from collections.abc import AsyncGenerator, Generator, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from anyio import CancelScope, Lock, to_thread
@@ -147,9 +148,14 @@ class Application(MCPServer[Desk]):
 
         resources.add_to(self, self._desk)
         prompts.add_to(self, self._desk)
-        if not gc.get_freeze_count():
-            gc.freeze()  # else full collections look at every module's objects, and the loop stands still
+        settle()
         return {declared.name: declared for declared in TOOLS}
+
+
+@cache
+def settle() -> None:
+    """Once a process: else full collections look at every module's objects, and the loop stands still."""
+    gc.freeze()
 
 
 def _expected(declared: Published, error: ToolError) -> str:

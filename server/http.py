@@ -38,12 +38,13 @@ LONGER = "Set NKI_ANVIL_TOKEN to the output of: openssl rand -hex 32."
 def serve(**given: Any) -> None:
     """Until SIGINT or SIGTERM; `given` are settings of the command line. Raises ArgumentsInvalid."""
     logs.to_stderr()
-    anyio.run(_serve, given)
-
-
-async def _serve(given: dict[str, Any]) -> None:
     bus = InMemorySubscriptionBus()
     builder = Builder(Notices(bus), **given)
+    builder.settings()  # which takes a while to load, and the loop must never wait that long
+    anyio.run(_serve, builder, bus)
+
+
+async def _serve(builder: Builder, bus: InMemorySubscriptionBus) -> None:
     settings = builder.settings()
     refuse_open_doors(settings)
     door = bound(settings)
