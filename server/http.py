@@ -7,7 +7,7 @@ import logging
 import socket
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import uvicorn
@@ -22,10 +22,8 @@ from nki_anvil.server import logs, signals, telemetry
 from nki_anvil.server.application import Application
 from nki_anvil.server.building import Builder
 from nki_anvil.server.notices import Notices
+from nki_anvil.server.settings import Settings, load
 from nki_anvil.tools.desk import opened
-
-if TYPE_CHECKING:
-    from nki_anvil.server.settings import Settings
 
 logging.getLogger("mcp.server.streamable_http_manager").setLevel(logging.WARNING)  # it says the names of sessions
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -38,13 +36,13 @@ LONGER = "Set NKI_ANVIL_TOKEN to the output of: openssl rand -hex 32."
 def serve(**given: Any) -> None:
     """Until SIGINT or SIGTERM; `given` are settings of the command line. Raises ArgumentsInvalid."""
     logs.to_stderr()
+    load(**given)  # what is wrong is told now, and the loop need not wait until the libraries for it are there
+    anyio.run(_serve, given)
+
+
+async def _serve(given: dict[str, Any]) -> None:
     bus = InMemorySubscriptionBus()
     builder = Builder(Notices(bus), **given)
-    builder.settings()  # which takes a while to load, and the loop must never wait that long
-    anyio.run(_serve, builder, bus)
-
-
-async def _serve(builder: Builder, bus: InMemorySubscriptionBus) -> None:
     settings = builder.settings()
     refuse_open_doors(settings)
     door = bound(settings)
