@@ -140,6 +140,7 @@ class _Problem:
             precision=self.file.precision,
             tolerance=allowed,
             stochastic=self.file.stochastic,
+            data_loops=self.file.data_loops,
             verify=self.file.verify,
             timed=self.file.timed,
             dims=dims,

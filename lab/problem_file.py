@@ -130,6 +130,7 @@ class ProblemFile(Strict):
     precision: Precision = "float32"
     tolerance: float | None = Field(default=None, gt=0, lt=1)
     stochastic: bool = False
+    data_loops: bool = False
     verify: tuple[str, ...] = ("default",)
     timed: str = "default"
     dims: dict[str, int] = {}

@@ -64,6 +64,8 @@ class Specification(Record):
     precision: Precision = "float32"
     tolerance: float = 2e-5
     stochastic: bool = False
+    data_loops: bool = False
+    """How often a loop runs may depend on the values of float inputs."""
     verify: tuple[str, ...] = ("default",)
     timed: str = "default"
     dims: dict[str, dict[str, int]] = Field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Gate 3: nothing that the chip forbids, on the problem's own inputs nor on any other."""
+"""Gate 3: nothing that the chip forbids, on the problem's own inputs nor on any other, no loop that floats steer."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ from nki_anvil.lab.evidence import Evidence, Judgement
 RANGE_CODES = ("TRN2-ACT-RANGE",)
 """Leaving an activation's documented range: an error on own inputs, a warning where only a family does it."""
 
+STEERED = "DATA-LOOP"
+"""An error unless the problem allows it: what ordinary inputs never run is neither timed nor seen to be right."""
+
 
 def judge(evidence: Evidence) -> Judgement:
     findings = [finding for trace in evidence.traces() for finding in trace.findings]
+    if not evidence.specification.data_loops:
+        findings = [f.model_copy(update={"severity": "error"}) if f.code == STEERED else f for f in findings]
     warnings = tuple(dict.fromkeys(_said(f) for f in [*findings, *_outside(evidence)] if f.severity == "warning"))
     for error in findings:
         if error.severity == "error":

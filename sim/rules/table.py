@@ -18,6 +18,7 @@ from nki_anvil.sim.rules import (
     outputs,
     partitions,
     races,
+    steering,
 )
 from nki_anvil.sim.rules.rule import Rule
 
@@ -35,4 +36,5 @@ TABLE: Final[tuple[Rule, ...]] = (
     *outputs.RULES,
     *initialisation.RULES,
     *races.RULES,
+    *steering.RULES,
 )

@@ -106,7 +106,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 OPENED: list[Specification] = []
 
 
-async def judged(wrong: Wrong, data: Path) -> Verdict:
+async def judged(wrong: Wrong, data: Path, **declared: Any) -> Verdict:
     """A full verification of a softmax of 160 x 192 by the real gates."""
     if not OPENED:
         folder = shutil.copytree(SEED, data / "softmax")
@@ -114,7 +114,7 @@ async def judged(wrong: Wrong, data: Path) -> Verdict:
         text = re.sub(r"^M = 320$", "M = 160", re.sub(r"^N = 768$", "N = 192", text, flags=re.M), flags=re.M)
         (folder / "problem.toml").write_text(text)
         OPENED.append(await load(folder))
-    [specification] = OPENED
+    specification = OPENED[0].model_copy(update=declared)
     backend = NumpyBackend(wrong.kernel)
     backend.alter = lambda run: wrong.alter(run, backend.jobs[-1])
     found = await verification.verify(
@@ -143,6 +143,15 @@ async def test_a_gate_stops_what_passes_without_it(gate: str, data: Path, monkey
     disconnect(gate, monkeypatch)
     verdict = await judged(WRONG[gate], data)
     assert verdict.passed, verdict.gates
+
+
+async def test_a_loop_that_floats_steer_is_refused_unless_the_problem_allows_it(data: Path) -> None:
+    found = Finding(code="DATA-LOOP", severity="warning", message="It depends on floats.", line=7, remedy="Declare it.")
+    steered = Wrong(alter=partial(traces, findings=(found,)))
+    refused, allowed = await judged(steered, data), await judged(steered, data, data_loops=True)
+    assert (refused.failed_gate, refused.hint) == ("machine", "Declare it.")
+    assert allowed.passed
+    assert any("[DATA-LOOP]" in warning for warning in allowed.warnings)
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,22 @@ nisa.dma_copy(t, x[nl.ds(me, 1), 0:4])
 nisa.dma_copy(middle[nl.ds(me, 1)], t)
 """
 
+
+def steered(source: str) -> str:
+    """A loop that runs as often as a number says that this input gave, by way of another tile and of a register."""
+    return f"""
+given, whole = tile(1, 1), tile(1, 1, dtype=nl.int32)
+nisa.dma_copy(given, {source})
+nisa.tensor_copy(whole, given)
+read, turns, t = nisa.register_alloc(), nisa.register_alloc(), tile(4, 4)
+nisa.register_load(read, whole)
+nisa.register_move(turns, read)
+def turn(index):
+    nisa.tensor_scalar(t, t, nl.multiply, 0.5)  # here
+nl.fori_loop(0, turns, turn)
+"""
+
+
 PAIRS: dict[str, Pair] = {
     "TRN2-PART-128": one("nl.ndarray((129, 4), nl.float32)", "nl.ndarray((128, 4), nl.float32)"),
     "TRN2-PART-START": one("t = tile(128, 4); nisa.reciprocal(t[32:65], t[0:33])",
@@ -277,6 +293,7 @@ PAIRS: dict[str, Pair] = {
                             cores=2),
     "TRN2-LNC-MEET": Pair(HALVES + "if me == 0: nisa.core_barrier(middle, cores=(0, 1))  # here",
                           HALVES + "nisa.core_barrier(middle, cores=(0, 1))", cores=2),
+    "DATA-LOOP": Pair(steered("b[0:1, 0:1]"), steered("i[0:1]").replace("  # here", "")),
 }  # fmt: skip
 
 
