@@ -31,7 +31,7 @@ from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import numpy_dtype
 
-FORMAT: Final = 7
+FORMAT: Final = 8
 """Of a pool on disk; a pool of another format is made anew."""
 
 NOISE: Final = 2.0**-22
@@ -39,6 +39,8 @@ NOISE: Final = 2.0**-22
 
 GROWN: Final = 64
 """A pool keeps this many cases beyond those it was made with."""
+TURNS: Final = 1 << 10
+"""Of peaks that are drawn fresh: at wide inputs each takes other columns."""
 DRAWN_AGAIN: Final = 3
 """How many of those each full verification draws."""
 
@@ -113,7 +115,8 @@ class Pool:
         own = [case for case in bases if case.family == "own"] or bases
         base = own[0] if random.random() < 0.5 else bases[int(random.integers(len(bases)))]
         peaks = [case for case in bases if case.family.startswith("peaks") and case.shapes == base.shapes]
-        chosen = [base, peaks[int(random.integers(len(peaks)))]] if peaks else [base]
+        turn = {"family": f"peaks/{int(random.integers(TURNS))}"}
+        chosen = [base, *(case.model_copy(update=turn) for case in peaks[:1])]
         index = await self._index(base.shapes)
         taken = {p.case.key for p in (index.cases if index else ())}
         keys = [next(key for key in iter(lambda: _key(random), "") if key not in taken) for _ in chosen]

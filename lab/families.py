@@ -21,18 +21,18 @@ kernel that is right at one shape can be wrong at another."""
 
 TOGETHER: Final = (
     "uniform", "outlier", "integers", "x100", "rows", "zeros", "spike", "shifted", "ties", "bands", "bands/turned",
-    "signs", "tiles", "blocks", "small", "huge", "scales/0", "scales/1", "scales/2", "patterns",
+    "signs/0", "signs/1", "tiles", "blocks", "small", "huge", "scales/0", "scales/1", "scales/2", "patterns",
 )  # fmt: skip
 """Applied to all inputs at once."""
-SPARED: Final = ("rows", "zeros", "bands/turned", "scales/1", "scales/2")
+SPARED: Final = ("rows", "zeros", "bands/turned", "signs/1", "scales/1", "scales/2")
 """Not at large shapes, where bands hold as many rows of those kinds, and one case has tiles of every scale."""
 ALONE: Final = ("x100", "bands", "spike", "shifted")
 """Applied to one input at a time as well, where there are several."""
 ALONE_LARGE: Final = 2
 """At large shapes each input gets so many of those, in turn: millions of elements show what few do not."""
-PEAKS: Final = 4
+PEAKS: Final = 8
 """Cases of peaks at most: each has one towering element per row, at the edges of each run of rows first; all of them
-together have one in every column."""
+together have one in every column of every tile of rows, as far as they reach."""
 PROBES: Final = 2
 """Per input: one at an edge, one anywhere; at large shapes one of the two, in turn."""
 
@@ -83,7 +83,7 @@ def _in_turn(position: int, large: bool) -> Sequence[str]:
 
 
 def _turns(floats: list[InputSpec]) -> int:
-    """Cases of peaks until every column of the widest matrix had one, and the first row at both of its ends."""
+    """Cases of peaks until every column had one in every tile, and the first row at both of its ends."""
     shapes = [spec.drawn or spec.shape or () for spec in floats]
     most = max((ceil(shape[-1] / places.in_turn(prod(shape[:-1]))) for shape in shapes if len(shape) > 1), default=1)
     return max(2, min(most, PEAKS))

@@ -313,7 +313,7 @@ _FAMILIES: dict[str, Callable[[_Draw], Array]] = {
     "shifted": _shifted,
     "ties": _ties,
     "bands": _bands,
-    "signs": lambda d: regimes.signs(d.own, d.rng, d.scale, d.is_target),
+    "signs": lambda d: regimes.signs(d.own, d.rng, d.scale, d.is_target, int(d.variant or 0)),
     "tiles": lambda d: regimes.tiles(d.own, d.rng, d.scale, d.sigma) if d.is_like else d.own,
     "blocks": lambda d: regimes.blocks(d.own, d.rng, d.scale),
     "small": lambda d: regimes.everywhere(d.own, d.rng, d.scale, -6, -2),

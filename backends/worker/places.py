@@ -10,6 +10,8 @@ Array = Any
 
 EDGES = (0, 1, 127, 128, 511, 512)
 """Positions at which tiles begin and end: 128 partitions, 512 float32 elements of a PSUM bank."""
+TILE = EDGES[3]
+"""Rows within which the columns are taken in turn."""
 RUN = 32
 """Rows after which edges come again: a quadrant of the partitions."""
 FIXED = 4
@@ -26,13 +28,13 @@ def edges(length: int) -> list[int]:
 
 
 def in_turn(rows: int) -> int:
-    """Rows of one case whose peaks take the columns in turn."""
-    whole, rest = divmod(rows, RUN)
+    """Rows of one tile and case whose peaks take the columns in turn."""
+    whole, rest = divmod(min(rows, TILE), RUN)
     return whole * (RUN - FIXED) + (rest - FIXED if rest >= SHORTEST else rest)
 
 
 def peaks(rng: Any, rows: int, length: int, turn: int) -> Array:
-    """A column for each row; ``turn`` counts cases, and each takes the columns after those of the one before."""
+    """A column for each row; ``turn`` counts cases, of which each takes other columns in a tile than the one before."""
     columns = np.full(rows, -1)
     inner = edges(length)[1:-1] or [0]
     for run, start in enumerate(range(0, rows, RUN)):
@@ -41,7 +43,9 @@ def peaks(rng: Any, rows: int, length: int, turn: int) -> Array:
             columns[[start, stop - 1]] = (0, length - 1) if turn % 2 == 0 else (length - 1, 0)
             others = start + 1 + rng.permutation(stop - start - 2)[: FIXED - 2]
             columns[others] = [inner[(2 * (run + turn) + n) % len(inner)] for n in range(FIXED - 2)]
-    free = columns < 0
-    count = int(free.sum())
-    columns[free] = rng.permutation((np.arange(count) + turn * count) % length)
+    tiles = range(0, rows, TILE)
+    for tile, start in enumerate(tiles):
+        free = start + np.flatnonzero(columns[start : start + TILE] < 0)
+        first = turn * len(free) + tile * length // len(tiles)
+        columns[free] = rng.permutation((first + np.arange(len(free))) % length)
     return columns

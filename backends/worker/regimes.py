@@ -19,8 +19,8 @@ TILE = (128, 512)
 """What a block covers: the partitions, and the float32 elements of a PSUM bank."""
 TINY = 1e-15
 """Far below any threshold a kernel might flush at, and its square still a normal float32."""
-SCALED = 3
-"""Cases of ``scales``."""
+SCALED, SIGNED = 3, 2
+"""Cases of ``scales`` and of ``signs``."""
 SCALES = (0.0, 1e-6, 1e-3, 1.0, 1e3)
 
 
@@ -180,9 +180,13 @@ def uniform(own: Array, rng: Any, scale: float) -> Array:
 def scales(own: Array, rng: Any, turn: int) -> Array:
     """Each tile of rows has another scale between 1/100 and 100, and others in the next of ``SCALED`` cases."""
     of = _tiles(own)
-    count = int(of.max()) + 1
-    steps = (np.arange(count) * SCALED + turn + rng.random(count)) / (count * SCALED)
+    steps = _stratified(rng, int(of.max()) + 1, SCALED, turn)
     return _back(_rows(own, False) * 10.0 ** (4 * steps[of, None] - 2), own, False)
+
+
+def _stratified(rng: Any, count: int, cases: int, turn: int) -> Array:
+    """Numbers from 0 to 1 for as many tiles, each in a part of its own, which no tile of another case is in."""
+    return (rng.permutation(count) * cases + turn + rng.random(count)) / (count * cases)
 
 
 def tile_numbers(own: Array) -> Array:
@@ -194,15 +198,21 @@ def tile_numbers(own: Array) -> Array:
     return down * (int(across[-1]) + 1) + across
 
 
-def signs(own: Array, rng: Any, scale: float, target: bool) -> Array:
-    """Every tile's rows are of one sign; what they are multiplied with is negative, so that products are, too."""
+def signs(own: Array, rng: Any, scale: float, target: bool, turn: int) -> Array:
+    """Every tile's rows are of one sign and about as strong, between a tenth and thirty times as before.
+
+    In the next of ``SIGNED`` cases tiles have other strengths. What they are multiplied with is negative, so that
+    products are, too.
+    """
     rows = _rows(own, False)
     if not target:
         return _back(-np.abs(rows), own, False)
-    tiles = _tiles(own)
-    sign = rng.permutation(np.resize([1.0, -1.0], int(tiles.max()) + 1))[tiles]
-    strength = 10.0 ** (scale * rng.uniform(0, 1.5, (len(rows), 1)))
-    return _back(np.abs(rows) * strength * sign[:, None], own, False)
+    of = _tiles(own)
+    count = int(of.max()) + 1
+    sign = rng.permutation(np.resize([1.0, -1.0], count))[of]
+    strength = 2.5 * _stratified(rng, count, SIGNED, turn) - 1
+    exponents = scale * (strength[of] + rng.uniform(0, 0.3, len(rows)))
+    return _back(np.abs(rows) * (10.0**exponents * sign)[:, None], own, False)
 
 
 def tiles(own: Array, rng: Any, scale: float, sigma: float) -> Array:

@@ -11,11 +11,15 @@ from nki_anvil.backends.worker import places
 
 @given(st.integers(1, 400), st.integers(2, 900), st.integers(0, 2**32))
 @settings(max_examples=60, deadline=None)
-def test_over_as_many_cases_as_are_planned_every_column_has_a_peak(rows: int, length: int, seed: int) -> None:
+def test_over_as_many_cases_as_are_planned_every_column_has_a_peak_in_every_tile(
+    rows: int, length: int, seed: int
+) -> None:
     rng = np.random.default_rng(seed)
     turns = range(ceil(length / places.in_turn(rows)))
-    seen = np.concatenate([places.peaks(rng, rows, length, turn) for turn in turns])
-    assert set(seen.tolist()) == set(range(length))
+    cases = [places.peaks(rng, rows, length, turn) for turn in turns]
+    for start in range(0, max(1, rows - rows % places.TILE), places.TILE):
+        seen = np.concatenate([columns[start : start + places.TILE] for columns in cases])
+        assert set(seen.tolist()) == set(range(length))
 
 
 @given(st.integers(8, 400), st.integers(2, 900), st.integers(0, 3))

@@ -66,6 +66,15 @@ def test_tiles_are_of_one_sign_and_their_products_below_zero_where_they_meet_wha
     assert sum(bool((tile < 0).all()) for tile in tiles) == 2
 
 
+def test_each_tile_has_a_strength_of_its_own_and_another_in_the_next_case() -> None:
+    arguments = [{"name": "a", "shape": [512, 64], "dtype": "float32"}]
+    cases = [inputs.draw({"inputs": arguments}, {"seed": 3, "family": f"signs/{turn}"})["a"] for turn in range(2)]
+    strengths = np.sort([np.median(np.abs(x[i : i + 128])) for x in cases for i in range(0, 512, 128)])
+    assert strengths[0] < 0.3
+    assert strengths[-1] > 8
+    assert (strengths[2:] / strengths[:-2] > 1.9).all()
+
+
 def test_whole_tiles_are_far_below_zero_far_above_or_of_nearly_one_value() -> None:
     tiles = [drawn("tiles", [2, 160, 64])[tile] for tile in TILES]
     assert any(tile.max() < -90 for tile in tiles)
