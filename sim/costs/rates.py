@@ -72,7 +72,9 @@ class Rates:
     dma_run_ns: float = 6.0
     """Descriptor generation, per contiguous run, serial in one queue. 128 runs take 0.88 us in the plot (DMA
     plot), 0.69 us
-    in the 11,520 transfers of matmul profiles, 0.51 us over four modes in descriptor modes."""
+    in the 11,520 transfers of matmul profiles."""
+    dma_run_shared_ns: float = 3.98
+    """Per run, over all queues of a core: 128 runs take 0.51 us over four modes (descriptor modes)."""
     dma_run_engine_ns: float = 7.0
     """The least time of one run in its DMA engine."""
     dma_copy_ns: float = 40.0

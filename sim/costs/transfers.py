@@ -43,6 +43,8 @@ class Transfers:
     """From trigger to first byte."""
     describe: NDArray[np.float64]
     """Descriptor generation: serial in its queue."""
+    shared: NDArray[np.float64]
+    """Of that, what all queues of a core have in common."""
     carry: NDArray[np.float64]
     """Time in each of its DMA engines."""
     ideal: NDArray[np.float64]
@@ -79,6 +81,7 @@ def transfers(program: Program, columns: Layout, chip: Chip, rates: Rates) -> Tr
         engines=engines,
         start=np.where(software, rates.dma_start_ns["swdge"], rates.dma_start_ns["unknown"]),
         describe=runs * rates.dma_run_ns,
+        shared=runs * min(rates.dma_run_shared_ns, rates.dma_run_ns),
         carry=_carry(table["opcode"][rows] == TRANSPOSE, moved, runs, engines, from_hbm, rate, rates),
         ideal=moved / (rate * chip.dma_engines),
         from_hbm=from_hbm,

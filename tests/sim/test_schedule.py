@@ -321,6 +321,21 @@ def test_a_store_that_waits_holds_up_no_load_unless_they_share_an_engines_queue(
         assert kernel(trigger=engine) > kernel() + 4000
 
 
+def test_queues_share_what_makes_descriptors_so_that_three_do_not_do_three_times_the_work():
+    """Short rows, which the descriptors bound: 0.51 us for 128 of them over four modes, by AWS's own kernel."""
+
+    def microseconds(*triggers):
+        made = ProgramBuilder()
+        for turn in range(48):
+            source, tile = made.input((128, 64)), made.tensor((128, 64))
+            made.emit("dma_copy", tile, source, trigger=triggers[turn % len(triggers)])
+        return max(model(made).run().schedule.release) / 1e3
+
+    alone, together = microseconds("sync"), microseconds("sync", "scalar", "unknown")
+    assert 48 * 0.51 < together < alone
+    assert alone > 48 * 0.76
+
+
 def test_a_transfer_that_gpsimd_describes_keeps_gpsimd():
     made = ProgramBuilder()
     made.emit("dma_copy", made.tensor((128, 512)), made.input((128, 512)), dge_mode="swdge", trigger="gpsimd")
