@@ -18,6 +18,7 @@ from nki_anvil.sim.execution.fresh import Fresh
 from nki_anvil.sim.execution.linker import Linker
 from nki_anvil.sim.execution.memory import Memory
 from nki_anvil.sim.execution.outcome import Outcome
+from nki_anvil.sim.execution.races import Touched
 from nki_anvil.sim.operands import operands
 from nki_anvil.sim.program import NONE, ROLES, Program
 
@@ -40,6 +41,7 @@ class Executable:
         self._writes = Written(self._memory)
         self._fresh = Fresh(self._memory, self._bench, self._writes)
         self._linker = Linker(self._memory, self._bench, self._writes, share)
+        self._touched = Touched(self._memory, self._bench)
         self._arguments = self._tensors("input", "argument")
         self._written = self._written_inputs()
         self._constants()
@@ -114,12 +116,12 @@ class Executable:
             body = self._block(0, len(self.program), NONE)
         else:
             body = Interleaving(self.program, self._bench, self._block, self._exchange, self._together).steps()
-        return [*self._fresh.at_start(), *body, *self._fresh.at_end()]
+        return [*self._touched.forget(), *self._fresh.at_start(), *body, *self._fresh.at_end()]
 
     def _exchange(self, indices: tuple[int, ...]) -> list[Step]:
         """Where both cores meet: after a barrier nothing more is to do, a sendrecv swaps tiles."""
-        sites = [self._linker.site(index) for index in indices]
-        return exchange(sites) if sites[0].instruction.name == "sendrecv" else []
+        sites, met = [self._linker.site(index) for index in indices], self._touched.met(indices)
+        return [*met, *exchange(sites)] if sites[0].instruction.name == "sendrecv" else met
 
     def _together(self, regions: tuple[int, ...], body: list[Step]) -> list[Step]:
         """Loops in whose bodies the cores meet: a trip of one is a trip of all."""
@@ -201,7 +203,7 @@ class Executable:
             raise ExecutionError("SIM-STEPS", message, line)
 
     def _instruction(self, index: int) -> list[Step]:
-        return [*self._linker.steps(index), *self._writes.after(index)]
+        return [*self._touched.before(index), *self._linker.steps(index), *self._writes.after(index)]
 
 
 def _apart(trips: list[int], line: int) -> ExecutionError:

@@ -264,6 +264,50 @@ def test_two_cores_see_each_others_stores_after_a_barrier() -> None:
     assert (Executable(b.program()).run([numbers(2, 4)]).outputs[0] == numbers(2, 4)[::-1]).all()
 
 
+def halves(turns: int, ordered: str) -> ProgramBuilder:
+    """In every turn each core stores its row of a shared tensor, at a place that moves, and loads the other's."""
+    b = ProgramBuilder(cores=2)
+    source, middle, out = b.input((2, 4)), b.tensor((2, 4), memory="shared_hbm"), b.result((2, 4))
+    for core in (0, 1):
+        b.core = core
+        tile, mine, other = b.tensor((1, 4)), b.register(), b.register()
+        b.emit("register_move", register=mine, value=core)
+        b.emit("register_move", register=other, value=1 - core)
+        b.emit("dma_copy", tile, source[core : core + 1])
+        with b.loop("fori", b.register(), upper=turns):
+            b.emit("dma_copy", b.shifted(middle[0:1], 4, register=mine), tile, line=60)
+            if "before" in ordered:
+                b.emit("core_barrier", middle, cores=[0, 1])
+            elif ordered == "another":
+                b.emit("core_barrier", out, cores=[0, 1])
+            b.emit("dma_copy", tile, b.shifted(middle[0:1], 4, register=other), line=64)
+            if "after" in ordered:
+                b.emit("core_barrier", middle, cores=[0, 1])
+        b.emit("dma_copy", out[core : core + 1], tile)
+    return b
+
+
+@pytest.mark.parametrize(("turns", "ordered"), [(1, "before"), (3, "before and after"), (0, "")])
+def test_places_that_move_are_shared_where_both_cores_wait(turns: int, ordered: str) -> None:
+    outcome = Executable(halves(turns, ordered).program()).run([numbers(2, 4)])
+    np.testing.assert_array_equal(outcome.outputs[0], numbers(2, 4)[:: -1 if turns % 2 else 1])
+
+
+@pytest.mark.parametrize(
+    ("turns", "ordered", "line"), [(1, "", 60), (1, "after", 60), (2, "before", 64), (1, "another", 64)]
+)
+@pytest.mark.parametrize("poison", [0, 1])
+def test_cores_race_at_places_that_move(turns: int, ordered: str, line: int, poison: int) -> None:
+    with pytest.raises(ExecutionError, match=rf"line {line}.*no barrier orders.*TRN2-RACE"):
+        Executable(halves(turns, ordered).program()).run([numbers(2, 4)], poison)
+
+
+def test_what_was_touched_in_one_run_is_forgotten_in_the_next() -> None:
+    executable = Executable(halves(1, "before").program())
+    first = executable.run([numbers(2, 4)]).outputs[0]
+    np.testing.assert_array_equal(executable.run([numbers(2, 4)]).outputs[0], first)
+
+
 def test_sendrecv_swaps_tiles_between_cores() -> None:
     b = ProgramBuilder(cores=2)
     source, out = b.input((2, 4)), b.result((2, 4))
