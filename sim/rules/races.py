@@ -2,8 +2,8 @@
 
 An exchange of tiles orders everything before it on either core before everything after it; a barrier orders its data
 alone, for other tensors' transfers wait for it on no queue.
-Loops in which the cores meet are walked twice, for the end of one turn goes beside the beginning of the next. Tensors of
-which an access moves are followed when it has (``execution.races``).
+Loops in which the cores meet are walked twice, for the end of one turn goes beside the beginning of the next. Where
+some access to a tensor moves, all of them are followed when it has (``execution.races``).
 """
 
 from __future__ import annotations

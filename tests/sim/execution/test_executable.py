@@ -294,7 +294,7 @@ def test_places_that_move_are_shared_where_both_cores_wait(turns: int, ordered: 
 
 
 @pytest.mark.parametrize(
-    ("turns", "ordered", "line"), [(1, "", 60), (1, "after", 60), (2, "before", 64), (1, "another", 64)]
+    ("turns", "ordered", "line"), [(1, "", 60), (1, "after", 60), (2, "before", 60), (1, "another", 64)]
 )
 @pytest.mark.parametrize("poison", [0, 1])
 def test_cores_race_at_places_that_move(turns: int, ordered: str, line: int, poison: int) -> None:
