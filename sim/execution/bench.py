@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nki_anvil.sim.execution.errors import ExecutionError
 from nki_anvil.sim.execution.poison import lay, pattern
 from nki_anvil.sim.rules.finding import Finding
 
@@ -20,11 +21,23 @@ LANES: Final = 128
 ACCUMULATING: Final = ("vector", "scalar")
 
 
+class Registers(dict[int, int]):
+    """What registers hold; one that nothing has set holds nobody knows what, and is not read."""
+
+    def read(self, register: int, line: int) -> int:
+        """A register's value for an instruction of a line; raises ExecutionError where it has none."""
+        value = self.get(register)
+        if value is None:
+            message = "a register is read that nothing was written to; pass register_alloc a value, or load one first"
+            raise ExecutionError("SIM-REGISTER-UNSET", message, line)
+        return value
+
+
 class Bench:
     """One run's machine state; ``reset`` begins a run."""
 
-    def __init__(self, registers: int, regions: int, cores: int) -> None:
-        self.registers: list[int] = [0] * registers
+    def __init__(self, regions: int, cores: int) -> None:
+        self.registers = Registers()
         self.trips: list[int] = [0] * regions
         self.accumulators = {
             (core, engine): np.full(LANES, np.nan, np.float32) for core in range(cores) for engine in ACCUMULATING
@@ -40,7 +53,7 @@ class Bench:
 
     def reset(self, poison: int, steps: int) -> None:
         """Forget the last run."""
-        self.registers[:] = [0] * len(self.registers)
+        self.registers.clear()
         self.trips[:] = [0] * len(self.trips)
         for lanes in self.accumulators.values():
             lay(lanes, pattern("float32", poison))

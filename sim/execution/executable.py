@@ -37,7 +37,7 @@ class Executable:
         self.program = program
         self._budget = steps
         self._memory = Memory(program)
-        self._bench = Bench(program.registers, len(program.tables["regions"]["kind"]), program.cores)
+        self._bench = Bench(len(program.tables["regions"]["kind"]), program.cores)
         self._writes = Written(self._memory)
         self._fresh = Fresh(self._memory, self._bench, self._writes)
         self._linker = Linker(self._memory, self._bench, self._writes, share)
@@ -163,7 +163,7 @@ class Executable:
     def _count(self, regions: tuple[int, ...], body: list[Step], line: int) -> None:
         rows, registers = self.program.tables["regions"], self._bench.registers
         variables = [int(rows["register"][region]) for region in regions]
-        counts = [self._values(region) for region in regions]
+        counts = [self._values(region, line) for region in regions]
         if any(len(count) != len(counts[0]) for count in counts):
             raise _apart([len(count) for count in counts], line)
         for values in zip(*counts, strict=True):
@@ -174,14 +174,14 @@ class Executable:
             for step in body:
                 step()
 
-    def _values(self, region: int) -> range:
+    def _values(self, region: int, line: int) -> range:
         rows = self.program.tables["regions"]
-        lower, upper = (self._bound(rows, name, region) for name in ("lower", "upper"))
+        lower, upper = (self._bound(rows, name, region, line) for name in ("lower", "upper"))
         return range(lower, upper, int(rows["step"][region]))
 
     def _repeat(self, regions: tuple[int, ...], body: list[Step], line: int) -> None:
         conditions = [int(self.program.tables["regions"]["register"][region]) for region in regions]
-        while any(going := [self._bench.registers[condition] != 0 for condition in conditions]):
+        while any(going := [self._bench.registers.read(condition, line) != 0 for condition in conditions]):
             if not all(going):
                 raise _apart(
                     [self._bench.trips[region] + one for region, one in zip(regions, going, strict=True)], line
@@ -192,9 +192,9 @@ class Executable:
             for step in body:
                 step()
 
-    def _bound(self, rows: Any, name: str, region: int) -> int:
+    def _bound(self, rows: Any, name: str, region: int, line: int) -> int:
         register = int(rows[f"{name}_register"][region])
-        return int(rows[name][region]) if register == NONE else self._bench.registers[register]
+        return int(rows[name][region]) if register == NONE else self._bench.registers.read(register, line)
 
     def _spend(self, steps: int, line: int) -> None:
         self._bench.steps_left -= steps + 1

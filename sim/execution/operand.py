@@ -108,7 +108,10 @@ class _Shifted:
     def shift(self) -> int | None:
         """Elements by which the register or the index moves it now; None where that is outside and may be."""
         index = self._index
-        value = self._bench.registers[self._register] if index is None else scalar_of(index, self._line)
+        if index is None:
+            value = self._bench.registers.read(self._register, self._line)
+        else:
+            value = scalar_of(index, self._line)
         shift = value * self._step
         if self._low <= shift <= self._high:
             return shift

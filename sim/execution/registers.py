@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nki_anvil.sim.execution.bench import Bench
+from nki_anvil.sim.execution.bench import Bench, Registers
 from nki_anvil.sim.execution.operand import Operand, scalar_of
 from nki_anvil.sim.execution.registry import defines
 from nki_anvil.sim.execution.site import Site
@@ -24,13 +24,13 @@ def register_move(site: Site) -> None:
     """register = another register, or an immediate."""
     registers, target = site.bench.registers, site["register"]
     if site["source"] is not None:
-        site.do(_move, registers, target, site["source"])
+        site.do(_move, registers, target, site["source"], site.line)
     else:
         site.do(registers.__setitem__, target, _signed(int(site["value"] or 0)))
 
 
-def _move(registers: list[int], target: int, source: int) -> None:
-    registers[target] = registers[source]
+def _move(registers: Registers, target: int, source: int, line: int) -> None:
+    registers[target] = registers.read(source, line)
 
 
 _ARITHMETIC = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul}
@@ -40,7 +40,8 @@ _ARITHMETIC = {"add": operator.add, "subtract": operator.sub, "multiply": operat
 def register_compute(site: Site) -> None:
     """register = another register combined with a third or an immediate, in 32 bits that wrap."""
     function = _ARITHMETIC[site["op"]]
-    site.do(_compute, site.bench.registers, site["register"], function, site["source"], site["other"], *_rest(site))
+    named = (site["register"], site["source"], site["other"])
+    site.do(_compute, site.bench.registers, site.line, function, *named, *_rest(site))
 
 
 def _rest(site: Site) -> tuple[int, bool]:
@@ -48,10 +49,10 @@ def _rest(site: Site) -> tuple[int, bool]:
 
 
 def _compute(
-    registers: list[int], target: int, function: Any, source: int, other: int | None, value: int, reverse: bool
+    registers: Registers, line: int, function: Any, target: int, source: int, other: int | None, value: int, back: bool
 ) -> None:
-    left, right = registers[source], value if other is None else registers[other]
-    registers[target] = _signed(function(right, left) if reverse else function(left, right))
+    left, right = registers.read(source, line), value if other is None else registers.read(other, line)
+    registers[target] = _signed(function(right, left) if back else function(left, right))
 
 
 @defines("register_load")
@@ -67,12 +68,12 @@ def _load(bench: Bench, register: int, source: Operand, line: int) -> None:
 @defines("register_store")
 def register_store(site: Site) -> None:
     """The one element of a tensor = register."""
-    site.do(_store, site.bench, site["register"], site.operand("dst"))
+    site.do(_store, site.bench, site["register"], site.operand("dst"), site.line)
 
 
-def _store(bench: Bench, register: int, target: Operand) -> None:
+def _store(bench: Bench, register: int, target: Operand, line: int) -> None:
     view = np.empty(target.shape, target.get()[0].dtype)
-    view[...] = np.array(bench.registers[register], np.int64).astype(view.dtype)
+    view[...] = np.array(bench.registers.read(register, line), np.int64).astype(view.dtype)
     target.put(view)
 
 

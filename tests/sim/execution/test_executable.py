@@ -264,6 +264,38 @@ def test_two_cores_see_each_others_stores_after_a_barrier() -> None:
     assert (Executable(b.program()).run([numbers(2, 4)]).outputs[0] == numbers(2, 4)[::-1]).all()
 
 
+@pytest.mark.parametrize("kind", ["fori", "while", "access", "register_move", "register_compute", "register_store"])
+def test_a_register_that_nothing_set_is_not_read(kind: str) -> None:
+    b = ProgramBuilder()
+    unset, other, out = b.register(), b.register(), b.result((4, 1), "int32")
+    if kind in ("fori", "while"):
+        with b.loop("while", unset) if kind == "while" else b.loop("fori", other, upper_register=unset):
+            b.emit("memset", b.tensor((1, 1)), value=0, line=8)
+    elif kind == "access":
+        b.emit("dma_copy", b.shifted(out[0:1], 1, register=unset), b.input((1, 1), "int32"), line=8)
+    else:
+        mine: dict[str, Any] = {"register": unset if kind == "register_store" else other}
+        mine |= {"register_move": {"source": unset}, "register_compute": {"op": "add", "source": unset}}.get(kind, {})
+        b.emit(kind, *([out[0:1]] if kind == "register_store" else []), line=8, **mine)
+    given = [numbers(1, 1).astype(np.int32)] if kind == "access" else []
+    with pytest.raises(ExecutionError, match=r"line 8: a register is read .*SIM-REGISTER-UNSET"):
+        Executable(b.program()).run(given)
+
+
+def test_a_register_of_the_last_run_is_not_set_in_the_next() -> None:
+    b = ProgramBuilder()
+    turns, late, tile = b.register(), b.register(), b.tensor((1, 1), "int32")
+    b.emit("dma_copy", tile, b.input((1, 1), "int32"))
+    b.emit("register_load", tile, register=turns)
+    with b.loop("fori", b.register(), upper_register=turns):
+        b.emit("register_move", register=late, value=3)
+    b.emit("register_store", b.result((1, 1), "int32"), register=late)
+    executable = Executable(b.program())
+    assert executable.run([np.ones((1, 1), np.int32)]).outputs[0].item() == 3
+    with pytest.raises(ExecutionError, match="SIM-REGISTER-UNSET"):
+        executable.run([np.zeros((1, 1), np.int32)])
+
+
 def halves(turns: int, ordered: str) -> ProgramBuilder:
     """In every turn each core stores its row of a shared tensor, at a place that moves, and loads the other's."""
     b = ProgramBuilder(cores=2)
