@@ -87,5 +87,6 @@ def _family(observed: Observed) -> str:
     family, _, variant = observed.case.family.partition("/")
     if observed.case.probes:
         return f"own, one element of {observed.case.probes[0].input} disturbed"
-    along = {"cancelling": f" along an axis of {variant}", "bands": " of columns"}.get(family, "") if variant else ""
+    columns = " of columns" if variant.startswith("turned") else ""
+    along = {"cancelling": f" along an axis of {variant}" if variant else "", "bands": columns}.get(family, "")
     return f"{family}{along}" + (f" ({observed.case.only})" if observed.case.only else "")

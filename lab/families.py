@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil, prod
+from math import prod
 from typing import Any, Final
 
 from nki_anvil.backends.job import InputSpec
-from nki_anvil.backends.worker import places
+from nki_anvil.backends.worker import places, regimes
 from nki_anvil.lab.specification import Specification
 
 OWN_CASES: Final = 5
@@ -24,6 +24,8 @@ TOGETHER: Final = (
     "signs/0", "signs/1", "tiles", "blocks", "small", "huge", "scales/0", "scales/1", "scales/2", "patterns",
 )  # fmt: skip
 """Applied to all inputs at once."""
+REGIONAL: Final = ("bands", "tiles", "patterns")
+"""Several regimes side by side: an input of few rows takes several cases for all of them."""
 SPARED: Final = ("rows", "zeros", "bands/turned", "signs/1", "scales/1", "scales/2")
 """Not at large shapes, where bands hold as many rows of those kinds, and one case has tiles of every scale."""
 ALONE: Final = ("x100", "bands", "spike", "shifted")
@@ -66,13 +68,24 @@ def _families(varied: list[InputSpec], floats: list[InputSpec], large: bool) -> 
     if not floats:
         yield from [Plan("ties")] if varied else []
         return
-    yield from (Plan(family) for family in TOGETHER if not (large and family in SPARED))
+    for family in TOGETHER:
+        if not (large and family in SPARED):
+            yield from _through(family, floats[0])
     yield from (Plan(f"peaks/{turn}") for turn in range(_turns(floats)))
     yield from _cancelling(floats)
     yield from _related(floats, large)
     if len(floats) > 1:
         for position, spec in enumerate(floats):
-            yield from (Plan(family, spec.name) for family in _in_turn(position, large))
+            for family in _in_turn(position, large):
+                yield from _through(family, spec, spec.name)
+
+
+def _through(family: str, spec: InputSpec, only: str | None = None) -> Iterator[Plan]:
+    """A family, as often as it takes until an input of few rows had each of its regimes."""
+    yield Plan(family, only)
+    if family.partition("/")[0] in REGIONAL:
+        turns = regimes.turns(family, spec.drawn or spec.shape or ())
+        yield from (Plan(f"{family}/{turn}", only) for turn in range(1, turns))
 
 
 def _in_turn(position: int, large: bool) -> Sequence[str]:
@@ -85,8 +98,8 @@ def _in_turn(position: int, large: bool) -> Sequence[str]:
 def _turns(floats: list[InputSpec]) -> int:
     """Cases of peaks until every column had one in every tile, and the first row at both of its ends."""
     shapes = [spec.drawn or spec.shape or () for spec in floats]
-    most = max((ceil(shape[-1] / places.in_turn(prod(shape[:-1]))) for shape in shapes if len(shape) > 1), default=1)
-    return max(2, min(most, PEAKS))
+    wide = [shape for shape in shapes if len(shape) > 1] or shapes
+    return max([2, *(places.turns(prod(shape[:-1]), shape[-1], PEAKS) for shape in wide if shape)])
 
 
 def _cancelling(floats: list[InputSpec]) -> Iterator[Plan]:

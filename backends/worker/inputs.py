@@ -251,7 +251,13 @@ def _bands(d: _Draw) -> Array:
     """Bands of rows, or of columns (``turned``), of as many regimes; what has another shape is as it was drawn."""
     if not d.is_like:
         return d.own
-    return regimes.bands(d.own, d.rng, d.scale, d.sigma, d.variant == "turned")
+    turned = d.variant.startswith("turned")
+    return regimes.bands(d.own, d.rng, d.scale, d.sigma, turned, turn=_turn(d.variant.removeprefix("turned/")))
+
+
+def _turn(variant: str) -> int:
+    """Which of a family's cases it is."""
+    return int(variant) if variant.isdecimal() else 0
 
 
 def _related(d: _Draw, how: Callable[[relations.Peer], Array]) -> Array:
@@ -314,12 +320,12 @@ _FAMILIES: dict[str, Callable[[_Draw], Array]] = {
     "ties": _ties,
     "bands": _bands,
     "signs": lambda d: regimes.signs(d.own, d.rng, d.scale, d.is_target, int(d.variant or 0)),
-    "tiles": lambda d: regimes.tiles(d.own, d.rng, d.scale, d.sigma) if d.is_like else d.own,
+    "tiles": lambda d: regimes.tiles(d.own, d.rng, d.scale, d.sigma, _turn(d.variant)) if d.is_like else d.own,
     "blocks": lambda d: regimes.blocks(d.own, d.rng, d.scale),
     "small": lambda d: regimes.everywhere(d.own, d.rng, d.scale, -6, -2),
     "huge": lambda d: regimes.everywhere(d.own, d.rng, d.scale, 4, 12),
     "scales": lambda d: regimes.scales(d.own, d.rng, int(d.variant or 0)),
-    "patterns": lambda d: regimes.bands(d.own, d.rng, d.scale, d.sigma, of=regimes.PATTERNS),
+    "patterns": lambda d: regimes.bands(d.own, d.rng, d.scale, d.sigma, of=regimes.PATTERNS, turn=_turn(d.variant)),
     "lone": lambda d: _related(d, relations.lone),
     "alike": lambda d: _related(d, lambda peer: relations.alike(peer, d.first())),
     "opposed": lambda d: relations.opposed(d.own, int(d.variant or d.own.shape[-1]), d.scale, d.is_target, d.shared),

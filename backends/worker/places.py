@@ -18,7 +18,7 @@ FIXED = 4
 """Rows of a run that peak at an edge: its first and last at either end of the row, in the next turn at the other, and
 two more inside."""
 SHORTEST = 8
-"""A run with fewer rows has none of those."""
+"""A run with fewer rows has none of those: its rows take the edges in turn, and the other columns after them."""
 
 
 def edges(length: int) -> list[int]:
@@ -30,22 +30,38 @@ def edges(length: int) -> list[int]:
 def in_turn(rows: int) -> int:
     """Rows of one tile and case whose peaks take the columns in turn."""
     whole, rest = divmod(min(rows, TILE), RUN)
-    return whole * (RUN - FIXED) + (rest - FIXED if rest >= SHORTEST else rest)
+    if rest < SHORTEST:
+        return whole * (RUN - FIXED) or rest
+    return whole * (RUN - FIXED) + rest - FIXED
+
+
+def turns(rows: int, length: int, most: int) -> int:
+    """Cases until every column had a peak in every tile, at most so many, but until every edge had in a short run."""
+    short, count = rows % RUN, len(edges(length))
+    edged = -(-count // short) if 0 < short < SHORTEST else 0
+    columns = length + (count if rows < SHORTEST else 0)
+    return max(edged, min(most, -(-columns // in_turn(rows))))
 
 
 def peaks(rng: Any, rows: int, length: int, turn: int) -> Array:
     """A column for each row; ``turn`` counts cases, of which each takes other columns in a tile than the one before."""
     columns = np.full(rows, -1)
-    inner = edges(length)[1:-1] or [0]
+    every = edges(length)
+    inner = every[1:-1] or [0]
     for run, start in enumerate(range(0, rows, RUN)):
         stop = min(start + RUN, rows)
         if stop - start >= SHORTEST:
             columns[[start, stop - 1]] = (0, length - 1) if turn % 2 == 0 else (length - 1, 0)
             others = start + 1 + rng.permutation(stop - start - 2)[: FIXED - 2]
             columns[others] = [inner[(2 * (run + turn) + n) % len(inner)] for n in range(FIXED - 2)]
+        else:
+            taken = [*every[-1:], *every[:-1]][turn * (stop - start) : (turn + 1) * (stop - start)]
+            columns[start : start + len(taken)] = taken
     tiles = range(0, rows, TILE)
     for tile, start in enumerate(tiles):
-        free = start + np.flatnonzero(columns[start : start + TILE] < 0)
-        first = turn * len(free) + tile * length // len(tiles)
+        inside = columns[start : start + TILE]
+        free = start + np.flatnonzero(inside < 0)
+        edged = len(every) if len(inside) < SHORTEST else 0
+        first = turn * in_turn(len(inside)) - edged + tile * length // len(tiles)
         columns[free] = rng.permutation((first + np.arange(len(free))) % length)
     return columns

@@ -132,18 +132,43 @@ PATTERNS: tuple[Regime, ...] = (_sorted, _repeated, _flat, _rectified, _sparse, 
 
 
 def bands(
-    own: Array, rng: Any, scale: float, sigma: float, turned: bool = False, of: Sequence[Regime] = REGIMES
+    own: Array,
+    rng: Any,
+    scale: float,
+    sigma: float,
+    turned: bool = False,
+    of: Sequence[Regime] = REGIMES,
+    turn: int = 0,
 ) -> Array:
-    """Every regime in a band of rows of its own, in an order of this case; of columns where it is ``turned``."""
+    """Every regime in a band of rows of its own, in an order of this case; of columns where it is ``turned``.
+
+    Where there are fewer bands than regimes, the next case (``turn``) goes on with the regimes.
+    """
     rows = _rows(own, turned)
-    size = max(1, min(BAND, len(rows) // len(of)))
-    count = -(-len(rows) // size)
-    kinds = rng.permutation(np.arange(count) + int(rng.integers(len(of)))) % len(of)
+    size, count = _bands(len(rows), len(of))
+    start = turn * count if count < len(of) else int(rng.integers(len(of)))
+    kinds = rng.permutation(np.arange(count) + start) % len(of)
     values = np.empty(rows.shape, np.float64)
     for band, kind in enumerate(kinds):
         part = slice(band * size, (band + 1) * size)
         values[part] = of[kind](Region(rows[part].astype(np.float64), rng, scale, sigma))
     return _back(values, own, turned)
+
+
+def _bands(rows: int, kinds: int) -> tuple[int, int]:
+    """How high a band is, and how many there are."""
+    size = max(1, min(BAND, rows // kinds))
+    return size, -(-rows // size)
+
+
+def turns(family: str, shape: Sequence[int]) -> int:
+    """Cases until a family of bands or tiles had each of its regimes in an input of this shape."""
+    name, _, variant = family.partition("/")
+    kinds = {"bands": len(REGIMES), "patterns": len(PATTERNS), "tiles": len(TILED)}[name]
+    whole = np.broadcast_to(np.float32(0), tuple(shape))
+    if name == "tiles":
+        return -(-kinds // (int(_tiles(whole).max(initial=0)) + 1))
+    return -(-kinds // max(1, _bands(len(_rows(whole, variant == "turned")), kinds)[1]))
 
 
 def everywhere(own: Array, rng: Any, scale: float, low: float, high: float) -> Array:
@@ -209,16 +234,17 @@ def signs(own: Array, rng: Any, scale: float, target: bool, turn: int) -> Array:
         return _back(-np.abs(rows), own, False)
     of = _tiles(own)
     count = int(of.max()) + 1
-    sign = rng.permutation(np.resize([1.0, -1.0], count))[of]
+    sign = rng.permutation(np.resize([1.0, -1.0] if turn % 2 == 0 else [-1.0, 1.0], count))[of]
     strength = 2.5 * _stratified(rng, count, SIGNED, turn) - 1
     exponents = scale * (strength[of] + rng.uniform(0, 0.3, len(rows)))
     return _back(np.abs(rows) * (10.0**exponents * sign)[:, None], own, False)
 
 
-def tiles(own: Array, rng: Any, scale: float, sigma: float) -> Array:
-    """Every tile of rows is far below zero, far above, or of nearly one value in each row."""
+def tiles(own: Array, rng: Any, scale: float, sigma: float, turn: int = 0) -> Array:
+    """Every tile of rows is far below zero, far above, or of nearly one value in each row; fewer go on in turn."""
     rows, of = _rows(own, False).astype(np.float64), _tiles(own)
-    kinds = rng.permutation(np.resize(np.arange(len(TILED)), int(of.max()) + 1))
+    count = int(of.max()) + 1
+    kinds = rng.permutation(np.arange(count) + turn * count) % len(TILED)
     for tile, kind in enumerate(kinds):
         rows[of == tile] = TILED[kind](Region(rows[of == tile], rng, scale, sigma))
     return _back(rows, own, False)
@@ -233,9 +259,9 @@ def _tiles(own: Array) -> Array:
 
 
 def _rows(own: Array, turned: bool) -> Array:
-    """[rows, width]; a vector's rows are its elements, and turned, an array's are its columns."""
+    """[rows, width]; turned, an array's columns. A vector's are its elements, and turned, it is one row."""
     if own.ndim < 2:
-        return own.reshape(-1, 1)
+        return own.reshape(1, -1) if turned else own.reshape(-1, 1)
     return own.reshape(-1, own.shape[-1]).T if turned else own.reshape(-1, own.shape[-1])
 
 

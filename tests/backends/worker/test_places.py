@@ -1,7 +1,5 @@
 """Peaks stand at the edges of every run of rows, and over a problem's cases in every column."""
 
-from math import ceil
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +13,7 @@ def test_over_as_many_cases_as_are_planned_every_column_has_a_peak_in_every_tile
     rows: int, length: int, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
-    turns = range(ceil(length / places.in_turn(rows)))
+    turns = range(places.turns(rows, length, 1 << 20))
     cases = [places.peaks(rng, rows, length, turn) for turn in turns]
     for start in range(0, max(1, rows - rows % places.TILE), places.TILE):
         seen = np.concatenate([columns[start : start + places.TILE] for columns in cases])
@@ -34,6 +32,15 @@ def test_in_two_turns_the_first_and_the_last_row_of_every_run_peak_at_both_ends(
         if stop - start >= places.SHORTEST:
             for row in (start, stop - 1):
                 assert {int(first[row]), int(second[row])} == {0, length - 1}
+
+
+@given(st.integers(1, 400).filter(lambda rows: 0 < rows % places.RUN < places.SHORTEST), st.integers(2, 900))
+@settings(max_examples=60, deadline=None)
+def test_a_run_of_few_rows_has_peaks_at_every_edge_however_few_cases_there_may_be(rows: int, length: int) -> None:
+    rng = np.random.default_rng(rows)
+    cases = [places.peaks(rng, rows, length, turn) for turn in range(places.turns(rows, length, 1))]
+    last = np.concatenate([columns[rows - rows % places.RUN :] for columns in cases])
+    assert set(places.edges(length)) <= set(last.tolist())
 
 
 def test_where_tiles_begin_and_end_is_an_edge_inside_a_row() -> None:

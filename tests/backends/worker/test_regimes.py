@@ -130,3 +130,33 @@ def test_small_inputs_have_no_ordinary_element_and_huge_ones_hardly_any() -> Non
 def test_a_weaker_case_has_smaller_exponents() -> None:
     strong, weak = (np.log10(np.median(np.abs(drawn("huge", scale=scale)))) for scale in (1.0, 0.25))
     assert 1 < weak < strong / 3
+
+
+@pytest.mark.parametrize("rows", [1, 3, 9])
+def test_few_rows_meet_every_regime_over_as_many_cases_as_that_takes(rows: int) -> None:
+    turns = regimes.turns("bands", [rows, 768])
+    x = np.concatenate(
+        [drawn("bands" if not turn else f"bands/{turn}", [rows, 768], turn + 1) for turn in range(turns)]
+    )
+    assert (x.max(-1) < -90).any()
+    assert (x.min(-1) > 90).any()
+    assert (x == 0).all(-1).any()
+    assert (np.abs(x).mean(-1) > 5e3).any()
+    assert (x.std(-1) < 0.2 * np.abs(x).mean(-1)).any(), "nearly one value"
+    assert regimes.turns("bands", [10, 768]) == regimes.turns("bands/turned", [1, 768]) == 1
+
+
+def test_a_single_tile_is_of_every_kind_and_of_both_signs_in_turn() -> None:
+    cases = [drawn("tiles" if not turn else f"tiles/{turn}", [64, 32], 1) for turn in range(3)]
+    assert regimes.turns("tiles", [64, 32]) == 3
+    assert [bool((x < -90).all()) for x in cases] == [True, False, False]
+    assert [bool((x > 90).all()) for x in cases] == [False, True, False]
+    assert [bool((drawn(f"signs/{turn}", [64, 32]) > 0).all()) for turn in range(2)] == [True, False]
+
+
+def test_a_vector_turned_is_a_single_row() -> None:
+    turns = regimes.turns("bands/turned", [768])
+    x = [drawn("bands/turned" if not turn else f"bands/turned/{turn}", [768], turn + 1) for turn in range(turns)]
+    assert turns == len(regimes.REGIMES)
+    assert any((row < -90).all() for row in x)
+    assert any((row == 0).all() for row in x)
