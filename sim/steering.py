@@ -1,30 +1,42 @@
 """What float inputs reach: which tensors and registers hold something made of them, wherever it stands in the program.
 
+What engines keep besides is followed too: their accumulators, and the state of their random generators.
 Two tiles over the same bytes pass nothing on: what one reads another never wrote there (``rules.addresses``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim import dtypes
-from nki_anvil.sim.instructions import NAMES
+from nki_anvil.sim.instructions import ENGINES, NAMES, TABLE
 from nki_anvil.sim.operands import indices, operands
 from nki_anvil.sim.program import NONE, REGION_KINDS, ROLES, Program
 
 _FLOATS: Final = np.array([name in dtypes.FLOATS for name in dtypes.NAMES])
 _WHILE: Final = REGION_KINDS.index("while")
+_EXCHANGE: Final = NAMES.index("sendrecv")
+_SEEDS: Final = ("set_rng_seed", "rand_set_state")
+_DRAWS: Final = ("rng", "dropout", "rand_get_state")
+_RESETS: Final = ("reset", "reset_reduce", "load_reduce")
+_KEPT: Final = len(ENGINES) + 1
+"""What a core keeps: each engine's accumulators, and its generators."""
+
+Pairs: TypeAlias = NDArray[np.int64]
 
 
 class _Flow(NamedTuple):
-    """From where to where something may pass, as pairs of nodes: tensors first, then registers, then instructions."""
+    """From where to where something may pass, as pairs of nodes.
 
-    source: NDArray[np.int64]
-    target: NDArray[np.int64]
+    Nodes are tensors first, then registers, then instructions, then what each core keeps.
+    """
+
+    source: Pairs
+    target: Pairs
 
 
 def steered(program: Program) -> list[int]:
@@ -47,7 +59,8 @@ def _askers(program: Program) -> Iterator[tuple[int, list[int]]]:
 
 def _reached(program: Program) -> NDArray[np.bool_]:
     tensors = program.tables["tensors"]
-    reached = np.zeros(len(tensors["role"]) + program.registers + len(program), np.bool_)
+    nodes = len(tensors["role"]) + program.registers + len(program) + _KEPT * program.cores
+    reached = np.zeros(nodes, np.bool_)
     reached[: len(tensors["role"])] = (tensors["role"] == ROLES.index("input")) & _FLOATS[tensors["dtype"]]
     flow, before = _flow(program), -1
     while before != (before := int(reached.sum())):
@@ -63,18 +76,20 @@ def _flow(program: Program) -> _Flow:
     tensor, moved = accesses["tensor"].astype(np.int64), accesses["scalar_register"].astype(np.int64)[every.access]
     site, index = indices(program, every)
     reads, led = ~every.writes, moved != NONE
-    loaded, stored = _registers(program)
+    (loaded, stored), (taken, kept), met = _registers(program), _kept(program), _exchanges(program)
+    beyond = instructions + len(program)
     sources = [tensor[every.access[reads]], tensor[index], registers + moved[led], registers + loaded[:, 1]]
-    read_by = [every.instruction[reads], site, every.instruction[led], loaded[:, 0]]
-    targets = [tensor[every.access[every.writes]], registers + stored[:, 1]]
-    written_by = [every.instruction[every.writes], stored[:, 0]]
+    sources += [beyond + taken[:, 1], instructions + met[:, 0]]
+    read_by = [every.instruction[reads], site, every.instruction[led], loaded[:, 0], taken[:, 0], met[:, 1]]
+    targets = [tensor[every.access[every.writes]], registers + stored[:, 1], beyond + kept[:, 1]]
+    written_by = [every.instruction[every.writes], stored[:, 0], kept[:, 0]]
     return _Flow(
         np.concatenate([*sources, *(instructions + sites for sites in written_by)]),
         np.concatenate([*(instructions + sites for sites in read_by), *targets]),
     )
 
 
-def _registers(program: Program) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _registers(program: Program) -> tuple[Pairs, Pairs]:
     """Pairs (instruction, register) that are read, and that are written."""
     rows, read, written = program.tables["instructions"], list[tuple[int, int]](), list[tuple[int, int]]()
     named = [number for number, name in enumerate(NAMES) if name.startswith("register_")]
@@ -83,4 +98,40 @@ def _registers(program: Program) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         own = read if name == "register_store" else written
         own += [(site, int(record["register"]))]
         read += [(site, int(record[slot])) for slot in ("source", "other") if record.get(slot) is not None]
-    return np.array(read, np.int64).reshape(-1, 2), np.array(written, np.int64).reshape(-1, 2)
+    return _pairs(read), _pairs(written)
+
+
+def _kept(program: Program) -> tuple[Pairs, Pairs]:
+    """Pairs (instruction, what a core keeps) that are read, and that are written."""
+    rows, read, written = program.tables["instructions"], list[tuple[int, int]](), list[tuple[int, int]]()
+    named = [number for number, name in enumerate(NAMES) if name in (*_SEEDS, *_DRAWS) or _accumulates(name)]
+    for site in np.flatnonzero(np.isin(rows["opcode"], named)).tolist():
+        name, first = NAMES[int(rows["opcode"][site])], _KEPT * int(rows["core"][site])
+        if not _accumulates(name):
+            (written if name in _SEEDS else read).append((site, first + len(ENGINES)))
+            continue
+        lanes = (site, first + int(rows["engine"][site]))
+        command = program.attributes[int(rows["attributes"][site])].get("reduce_cmd", "reset_reduce")
+        answers = name == "tensor_scalar_cumulative" or program.operands(site)[len(TABLE[name].writes) - 1] != NONE
+        if command == "reduce" or (answers and command not in _RESETS):
+            read.append(lanes)
+        if command != "idle" or name == "tensor_scalar_cumulative":
+            written.append(lanes)
+    return _pairs(read), _pairs(written)
+
+
+def _accumulates(name: str) -> bool:
+    return name == "activation_reduce" or "reduce_cmd" in TABLE[name].attributes
+
+
+def _exchanges(program: Program) -> Pairs:
+    """Pairs of instructions, one per core, that give each other what they read."""
+    rows = program.tables["instructions"]
+    sites = np.flatnonzero(rows["opcode"] == _EXCHANGE)
+    cores = [sites[rows["core"][sites] == core].tolist() for core in range(program.cores)]
+    met = list(zip(*cores, strict=False)) if len(cores) > 1 else []
+    return _pairs([*met, *(pair[::-1] for pair in met)])
+
+
+def _pairs(found: list[tuple[int, int]]) -> Pairs:
+    return np.array(found, np.int64).reshape(-1, 2)

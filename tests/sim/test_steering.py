@@ -66,13 +66,43 @@ def by_what_a_later_turn_reads(k: ProgramBuilder, data: View) -> int:
     return loaded(k, second)
 
 
+def summed(k: ProgramBuilder, data: View, command: str) -> View:
+    """A sum of zeros, with whatever the accumulators held before."""
+    zeros, total, tile = k.tensor((1, 1)), k.tensor((1, 1)), integer(k)
+    k.emit("activation", k.tensor((1, 1)), None, data, op="copy", reduce_op="add", reduce_cmd="reset_reduce")
+    k.emit("memset", zeros, value=0)
+    k.emit("activation", k.tensor((1, 1)), total, zeros, op="copy", reduce_op="add", reduce_cmd=command)
+    k.emit("tensor_copy", tile, total)
+    return tile
+
+
+def by_the_accumulators(k: ProgramBuilder, data: View) -> int:
+    return loaded(k, summed(k, data, "reduce"))
+
+
+def by_a_scan_from_the_accumulators(k: ProgramBuilder, data: View) -> int:
+    ones, tile = k.tensor((1, 1)), integer(k)
+    k.emit("tensor_scalar_cumulative", k.tensor((1, 1)), data, op0="add", op1="add", reduce_cmd="reset_reduce")
+    k.emit("memset", ones, value=1)
+    k.emit("tensor_scalar_cumulative", tile, ones, op0="add", op1="add", reduce_cmd="idle")
+    return loaded(k, tile)
+
+
+def by_a_seed(k: ProgramBuilder, data: View) -> int:
+    seed, bits = integer(k), integer(k)
+    k.emit("tensor_copy", seed, data)
+    k.emit("set_rng_seed", seed)
+    k.emit("rng", bits)
+    return loaded(k, bits)
+
+
 def beside_it(k: ProgramBuilder, data: View) -> int:
     k.emit("tensor_copy", k.tensor((1, 1)), data)
     return loaded(k, integer(k))
 
 
 WAYS = (by_a_copy, by_registers, by_a_register_that_is_stored, by_where_it_reads, by_where_it_writes,
-        by_what_a_later_turn_reads)  # fmt: skip
+        by_what_a_later_turn_reads, by_the_accumulators, by_a_scan_from_the_accumulators, by_a_seed)  # fmt: skip
 
 
 def found(way: Way, dtype: str, kind: str = "fori") -> int:
@@ -95,6 +125,26 @@ def test_a_float_steers_a_loop_whatever_way_it_takes(way: Way, kind: str) -> Non
 @pytest.mark.parametrize("way", WAYS)
 def test_integers_may_steer_a_loop(way: Way) -> None:
     assert found(way, "int32") == 0
+
+
+@pytest.mark.parametrize(("dtype", "turned"), [("float32", 1), ("int32", 0)])
+def test_what_one_core_is_sent_steers_its_loops(dtype: str, turned: int) -> None:
+    k = ProgramBuilder(cores=2)
+    source = k.input((1, 1), dtype)
+    for core in (0, 1):
+        k.core = core
+        given, taken = integer(k), integer(k)
+        if core == 0:
+            k.emit("dma_copy", given, source)
+        k.emit("sendrecv", taken, given, send_to_rank=1 - core, recv_from_rank=1 - core, pipe_id=0)
+    bound = loaded(k, taken)
+    with k.loop("fori", k.register(), upper_register=bound):
+        k.emit("memset", k.tensor((1, 1)), value=0)
+    assert len(steered(k.program())) == turned
+
+
+def test_accumulators_that_begin_again_hold_nothing_of_before() -> None:
+    assert found(lambda k, data: loaded(k, summed(k, data, "reset_reduce")), "float32") == 0
 
 
 def test_a_float_that_never_reaches_the_register_steers_nothing() -> None:
