@@ -27,9 +27,10 @@ BY_NAME: Final = frozenset({"getattr", "hasattr"})
 
 FORBIDDEN: Final = _words("""
     aiter anext ascii breakpoint compile delattr dir eval exec exit format globals help id input locals memoryview
-    open quit setattr vars __import__ __build_class__ __builtins__ __loader__ __spec__ BaseException SystemExit
+    open quit setattr type vars __import__ __build_class__ __builtins__ __loader__ __spec__ BaseException SystemExit
     KeyboardInterrupt GeneratorExit
 """)
+"""A variable of a function may bear such a name, and where it does not, the name is the builtin's."""
 
 NEVER: Final = _words("""
     breakpoint compile delattr eval exec getattr globals hasattr locals open setattr vars __import__ __build_class__
@@ -39,6 +40,32 @@ NEVER: Final = _words("""
 
 EVALUATING: Final = _words("get_type_hints ForwardRef evaluate_forward_ref get_annotations")
 """Members of public modules that execute the text of annotations, which is not read."""
+
+SPEAKING: Final = _words("print device_print")
+"""What a kernel that runs inside of a user's program may not do: figures are read from what that program says."""
+
+FOREIGN: Final = _words("""
+    abc builtins contextlib ctypes functools gc importlib inspect io itertools json logging np numpy os pathlib pickle
+    platform re shutil subprocess sys tempfile threading torch traceback types warnings weakref
+""")
+"""Modules that others have imported for themselves, and that can be reached through them."""
+
+SPECIAL: Final = _words("""
+    __name__ __file__ __debug__ __doc__ __all__ __version__ __author__ __slots__ __match_args__ __getattr__
+    __init__ __post_init__ __new__ __call__ __enter__ __exit__ __repr__ __str__ __format__ __hash__ __bool__ __len__
+    __iter__ __next__ __reversed__ __contains__ __getitem__ __setitem__ __class_getitem__ __index__ __int__ __float__
+    __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __neg__ __pos__ __abs__ __invert__ __add__ __radd__ __iadd__ __sub__
+    __rsub__ __isub__ __mul__ __rmul__ __imul__ __truediv__ __rtruediv__ __floordiv__ __rfloordiv__ __mod__ __rmod__
+    __pow__ __rpow__ __matmul__ __rmatmul__ __and__ __rand__ __or__ __ror__ __xor__ __rxor__ __lshift__ __rlshift__
+    __rshift__ __rrshift__ __divmod__ __round__ __ceil__ __floor__ __trunc__ __copy__ __deepcopy__
+""")
+"""Names with two underscores that a text may give a meaning to. Others tell libraries which text to execute, or where
+in memory an array lies."""
+
+MAKERS: Final = dict.fromkeys(
+    ("enum.Enum", "enum.IntEnum", "enum.Flag", "enum.IntFlag", "enum.StrEnum"), "the base of a class with members"
+) | {"dataclasses.dataclass": "the decorator of a class"}
+"""Called, they make classes with whatever attributes, or execute the names of fields as text."""
 
 FORBIDDEN_PREFIXES: Final = ("__", "gi_", "cr_", "ag_", "f_", "tb_", "co_", "func_")
 """Attributes through which Python code reaches frames, code objects and the interpreter."""
@@ -63,8 +90,10 @@ _NUMPY: Final = _words("""
 """)
 """Dtypes, functions given as ``op``, and constants that depend on no data: there is none in the process that traces."""
 
-_TYPING: Final = frozenset(cast("list[str]", vars(typing)["__all__"])) | _words("override deprecated TypeAliasType")
-"""What typing gives away; what else it holds are the modules that it imports itself."""
+_TYPING: Final = (
+    frozenset(cast("list[str]", vars(typing)["__all__"])) | _words("override deprecated TypeAliasType")
+) - _words("TypedDict get_origin get_args")
+"""What typing gives away, but for what makes or finds classes; what else it holds are modules that it imports."""
 
 MODULES: Final[dict[str, frozenset[str] | None]] = {
     "nki": PUBLIC,

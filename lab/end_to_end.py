@@ -133,10 +133,10 @@ async def job(
 
 
 def _language(specification: Specification, command: EndToEnd, text: str) -> Judgement:
-    """As for any kernel, and besides nothing may stand in the text that would only be run by an import."""
+    """As for any kernel, but of all that an import runs; and nothing that is no kernel may stand in the text."""
     if not command.language:
         return Judgement(None, "Not applied: [e2e] sets language = false.")
-    read = language.judge(text, specification.entry, version=specification.nki_version)
+    read = language.judge(text, specification.entry, version=specification.nki_version, imported=True)
     left_out = parse(text).left_out if read.passed else ()
     if left_out:
         hint = "Leave only NKI in the kernel's file; a file that is a whole model needs language = false in [e2e]."

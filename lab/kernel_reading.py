@@ -1,13 +1,15 @@
 """Reads a kernel's syntax tree against the allow-list: what it names, stores and asks for, never its text.
 
-Only what the entry function can reach counts; tests and scripts in the same file are nobody's concern.
+Only what the entry function can reach counts; tests and scripts in the same file are nobody's concern, unless somebody
+imports the file as it is.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -27,6 +29,10 @@ _STATEMENTS: Final[dict[type[ast.AST], str]] = {
 }
 
 
+_COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SCOPES: Final = (ast.FunctionDef, ast.Lambda, ast.ClassDef, *_COMPREHENSIONS)
+
+
 @dataclass(frozen=True, slots=True)
 class Objection:
     """One thing that a kernel may not do, with its line and what to write instead."""
@@ -35,32 +41,33 @@ class Objection:
     message: str
 
 
-def objections(text: KernelText, entry: str) -> list[Objection]:
-    """Everything that is wrong with what ``entry`` reaches, by line."""
+def objections(text: KernelText, entry: str, *, imported: bool = False) -> list[Objection]:
+    """Everything that is wrong with what ``entry`` reaches, by line.
+
+    With all of the text where it is ``imported`` into somebody's program: that runs every statement, and annotations.
+    """
     defined = _definitions(text.statements)
     modules = _modules(text.statements)
     found: list[Objection] = []
-    seen: set[str] = set()
-    waiting = [entry, "*"]
+    seen: set[int] = set()
+    waiting = [*defined[entry], *defined["*"], *(text.statements if imported else ())]
     while waiting:
-        name = waiting.pop()
-        if name in seen or name not in defined:
-            continue
-        seen.add(name)
-        for statement in defined[name]:
-            reader = _Reader(modules, frozenset(defined))
+        statement = waiting.pop()
+        if id(statement) not in seen:
+            seen.add(id(statement))
+            reader = _Reader(modules, frozenset(defined), imported)
             reader.visit(statement)
             found += reader.found
-            waiting += reader.reached
+            waiting += [one for name in reader.reached for one in defined[name]]
     return sorted(set(found), key=lambda objection: objection.line)
 
 
 def _definitions(statements: Sequence[ast.stmt]) -> dict[str, list[ast.stmt]]:
     """Top-level statements by the names they bind; imports are read wherever they stand."""
-    defined: dict[str, list[ast.stmt]] = {}
+    defined: dict[str, list[ast.stmt]] = defaultdict(list)
     for statement in statements:
         for name in _bound(statement):
-            defined.setdefault(name, []).append(statement)
+            defined[name].append(statement)
     return defined
 
 
@@ -76,38 +83,48 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
             return
 
 
-def _modules(statements: Sequence[ast.AST]) -> dict[str, str]:
-    """Names that stand for a module or a member of one, by dotted path."""
-    paths: dict[str, str] = {}
+def _modules(statements: Iterable[ast.AST]) -> dict[str, frozenset[str]]:
+    """Names that stand for a module or a member of one, by dotted path: all of those that they have somewhere."""
+    paths: dict[str, set[str]] = defaultdict(set)
     for statement in statements:
         if isinstance(statement, ast.Import):
             for alias in statement.names:
-                paths[alias.asname or alias.name.partition(".")[0]] = (
-                    alias.name if alias.asname else alias.name.partition(".")[0]
-                )
+                top = alias.name.partition(".")[0]
+                paths[alias.asname or top].add(alias.name if alias.asname else top)
         elif isinstance(statement, ast.ImportFrom):
             for alias in statement.names:
-                paths[alias.asname or alias.name] = f"{statement.module}.{alias.name}"
-    return paths
+                paths[alias.asname or alias.name].add(f"{statement.module}.{alias.name}")
+    return {name: frozenset(found) for name, found in paths.items()}
 
 
 class _Reader(ast.NodeVisitor):
     """One top-level definition."""
 
-    def __init__(self, modules: dict[str, str], defined: frozenset[str]) -> None:
+    def __init__(self, modules: Mapping[str, frozenset[str]], defined: frozenset[str], imported: bool) -> None:
         self.found: list[Objection] = []
         self.reached: list[str] = []
         self._modules = dict(modules)
         self._defined = defined
+        self._imported = imported
         self._local: frozenset[str] = frozenset()
+        self._scopes: tuple[frozenset[str], ...] = ()
+        """What the functions around bind."""
+        self._in_place: set[int] = set()
+        """Nodes that stand where alone such a thing may stand."""
 
     def visit(self, node: ast.AST) -> Any:
         if not self._local and isinstance(node, ast.stmt):
             self._local = frozenset(_stored(node))
-            self._modules |= _modules([n for n in ast.walk(node) if isinstance(n, (ast.Import, ast.ImportFrom))])
+            for name, paths in _modules(ast.walk(node)).items():
+                self._modules[name] = self._modules.get(name, frozenset()) | paths
         if type(node) in _STATEMENTS:
             self._object(node, _STATEMENTS[type(node)])
             return None
+        if isinstance(node, _COMPREHENSIONS):
+            return self._comprehension(node)
+        for name in _binds(node):
+            if name.startswith("__") and name.endswith("__") and name not in allowed.SPECIAL:
+                self._object(node, f"`{name}` means something to Python or to libraries. Rename or remove it")
         return super().visit(node)
 
     def visit_Name(self, node: ast.Name) -> None:
@@ -115,21 +132,31 @@ class _Reader(ast.NodeVisitor):
             self.reached.append(node.id)
         if isinstance(node.ctx, ast.Store):
             return
+        paths = self._modules.get(node.id, frozenset())
         if node.id in allowed.NEVER:
             self._object(
                 node, f"`{node.id}` is not available in a kernel, also as a name of your own. Rename or remove it"
             )
-        elif self._modules.get(node.id) in allowed.MODULES:
+        elif not paths.isdisjoint(allowed.MODULES):
             self._object(node, f"`{node.id}` is a module, which cannot be given away. Write its member behind a dot")
-        elif node.id in self._defined | self._local or node.id in self._modules:
+        elif node.id in allowed.FORBIDDEN and not any(node.id in scope for scope in self._scopes):
+            self._object(node, f"`{node.id}` is not available in a kernel. Remove it, or rename what is your own")
+        elif self._imported and node.id in allowed.SPEAKING:
+            self._object(node, f"`{node.id}` is not available where figures are read from what is printed. Remove it")
+        elif node.id in self._defined | self._local:
             return
-        elif node.id in allowed.FORBIDDEN or (node.id in _BUILTIN_NAMES and node.id not in allowed.BUILTINS):
+        elif paths:
+            self._members(node, paths)
+        elif node.id in _BUILTIN_NAMES and node.id not in allowed.BUILTINS:
             self._object(node, f"`{node.id}` is not available in a kernel. Remove it")
 
     def visit_Call(self, node: ast.Call) -> None:
         match node:
-            case ast.Call(func=ast.Name(id="type"), args=[argument], keywords=[]):
+            case ast.Call(func=ast.Name(id="type"), args=[argument], keywords=[]) if id(node) in self._in_place:
                 self.visit(argument)
+            case ast.Call(func=ast.Name(id="isinstance" | "issubclass" | "str" | "repr" | "print")):
+                self._put(node.args)
+                self.generic_visit(node)
             case ast.Call(func=ast.Name(id=name)) if name in allowed.BY_NAME:
                 self._named_attribute(node, name)
             case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr="__init__")):
@@ -154,29 +181,45 @@ class _Reader(ast.NodeVisitor):
             self._object(node, f"`{ast.unparse(node)}` is set: only `self` has attributes to set. Use a variable")
         elif node.attr in ("format", "format_map") and not _plain_template(node.value):
             self._object(node, "`format` on a text that is not a plain literal is not available. Use an f-string")
-        path = self._path(node)
-        if path is not None:
-            self._member(node, path)
+        elif self._imported and node.attr in allowed.SPEAKING:
+            self._object(node, f"`{node.attr}` is not available where figures are read from what is printed. Remove it")
+        if paths := self._paths(node):
+            self._members(node, paths)
         else:
             self.visit(node.value)
 
-    def _path(self, node: ast.expr) -> str | None:
-        """The dotted path of a name that leads into a module; None for any other expression."""
+    def _paths(self, node: ast.expr) -> frozenset[str]:
+        """The dotted paths of a name that leads into a module; none for any other expression."""
         match node:
-            case ast.Name(id=name) if name in self._modules and (name not in self._stored_here()):
-                return self._modules[name]
+            case ast.Name(id=name):
+                return self._modules.get(name, frozenset())
             case ast.Attribute(value=value, attr=attribute):
-                above = self._path(value)
-                return None if above is None else f"{above}.{attribute}"
+                return frozenset(f"{above}.{attribute}" for above in self._paths(value))
             case _:
-                return None
+                return frozenset()
 
-    def _stored_here(self) -> frozenset[str]:
-        return self._local - frozenset(self._modules)
+    def _members(self, node: ast.AST, paths: Iterable[str]) -> None:
+        for path in paths:
+            if complaint := _complaint(path):
+                self._object(node, complaint)
+            elif not isinstance(node, ast.expr):
+                continue
+            elif path in allowed.MODULES:
+                self._object(node, f"`{path}` is a module, which cannot be given away. Write its member behind a dot")
+            elif path in allowed.MAKERS and id(node) not in self._in_place:
+                self._object(node, f"`{path}` may stand only as {allowed.MAKERS[path]}. Write out the class")
 
-    def _member(self, node: ast.AST, path: str) -> None:
-        if complaint := _complaint(path):
-            self._object(node, complaint)
+    def _put(self, nodes: Iterable[ast.AST]) -> None:
+        """These stand in their place."""
+        self._in_place.update(map(id, nodes))
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        self._put([node.left, *node.comparators])
+        self.generic_visit(node)
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> None:
+        self._put([node.value])
+        self.generic_visit(node)
 
     def visit_Expr(self, node: ast.Expr) -> None:
         """A docstring has no effect."""
@@ -185,7 +228,7 @@ class _Reader(ast.NodeVisitor):
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
-            self._member(node, alias.name)
+            self._members(node, [alias.name])
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         if node.level:
@@ -194,7 +237,7 @@ class _Reader(ast.NodeVisitor):
         for alias in node.names:
             if alias.name == "*" and str(node.module).partition(".")[0] not in ("nki", "neuronxcc", "__future__"):
                 self._object(node, f"`from {node.module} import *` hides what is used. Name what you import")
-            self._member(node, f"{node.module}.{alias.name}")
+            self._members(node, [f"{node.module}.{alias.name}"])
 
     def visit_MatchClass(self, node: ast.MatchClass) -> None:
         if node.kwd_attrs or node.patterns:
@@ -202,37 +245,116 @@ class _Reader(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """Annotations are never evaluated, so they are not read."""
-        defaults = [*node.args.defaults, *(default for default in node.args.kw_defaults if default is not None)]
-        for part in [*node.decorator_list, *defaults, *node.body]:
+        """Annotations are evaluated where the text is imported alone."""
+        for part in [*node.decorator_list, *_defaults(node.args), *(_annotations(node) if self._imported else ())]:
             self.visit(part)
+        self._inside(_own(node), node.body)
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        for part in _defaults(node.args):
+            self.visit(part)
+        self._inside(_own(node), [node.body])
+
+    def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
+        """What the first loop is over belongs to the scope around."""
+        first, *others = node.generators
+        self.visit(first.iter)
+        parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+        targets = [part for loop in node.generators for part in (loop.target, *loop.ifs)]
+        bound = frozenset(name for loop in node.generators for name in _stored(loop.target))
+        self._inside(bound, [*parts, *targets, *(loop.iter for loop in others)])
+
+    def _inside(self, bound: frozenset[str], body: Iterable[ast.AST]) -> None:
+        """Read a function's body, in which a name that it binds is never the builtin's."""
+        around, self._scopes = self._scopes, (*self._scopes, bound)
+        for part in body:
+            self.visit(part)
+        self._scopes = around
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         self.visit(node.target)
         if node.value is not None:
             self.visit(node.value)
+        if self._imported:
+            self.visit(node.annotation)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        """A name that a class binds is the builtin's before, whatever the functions around it bind."""
         if node.keywords:
             self._object(node, "A class with a metaclass or other keywords is not available. Write a plain class")
-        self.generic_visit(node)
+        if any(isinstance(part, (ast.Import, ast.ImportFrom)) for part in node.body):
+            self._object(node, "An import in a class gives its module away. Write it at the top of the file")
+        self._put(part.func if isinstance(part, ast.Call) else part for part in node.decorator_list)
+        if any(map(_is_member, node.body)):
+            self._put(node.bases)
+        for part in [*node.decorator_list, *node.bases]:
+            self.visit(part)
+        bound = frozenset(_stored(node))
+        around, self._scopes = self._scopes, tuple(scope - bound for scope in self._scopes)
+        for part in node.body:
+            self.visit(part)
+        self._scopes = around
 
     def _object(self, node: ast.AST, message: str) -> None:
         self.found.append(Objection(getattr(node, "lineno", 0), message + "."))
 
 
 def _stored(tree: ast.AST) -> Iterator[str]:
-    """Every name that a definition binds somewhere inside."""
+    """Every name that a definition binds somewhere inside, but by imports."""
     for node in ast.walk(tree):
-        match node:
-            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
-                yield name
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                yield name
-            case ast.MatchAs(name=str() as name) | ast.MatchStar(name=str() as name):
-                yield name
-            case _:
-                pass
+        if not isinstance(node, ast.alias):
+            yield from _binds(node)
+
+
+def _own(function: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
+    """What a function binds itself, and not the functions, classes and comprehensions in it."""
+    arguments = function.args
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    found = {argument.arg for argument in named if argument is not None}
+    waiting: list[ast.AST] = list(function.body) if isinstance(function, ast.FunctionDef) else []
+    while waiting:
+        node = waiting.pop()
+        found.update(_binds(node))
+        if not isinstance(node, _SCOPES):
+            waiting += ast.iter_child_nodes(node)
+    return frozenset(found)
+
+
+def _binds(node: ast.AST) -> Iterator[str]:
+    """The names that one node binds by itself."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+            yield name
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.AsyncFunctionDef(name=name):
+            yield name
+        case ast.MatchAs(name=str() as name) | ast.MatchStar(name=str() as name) | ast.MatchMapping(rest=str() as name):
+            yield name
+        case ast.alias(name=name, asname=other):
+            yield other or name.partition(".")[0]
+        case _:
+            pass
+
+
+def _defaults(arguments: ast.arguments) -> list[ast.expr]:
+    return [*arguments.defaults, *(default for default in arguments.kw_defaults if default is not None)]
+
+
+def _annotations(function: ast.FunctionDef) -> Iterator[ast.expr]:
+    for node in [*ast.walk(function.args), function]:
+        annotation = node.annotation if isinstance(node, ast.arg) else getattr(node, "returns", None)
+        if annotation is not None:
+            yield annotation
+
+
+def _is_member(statement: ast.stmt) -> bool:
+    """Whether it makes an enumeration one with a member, which cannot be called to make another."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant()):
+            return not name.startswith("_")
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="auto"), args=[])):
+            return not name.startswith("_")
+        case _:
+            return False
 
 
 def _is_self(node: ast.expr) -> bool:
@@ -261,6 +383,8 @@ def _below(module: str, rest: Sequence[str]) -> str | None:
     names = allowed.MODULES[module]
     if not allowed.EVALUATING.isdisjoint(rest):
         return f"`{module}.{'.'.join(rest)}` executes the text of annotations. Remove it"
+    if names is allowed.PUBLIC and not allowed.FOREIGN.isdisjoint(rest):
+        return f"`{module}.{'.'.join(rest)}` leads out of {module}. Use its own names"
     if any(part.startswith("_") for part in rest):
         return f"`{module}.{'.'.join(rest)}` is private. Use the public names of {module}"
     if names is None or not rest or rest[0] in names or rest[0] == "*":

@@ -16,21 +16,26 @@ SHOWN = 3
 """Objections that are written out; the others are counted."""
 
 
-def judge(kernel: str, entry: str | None, traces: Sequence[Trace] = (), version: str = CURRENT) -> Judgement:
-    """Read the text as a version's compiler would; with traces, also whether it could be traced. Starts nothing."""
+def judge(
+    kernel: str, entry: str | None, traces: Sequence[Trace] = (), version: str = CURRENT, *, imported: bool = False
+) -> Judgement:
+    """Read the text as a version's compiler would; with traces, also whether it could be traced. Starts nothing.
+
+    All of the text, where somebody's program imports it as it is.
+    """
     try:
-        return _read(kernel, entry, traces, version)
+        return _read(kernel, entry, traces, version, imported)
     except RecursionError:
         return Judgement(
             False, "The kernel is nested too deeply to be read.", code="SyntaxError", hint="Break long expressions up."
         )
 
 
-def _read(kernel: str, entry: str | None, traces: Sequence[Trace], version: str) -> Judgement:
+def _read(kernel: str, entry: str | None, traces: Sequence[Trace], version: str, imported: bool) -> Judgement:
     try:
         text = parse(kernel)
         name = entry_name(text, entry)
-        found = objections(text, name)
+        found = objections(text, name, imported=imported)
     except KernelTextError as error:
         return _failed(
             KernelError(code=error.code, message=error.message, line=error.line, text=error.text, remedy=error.remedy)

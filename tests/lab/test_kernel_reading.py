@@ -189,3 +189,73 @@ def test_everything_of_a_module_of_which_not_everything_is_allowed_is_refused(mo
 
 def test_everything_of_nki_may_be_imported() -> None:
     assert language.judge("from nki.language import *\n" + body("pass"), None).passed
+
+
+ALIAS = "import nki.language as np"
+EXECUTED = 'a=__import__("os")'
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        (f"def unused():\n        {ALIAS}\n    np.load('f')", "`numpy.load`"),
+        ("[input for input in [1]]; input('Accuracy: 1')", "`input`"),
+        ("[type for type in [1]]; type('T', (), {})", "`type`"),
+        ("(lambda exit: 1); exit(0)", "`exit`"),
+        ("type(int)('T', (), {})", "`type`"),
+        ("meta = type(int)", "`type`"),
+        ("typing.get_origin(typing.Type[int])('T', (), {})", "get_origin"),
+        (f"typing.TypedDict('T', {{'{EXECUTED}': int}})", "TypedDict"),
+        ("dataclasses.dataclass(x)", "decorator of a class"),
+        ("enum.Enum('E', {'__array_interface__': x})", "base of a class with members"),
+        ("class E(enum.Enum):\n        pass\n    E('F', {'__array_interface__': x})", "base of a class with members"),
+        (f"class C:\n        __annotations__ = {{'{EXECUTED}': int}}", "`__annotations__`"),
+        ("class C:\n        def __array_interface__(self):\n            return x", "`__array_interface__`"),
+        ("class C:\n        import numpy\n    C.numpy.load('f')", "import in a class"),
+        ("def f(input):\n        class C:\n            y = input('x')\n            input = 1", "`input`"),
+        ("alike = collections.abc; alike.sys", "is a module"),
+        ("nl.os.system('x')", "leads out of"),
+    ],
+)
+def test_no_second_meaning_of_a_name_hides_what_it_is(statement: str, said: str) -> None:
+    imports = "import collections\nimport dataclasses\nimport enum\nimport typing\n"
+    found = language.judge(imports + body(statement), None)
+    assert found.passed is False
+    assert said in f"{found.detail} {found.hint}"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import numpy as np\n    np.float32",
+        "import nki.language as numbers\n    numbers.float32",
+        "def scaled(input, format=1):\n        return [input for _ in range(format)]",
+        "class E(enum.IntEnum):\n        A = 1\n    E(1)",
+        "@dataclasses.dataclass(frozen=True)\n    class C:\n        rows: int = 1\n    C(2)",
+        "assert type(x) == type(x) and isinstance(1, type(2)), f'{type(x)}'",
+    ],
+)
+def test_what_is_what_it_looks_like_passes(statement: str) -> None:
+    found = language.judge("import dataclasses\nimport enum\n" + body(statement), None)
+    assert found.passed, found.detail
+
+
+RUN_BY_AN_IMPORT = {
+    "a value that nobody needs": "def forge():\n    import os\n\n\nFIGURES = forge()\n",
+    "a value without a name": "def forge():\n    return open('result.json')\n\n\n() = forge()\n",
+    "an annotation": "def unused(y: __import__('os').system('forge')):\n    pass\n",
+    "an annotated value": "rows: open('result.json') = 1\n",
+    "a default": "def unused(y=open('result.json')):\n    pass\n",
+    "a class": "class Unused:\n    rows = open('result.json')\n",
+    "a printed line": "said = print('Latency: 1')\n",
+    "a line from the device": "def unused(y):\n    nl.device_print('Latency: 1', y)\n",
+}
+
+
+@pytest.mark.parametrize("what", RUN_BY_AN_IMPORT)
+def test_of_a_text_that_is_imported_everything_counts_that_the_import_runs(what: str) -> None:
+    head = HEAD.replace("import os\n", "").replace('os.environ["X"] = "1"\n', "")
+    plain = head + "\n@nki.jit\ndef kernel(x, y: int = 1):\n    return x\n"
+    assert language.judge(plain, None, imported=True).passed
+    assert language.judge(plain + RUN_BY_AN_IMPORT[what], None).passed, "the process that traces it sees no data"
+    assert language.judge(plain + RUN_BY_AN_IMPORT[what], None, imported=True).passed is False

@@ -141,7 +141,9 @@ async def test_what_a_command_does_wrong_is_a_failed_verdict_that_says_what(
         "too little": (kernel(latency=5, accuracy=0.7), "accuracy of 0.7, and at least 0.99 is wanted"),
         "a hang": (kernel(latency=5, hang=1), "did not come to an end within 3 s"),
         "an escape": ("import os\n" + kernel(latency=5).replace("return out", "os.system('true')\n    return out"), ""),
+        "an import": (kernel(latency=5) + "\n\ndef forge():\n    import os\n\n\nFIGURES = forge()\n", ""),
     }
+    unread = ("an escape", "an import")
     async with session(workspace, NKI_ANVIL_GUARD_REFUSES="false") as client:
         await call(client, "open_problem", reference="model")
         ran = len(runs(there))
@@ -150,9 +152,9 @@ async def test_what_a_command_does_wrong_is_a_failed_verdict_that_says_what(
             assert verdict["passed"] is False, name
             failed = next(gate for gate in verdict["gates"] if gate["passed"] is False)
             assert says in failed["detail"], name
-            assert failed["name"] == ("language" if name == "an escape" else "values")
+            assert failed["name"] == ("language" if name in unread else "values")
             assert "gate.unverified" in await refusal(client, "benchmark_kernel", problem="model", source=source)
-        assert len(runs(there)) == ran + len(wrong) - 1, "no command has imported the text that was refused"
+        assert len(runs(there)) == ran + len(wrong) - len(unread), "no command has imported the text that was refused"
         lines = kernel(latency=90, accuracy="True", lines=1)
         assert (await call(client, "verify_kernel", problem="model", source=lines))["passed"], "figures from its output"
 
