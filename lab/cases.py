@@ -31,7 +31,7 @@ from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import numpy_dtype
 
-FORMAT: Final = 8
+FORMAT: Final = 9
 """Of a pool on disk; a pool of another format is made anew."""
 
 NOISE: Final = 2.0**-22
@@ -73,7 +73,8 @@ class Pool:
     reference: Reference = field(init=False)
 
     def __post_init__(self) -> None:
-        self.reference = Reference(Path(self.specification.reference), self.specification.reference_digest)
+        known = self.specification
+        self.reference = Reference(Path(known.reference), known.reference_digest, known.reference_beside)
 
     async def prepare(self, random: np.random.Generator, report: Report = silent) -> tuple[str, ...]:
         """Make the first cases where there are none. Returns the problem's warnings; raises ProblemInvalid."""

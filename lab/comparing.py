@@ -88,5 +88,6 @@ def _family(observed: Observed) -> str:
     if observed.case.probes:
         return f"own, one element of {observed.case.probes[0].input} disturbed"
     columns = " of columns" if variant.startswith("turned") else ""
-    along = {"cancelling": f" along an axis of {variant}" if variant else "", "bands": columns}.get(family, "")
+    axis = f" along an axis of {variant}" if variant else ""
+    along = {"cancelling": axis, "bands": columns, "whole": columns}.get(family, "")
     return f"{family}{along}" + (f" ({observed.case.only})" if observed.case.only else "")

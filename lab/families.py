@@ -11,7 +11,7 @@ from math import prod
 from typing import Any, Final
 
 from nki_anvil.backends.job import InputSpec
-from nki_anvil.backends.worker import places, regimes
+from nki_anvil.backends.worker import places, regimes, whole_numbers
 from nki_anvil.lab.specification import Specification
 
 OWN_CASES: Final = 5
@@ -60,8 +60,14 @@ def plans(
     varied = [spec for spec in inputs if spec.domain != "constant"]
     floats = [spec for spec in varied if "float" in spec.dtype and spec.domain not in ("integer", "index")]
     if timed_only:
-        return [*own, Plan("mixed")] if floats else own
-    return [*own, *_families(varied, floats, large), *_exact(specification, exact), *_probes(floats, large)]
+        return [*own, Plan("mixed")] if varied else own
+    return [
+        *own,
+        *_families(varied, floats, large),
+        *_whole([spec for spec in varied if spec not in floats]),
+        *_exact(specification, exact),
+        *_probes(floats, large),
+    ]
 
 
 def _families(varied: list[InputSpec], floats: list[InputSpec], large: bool) -> Iterator[Plan]:
@@ -100,6 +106,18 @@ def _turns(floats: list[InputSpec]) -> int:
     shapes = [spec.drawn or spec.shape or () for spec in floats]
     wide = [shape for shape in shapes if len(shape) > 1] or shapes
     return max([2, *(places.turns(prod(shape[:-1]), shape[-1], PEAKS) for shape in wide if shape)])
+
+
+def _whole(integers: list[InputSpec]) -> Iterator[Plan]:
+    """All integers together until each had every regime, and each alone where there are several."""
+    if not integers:
+        return
+    shapes = [spec.drawn or spec.shape or () for spec in integers]
+    for family, turned in (("whole", False), ("whole/turned", True)):
+        turns = [whole_numbers.turns(shape, turned) for shape in shapes if not turned or len(shape) > 1]
+        yield from (Plan(f"{family}/{turn}") for turn in range(max(turns, default=0)))
+    if len(integers) > 1:
+        yield from (Plan("whole", spec.name) for spec in integers)
 
 
 def _cancelling(floats: list[InputSpec]) -> Iterator[Plan]:

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from nki_anvil.backends.worker import places, regimes, relations
+from nki_anvil.backends.worker import places, regimes, relations, whole_numbers
 
 Array = Any
 Spec = dict[str, Any]
@@ -69,6 +69,8 @@ def _one(spec: Spec, position: int, case: Case, target: Spec, every: list[Spec])
         return own
     word = zlib.crc32(family.encode())
     rng = _random(int(case["seed"]), position, word)
+    if _is_whole(spec) and family in _WHOLE:
+        return _whole(spec, own, rng, variant)
     if not _is_float(spec):
         return _tied_integers(spec, own) if family == "ties" else own
     like = shape == _drawn(target)
@@ -305,6 +307,13 @@ def _tied_integers(spec: Spec, own: Array) -> Array:
     return values
 
 
+def _whole(spec: Spec, own: Array, rng: Any, variant: str) -> Array:
+    """Bands of integers, of rows or of columns (``turned``); the variant ends in the case's number."""
+    turned = variant.startswith("turned")
+    low, high = int(spec.get("low") or 0), int(_or(spec.get("high"), 1))
+    return whole_numbers.bands(own, rng, low, high, turned, _turn(variant.removeprefix("turned/")))
+
+
 _FAMILIES: dict[str, Callable[[_Draw], Array]] = {
     "own": lambda d: d.own,
     "uniform": lambda d: regimes.uniform(d.own, d.rng, d.scale),
@@ -330,13 +339,17 @@ _FAMILIES: dict[str, Callable[[_Draw], Array]] = {
     "alike": lambda d: _related(d, lambda peer: relations.alike(peer, d.first())),
     "opposed": lambda d: relations.opposed(d.own, int(d.variant or d.own.shape[-1]), d.scale, d.is_target, d.shared),
     "mixed": _mixed,
+    "whole": lambda d: d.own,
     "exact20": _exact20,
 }
 _RELATED = ("lone", "alike", "opposed")
+_WHOLE = ("whole", "mixed")
+"""What integers answer as such; to others they stay as they were drawn."""
 _PAIRED = ("cancelling", "exact20", *_RELATED)
 
 PARTIAL = (
     "bands", "signs", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "opposed", "mixed",
+    "whole",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 
@@ -348,6 +361,10 @@ def _drawn(spec: Spec) -> tuple[int, ...]:
 
 def _is_float(spec: Spec) -> bool:
     return "float" in str(spec.get("dtype", "float32"))
+
+
+def _is_whole(spec: Spec) -> bool:
+    return not _is_float(spec) or spec.get("domain") in ("integer", "index")
 
 
 def _or(value: Any, default: Any) -> Any:

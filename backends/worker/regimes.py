@@ -145,7 +145,7 @@ def bands(
     Where there are fewer bands than regimes, the next case (``turn``) goes on with the regimes.
     """
     rows = _rows(own, turned)
-    size, count = _bands(len(rows), len(of))
+    size, count = banded(len(rows), len(of))
     start = turn * count if count < len(of) else int(rng.integers(len(of)))
     kinds = rng.permutation(np.arange(count) + start) % len(of)
     values = np.empty(rows.shape, np.float64)
@@ -155,7 +155,7 @@ def bands(
     return _back(values, own, turned)
 
 
-def _bands(rows: int, kinds: int) -> tuple[int, int]:
+def banded(rows: int, kinds: int) -> tuple[int, int]:
     """How high a band is, and how many there are."""
     size = max(1, min(BAND, rows // kinds))
     return size, -(-rows // size)
@@ -168,7 +168,7 @@ def turns(family: str, shape: Sequence[int]) -> int:
     whole = np.broadcast_to(np.float32(0), tuple(shape))
     if name == "tiles":
         return -(-kinds // (int(_tiles(whole).max(initial=0)) + 1))
-    return -(-kinds // max(1, _bands(len(_rows(whole, variant == "turned")), kinds)[1]))
+    return -(-kinds // max(1, banded(len(_rows(whole, variant == "turned")), kinds)[1]))
 
 
 def everywhere(own: Array, rng: Any, scale: float, low: float, high: float) -> Array:

@@ -1,0 +1,106 @@
+"""Regimes of integer inputs: masks that keep nothing or all but one, padding, one index throughout, lengths at edges.
+
+Independent draws hold none of them, and what a kernel does for an empty row or a full one they never show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+
+from nki_anvil.backends.worker import places, regimes
+
+Array = Any
+MOST = 64
+"""Tiles of a range whose ends a case asks for."""
+Regime = Callable[[Array, Any, int, int], Array]
+"""Rows [n, width] of own draws, randomness, the smallest and the largest number -> rows."""
+
+
+def _own(rows: Array, rng: Any, low: int, high: int) -> Array:
+    return rows
+
+
+def _lowest(rows: Array, rng: Any, low: int, high: int) -> Array:
+    return np.full_like(rows, low)
+
+
+def _highest(rows: Array, rng: Any, low: int, high: int) -> Array:
+    return np.full_like(rows, high)
+
+
+def _same(rows: Array, rng: Any, low: int, high: int) -> Array:
+    """One number in all of a row."""
+    return np.broadcast_to(rows[:, :1], rows.shape)
+
+
+def _lone(rows: Array, rng: Any, low: int, high: int) -> Array:
+    """The smallest number but for one, which is the largest, or the other way round."""
+    count, length = rows.shape
+    columns: Array = _mostly_at(places.edges(length), length, count, rng)
+    turned = rng.random((count, 1)) < 0.5
+    values = np.broadcast_to(np.where(turned, high, low), rows.shape).copy()
+    values[np.arange(count), columns] = np.where(turned, low, high)[:, 0]
+    return values
+
+
+def _padded(rows: Array, rng: Any, low: int, high: int) -> Array:
+    """The largest number up to some column and the smallest from there on, or the other way round."""
+    count, length = rows.shape
+    first = _mostly_at(places.edges(length + 1), length + 1, count, rng)
+    before = cast(Any, np).arange(length) < first[:, None]
+    turned: Array = rng.random((count, 1)) < 0.5
+    return np.where(np.logical_xor(before, turned), high, low)
+
+
+def _sorted(rows: Array, rng: Any, low: int, high: int) -> Array:
+    """Ascending, or descending."""
+    ascending = np.sort(rows, axis=-1)
+    return np.where(rng.random((len(rows), 1)) < 0.5, ascending, ascending[:, ::-1])
+
+
+def _edges(rows: Array, rng: Any, low: int, high: int) -> Array:
+    """Where tiles begin and end, as lengths, indices and counts may."""
+    tiles = max(0, high) // places.TILE + 1
+    begun = places.TILE * (np.arange(tiles + 1) if tiles < MOST else rng.integers(0, tiles + 1, MOST))
+    near = {int(n) for n in (*places.edges(high + 1), *(begun - 1), *begun, *(begun + 1), low, high)}
+    return rng.choice(sorted(n for n in near if low <= n <= high), rows.shape)
+
+
+def _mostly_at(edges: list[int], length: int, count: int, rng: Any) -> Array:
+    """Positions below a length, half of them at edges."""
+    anywhere: Array = rng.integers(0, length, count)
+    return cast(Any, np).where(rng.random(count) < 0.5, rng.choice(edges, count), anywhere)
+
+
+REGIMES: tuple[Regime, ...] = (_lowest, _highest, _same, _lone, _padded, _sorted, _edges, _own)
+
+
+def bands(own: Array, rng: Any, low: int, high: int, turned: bool, turn: int) -> Array:
+    """Every regime in a band of rows of its own, or of columns (``turned``); a vector is one row.
+
+    Where there are fewer bands than regimes, the next case (``turn``) goes on with the regimes.
+    """
+    rows = _rows(own, turned)
+    size, count = regimes.banded(len(rows), len(REGIMES))
+    kinds = rng.permutation(np.arange(count) + turn * count) % len(REGIMES)
+    values = np.empty_like(rows)
+    for band, kind in enumerate(kinds):
+        part = slice(band * size, (band + 1) * size)
+        values[part] = REGIMES[kind](rows[part], rng, low, high)
+    return (values.T if turned and own.ndim > 1 else values).reshape(own.shape)
+
+
+def turns(shape: tuple[int, ...], turned: bool) -> int:
+    """Cases until an input of this shape had each regime."""
+    rows = len(_rows(np.broadcast_to(np.int64(0), shape), turned))
+    return -(-len(REGIMES) // max(1, regimes.banded(rows, len(REGIMES))[1]))
+
+
+def _rows(own: Array, turned: bool) -> Array:
+    """[rows, width]; turned, an array's columns."""
+    if own.ndim < 2:
+        return own.reshape(1, -1)
+    return own.reshape(-1, own.shape[-1]).T if turned else own.reshape(-1, own.shape[-1])

@@ -1,0 +1,60 @@
+"""Integer inputs hold empty rows and full ones, padding, one number throughout, and edges of tiles."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nki_anvil.backends.worker import inputs, whole_numbers
+
+
+def drawn(family: str, shape: list[int], low: int = 0, high: int = 1, **spec: Any) -> Any:
+    argument = {"name": "x", "shape": shape, "dtype": "int32", "domain": "integer", "low": low, "high": high, **spec}
+    return inputs.draw({"inputs": [argument]}, {"seed": 1, "family": family})["x"]
+
+
+@pytest.mark.parametrize("family", ["whole/0", "whole/turned/0"])
+def test_a_mask_keeps_nothing_everything_all_but_one_and_what_padding_leaves(family: str) -> None:
+    mask = drawn(family, [320, 640])
+    kept = (mask.T if "turned" in family else mask).mean(-1)
+    length = 320 if "turned" in family else 640
+    assert (kept == 0).sum() >= 40
+    assert (kept == 1).sum() >= 40
+    assert set(np.unique(mask)) == {0, 1}
+    assert (np.isclose(kept, 1 / length) | np.isclose(kept, 1 - 1 / length)).sum() >= 30
+    steps = np.abs(np.diff(mask.T if "turned" in family else mask, axis=-1)).sum(-1)
+    assert ((steps == 1) & (kept > 0.05) & (kept < 0.95)).sum() >= 20
+
+
+@pytest.mark.parametrize(("low", "high"), [(-100, -1), (-5, 5), (3, 3), (0, 2**31 - 1)])
+def test_every_range_is_kept(low: int, high: int) -> None:
+    for turn in range(4):
+        x = drawn(f"whole/{turn}", [9, 40], low, high)
+        assert low <= x.min() <= x.max() <= high
+
+
+@pytest.mark.parametrize("shape", [[8], [3, 40], [2, 2, 5], [1, 1]], ids=str)
+def test_few_rows_have_every_regime_over_the_cases_that_are_planned(shape: list[int]) -> None:
+    turns = whole_numbers.turns(tuple(shape), False)
+    cases = [drawn(f"whole/{turn}", shape, 2, 900).reshape(-1, shape[-1]) for turn in range(turns)]
+    rows = np.concatenate(cases)
+    assert (rows == 2).all(-1).any()
+    assert (rows == 900).all(-1).any()
+    assert rows.min() == 2
+    assert rows.max() == 900
+
+
+def test_lengths_and_indices_stand_at_the_edges_of_tiles() -> None:
+    near = {n + k for n in range(0, 1025, 128) for k in (-1, 0, 1)} & set(range(1025))
+    lengths = [drawn(f"whole/{turn}", [64], 0, 1024) for turn in range(8)]
+    assert any(set(case.tolist()) <= near | {511, 512, 1023} and len(set(case.tolist())) > 15 for case in lengths)
+
+
+def test_floats_stay_as_they_were_drawn_beside_them_and_float_masks_are_bent_as_well() -> None:
+    x = {"name": "x", "shape": [64, 8], "dtype": "float32"}
+    mask = {"name": "m", "shape": [64, 8], "dtype": "float32", "domain": "integer", "low": 0, "high": 1}
+    own = inputs.draw({"inputs": [x, mask]}, {"seed": 1})
+    bent = inputs.draw({"inputs": [x, mask]}, {"seed": 1, "family": "whole/0"})
+    assert np.array_equal(own["x"], bent["x"])
+    assert (bent["m"] == 0).all(-1).any()
+    assert (bent["m"] == 1).all(-1).any()
