@@ -16,6 +16,7 @@ from nki_anvil.sim.costs.transfers import GOOD_ROW_BYTES, SMALL_RUN_BYTES, Trans
 from nki_anvil.sim.costs.work import Work
 from nki_anvil.sim.gaps import Ledger, Link, critical_path
 from nki_anvil.sim.instructions import NAMES
+from nki_anvil.sim.kinds import firsts, numbered
 from nki_anvil.sim.program import NONE, Program
 from nki_anvil.sim.schedule import Schedule
 
@@ -119,11 +120,9 @@ def transfer_waste(moved: Transfers, columns: Layout, chip: Chip) -> list[str]:
 def repeated_loads(columns: Layout, moved: Transfers) -> list[bool]:
     """Whether the same piece of the same HBM tensor was loaded before."""
     source = columns.slot(moved.rows, 1)
-    offset = columns.start[source]
-    key = np.stack([columns.tensor[source], offset, moved.read, moved.row_bytes], axis=1)
-    _, first = np.unique(key, axis=0, return_index=True)
+    piece = numbered([columns.tensor[source], columns.start[source], moved.read, moved.row_bytes])
     repeated = moved.from_hbm & (moved.read > 0)
-    repeated[first] = False
+    repeated[firsts(piece)] = False
     return repeated.tolist()
 
 

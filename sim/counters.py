@@ -13,6 +13,7 @@ from nki_anvil.sim.costs.layout import Layout
 from nki_anvil.sim.costs.tensor import COUNTED_PASSES, Matmuls
 from nki_anvil.sim.costs.transfers import TRANSFERS, Transfers
 from nki_anvil.sim.instructions import NAMES, TABLE
+from nki_anvil.sim.kinds import named
 from nki_anvil.sim.model import Model, Run
 from nki_anvil.sim.program import NONE, Program
 from nki_anvil.sim.queues import PER_CORE, TENSOR
@@ -100,10 +101,9 @@ def traffic(
 
 def _engine_bytes(program: Program, columns: Layout, weight: NDArray[np.float64]) -> Mapping[str, float]:
     opcode, engine = program.tables["instructions"]["opcode"], program.tables["instructions"]["engine"]
-    skipped = [NAMES.index(name) for name in UNCOUNTED] + list(TRANSFERS)
     total: dict[str, float] = dict.fromkeys(("sbuf_read", "sbuf_write", "psum_read", "psum_write"), 0.0)
-    counted = ~np.isin(opcode, skipped) & (engine != 0)
-    for code in np.unique(opcode[counted]).tolist():
+    counted = ~named(program, *UNCOUNTED, *TRANSFERS) & (engine != 0)
+    for code in np.flatnonzero(np.bincount(opcode[counted])).tolist():
         rows = np.flatnonzero(counted & (opcode == code))
         writes = len(TABLE[NAMES[code]].writes)
         for position, _ in enumerate(TABLE[NAMES[code]].slots):

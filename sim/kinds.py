@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim import dtypes
+from nki_anvil.sim.instructions import NAMES
 from nki_anvil.sim.program import NONE, Program
 
 Column: TypeAlias = NDArray[Any]
@@ -52,6 +54,16 @@ def firsts(kinds: NDArray[np.int64]) -> list[int]:
     result = np.zeros(int(kinds.max(initial=-1)) + 1, np.int64)
     result[kinds[::-1]] = np.arange(len(kinds) - 1, -1, -1)
     return result.tolist()
+
+
+def named(program: Program, *names: str) -> NDArray[np.bool_]:
+    """Which instructions have one of these names."""
+    return _opcodes(names)[program.tables["instructions"]["opcode"]]
+
+
+@cache
+def _opcodes(names: tuple[str, ...]) -> NDArray[np.bool_]:
+    return np.array([name in names for name in NAMES])
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,20 +12,23 @@ from nki_anvil.sim.costs.formulas import DEFAULT, FORMULAS, TABLE_SETS, Mode
 from nki_anvil.sim.costs.layout import DISTANT, Layout
 from nki_anvil.sim.costs.rates import Rates
 from nki_anvil.sim.costs.residency import loads
+from nki_anvil.sim.costs.transfers import TRANSFERS
 from nki_anvil.sim.costs.work import Work
 from nki_anvil.sim.dtypes import NAMES as DTYPES
 from nki_anvil.sim.instructions import ENGINES, NAMES
+from nki_anvil.sim.kinds import named
 from nki_anvil.sim.program import NONE, Program
 
 VECTOR: Final = ENGINES.index("vector")
 SCALAR: Final = ENGINES.index("scalar")
 GPSIMD: Final = ENGINES.index("gpsimd")
 STREAMING: Final = (VECTOR, SCALAR, GPSIMD)
+_STREAMS: Final = np.isin(np.arange(len(ENGINES)), STREAMING)
 ACCUMULATOR_CYCLES: Final = 64
 """Reading an accumulator register (instruction pages)."""
 SLOW: Final = 2.4
 """Cycles per element from which an operation is slow."""
-_FAST: Final = [DTYPES.index(name) for name in ("bfloat16", "float16")]
+_FAST: Final = np.array([name in ("bfloat16", "float16") for name in DTYPES])
 """Formats of the vector engine's performance modes; other short ones have none (Trainium2 architecture guide)."""
 SMALL_CYCLES: Final = 256
 """Below this the fixed part of an instruction is worth a remark."""
@@ -34,8 +37,8 @@ SMALL_CYCLES: Final = 256
 def fill(work: Work, program: Program, columns: Layout, chip: Chip, rates: Rates, counts: NDArray[np.float64]) -> None:
     """Write the rows of instructions that run on a streaming engine; ``counts`` are the loops' trips."""
     opcode, engine = program.tables["instructions"]["opcode"], program.tables["instructions"]["engine"]
-    streaming = np.isin(engine, STREAMING) & ~np.isin(opcode, _TRANSFERS)
-    codes: list[int] = np.unique(opcode[streaming]).tolist()
+    streaming = _STREAMS[engine] & ~named(program, *TRANSFERS)
+    codes: list[int] = np.flatnonzero(np.bincount(opcode[streaming])).tolist()
     for code in codes:
         for unit in STREAMING:
             rows = np.flatnonzero(streaming & (opcode == code) & (engine == unit))
@@ -43,9 +46,6 @@ def fill(work: Work, program: Program, columns: Layout, chip: Chip, rates: Rates
                 _fill(work, NAMES[code], unit, rows, columns, chip, rates)
     _accumulators(work, program, columns, chip)
     _tables(work, program, rates, counts)
-
-
-_TRANSFERS: Final = [NAMES.index(name) for name in ("dma_copy", "dma_transpose", "dma_compute", "sendrecv")]
 
 
 def _fill(work: Work, name: str, unit: int, rows: NDArray[np.int64], columns: Layout, chip: Chip, rates: Rates) -> None:
@@ -104,7 +104,7 @@ class Operands:
         self.free = free.max(axis=1, initial=1).astype(np.float64)
         wide = there & (free == self.free[:, None])
         self.partitions = np.where(there & columns.on_chip[slots], columns.partitions[slots], 1).max(axis=1, initial=1)
-        fast = np.isin(columns.dtype[slots], _FAST)
+        fast = _FAST[columns.dtype[slots]]
         self.sixteen: NDArray[np.bool_] = np.all(~wide | fast, axis=1)
         self.all_sixteen: NDArray[np.bool_] = np.all(~there | fast, axis=1)
         self.distant: NDArray[np.bool_] = np.any(there & columns.distant[slots], axis=1)
@@ -148,7 +148,7 @@ def _tables(work: Work, program: Program, rates: Rates, counts: NDArray[np.float
     """Charge a table load wherever the set of activation functions changes; the first load precedes the
     kernel's data."""
     instructions = program.tables["instructions"]
-    rows = np.flatnonzero(np.isin(instructions["opcode"], [NAMES.index(name) for name in _TABULATED]))
+    rows = np.flatnonzero(named(program, *_TABULATED))
     needed = [table_set(record) for record in program.attributes]
     attributes: list[int] = instructions["attributes"][rows].tolist()
     names = [needed[number] for number in attributes]

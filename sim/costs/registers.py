@@ -9,11 +9,13 @@ from typing import Final
 import numpy as np
 
 from nki_anvil.sim.instructions import NAMES, TABLE
+from nki_anvil.sim.kinds import named
 from nki_anvil.sim.program import NONE, Program
 
 _WRITERS: Final = frozenset({"register_move", "register_load", "register_compute"})
-_RANDOM: Final = [NAMES.index(name) for name in ("rng", "set_rng_seed", "rand_set_state", "rand_get_state", "dropout")]
-_ADDING: Final = [number for number, name in enumerate(NAMES) if "reduce_res" in TABLE[name].slots]
+_RANDOM: Final = ("rng", "set_rng_seed", "rand_set_state", "rand_get_state", "dropout")
+_ADDING: Final = tuple(name for name in NAMES if "reduce_res" in TABLE[name].slots)
+_REGISTERS: Final = tuple(name for name in NAMES if name.startswith("register_"))
 """Their second slot is ``reduce_res``."""
 
 Sides = tuple[tuple[int, ...], tuple[int, ...]]
@@ -30,8 +32,7 @@ def registers(program: Program, accesses: Sequence[Sides]) -> dict[int, Sides]:
         if offsets:
             found[index] = (offsets, ())
     rows = program.tables["instructions"]
-    named = [number for number, name in enumerate(NAMES) if name.startswith("register_")]
-    for index in np.flatnonzero(np.isin(rows["opcode"], named)).tolist():
+    for index in np.flatnonzero(named(program, *_REGISTERS)).tolist():
         record = program.attributes[int(rows["attributes"][index])]
         writes = NAMES[int(rows["opcode"][index])] in _WRITERS
         sources = (record.get("source"), record.get("other"), None if writes else record["register"])
@@ -45,10 +46,10 @@ def in_sequence(program: Program) -> dict[int, str]:
     order."""
     rows = program.tables["instructions"]
     idle = np.array([record.get("reduce_cmd") == "idle" for record in program.attributes], bool)
-    adding = np.flatnonzero(np.isin(rows["opcode"], _ADDING))
+    adding = np.flatnonzero(named(program, *_ADDING))
     result = program.tables["operands"]["access"][rows["first_operand"][adding] + 1]
     used = adding[~idle[rows["attributes"][adding]] | (result != NONE)].tolist()
-    drawn = np.flatnonzero(np.isin(rows["opcode"], _RANDOM)).tolist()
+    drawn = np.flatnonzero(named(program, *_RANDOM)).tolist()
     return {**dict.fromkeys(used, "accumulators"), **dict.fromkeys(drawn, "random")}
 
 

@@ -39,7 +39,7 @@ def loads(
     """
     share = np.zeros(len(rows))
     cores = program.tables["instructions"]["core"][rows]
-    for core in np.unique(cores).tolist():
+    for core in range(program.cores):
         mine = np.flatnonzero(cores == core)
         walk = _Walk(program, rows[mine], [wanted[row] for row in mine.tolist()], counts, lost)
         walk.body(NONE, {EMPTY: 1.0})

@@ -15,7 +15,7 @@ from nki_anvil.sim.costs.residency import loads
 from nki_anvil.sim.costs.work import Work
 from nki_anvil.sim.dtypes import NAMES as DTYPES
 from nki_anvil.sim.instructions import ENGINES, NAMES
-from nki_anvil.sim.kinds import dynamic, firsts, numbered, patterns
+from nki_anvil.sim.kinds import dynamic, firsts, named, numbered, patterns
 from nki_anvil.sim.operands import operands
 from nki_anvil.sim.program import NONE, Program
 
@@ -56,7 +56,7 @@ class Matmuls:
 def matmuls(program: Program, columns: Layout, counts: NDArray[np.float64]) -> Matmuls:
     """Find them; an unwanted slot of a malformed program counts as one element. ``counts`` are the loops' trips."""
     table = program.tables["instructions"]
-    rows = np.flatnonzero((table["engine"] == TENSOR) & np.isin(table["opcode"], [MATMUL, TRANSPOSE]))
+    rows = np.flatnonzero((table["engine"] == TENSOR) & named(program, "nc_matmul", "nc_transpose"))
     mirror = table["opcode"][rows] == TRANSPOSE
     stationary, moving = columns.slot(rows, 1), columns.slot(rows, 2)
     moving = np.where(mirror, stationary, moving)

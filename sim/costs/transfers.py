@@ -12,10 +12,11 @@ from nki_anvil.sim.chips import Chip
 from nki_anvil.sim.costs.layout import Layout
 from nki_anvil.sim.costs.rates import Rates
 from nki_anvil.sim.instructions import ENGINES, NAMES
+from nki_anvil.sim.kinds import named
 from nki_anvil.sim.program import NONE, Program
 
 DMA: Final = ENGINES.index("dma")
-TRANSFERS: Final = tuple(NAMES.index(name) for name in ("dma_copy", "dma_transpose", "dma_compute", "sendrecv"))
+TRANSFERS: Final = ("dma_copy", "dma_transpose", "dma_compute", "sendrecv")
 TRANSPOSE: Final = NAMES.index("dma_transpose")
 COMPUTE: Final = NAMES.index("dma_compute")
 SMALL_RUN_BYTES: Final = 512
@@ -57,7 +58,7 @@ class Transfers:
 def transfers(program: Program, columns: Layout, chip: Chip, rates: Rates) -> Transfers:
     """Compute the columns for every instruction that moves data by DMA."""
     table = program.tables["instructions"]
-    rows = np.flatnonzero(np.isin(table["opcode"], TRANSFERS))
+    rows = np.flatnonzero(named(program, *TRANSFERS))
     target, source = columns.slot(rows, 0), columns.slot(rows, 1)
     size = _bytes(columns, target)
     from_hbm, to_hbm = ~columns.on_chip[source], ~columns.on_chip[target]
