@@ -1,4 +1,6 @@
-"""Which PSUM locations a matmul that leaves ``accumulate`` open finds written: it adds there and overwrites elsewhere.
+"""Where a matmul that leaves ``accumulate`` open finds the tensor engine's writes: it adds there, else it overwrites.
+
+What other instructions have put into PSUM begins no sum (``nki.isa.nc_matmul``, accumulation mode).
 
 In straight code that is decided once; only a matmul inside a dynamic loop that its PSUM tensor comes into from outside
 needs flags at run time.
@@ -16,7 +18,7 @@ from nki_anvil.sim import dtypes
 from nki_anvil.sim.coverage import covering
 from nki_anvil.sim.execution.bench import Step
 from nki_anvil.sim.execution.memory import Memory
-from nki_anvil.sim.instructions import NAMES
+from nki_anvil.sim.instructions import ENGINES, NAMES
 from nki_anvil.sim.liveness import chain
 from nki_anvil.sim.operands import operands
 from nki_anvil.sim.program import NONE
@@ -24,6 +26,7 @@ from nki_anvil.sim.program import NONE
 Flags = NDArray[np.bool_]
 
 _MATMUL = NAMES.index("nc_matmul")
+_TENSOR = ENGINES.index("tensor")
 
 
 class Written:
@@ -75,10 +78,11 @@ class Written:
         return ((index, access) for index, access in targets.items() if self._owner[access] in self._running)
 
     def _walk(self, targets: dict[int, int], straight: set[int]) -> None:
-        """Follow what is written to the tensors of open matmuls, in program order."""
-        every = operands(self._program)
+        """Follow what the tensor engine writes to the tensors of open matmuls, in program order."""
+        every, engine = operands(self._program), self._program.tables["instructions"]["engine"]
         owner = self._program.tables["accesses"]["tensor"]
         chosen = every.writes & np.isin(owner[every.access], [*straight, *self._running])
+        chosen &= engine[every.instruction] == _TENSOR
         whole: list[bool] = covering(self._program, self._memory.patterns).tolist()
         last: list[int] = self._memory.live.last.tolist()
         state: dict[int, bool | Flags] = {}

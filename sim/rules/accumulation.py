@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from nki_anvil.sim.coverage import covering
 from nki_anvil.sim.instructions import NAMES
 from nki_anvil.sim.kinds import dynamic, patterns
-from nki_anvil.sim.liveness import chain
 from nki_anvil.sim.operands import operands
-from nki_anvil.sim.program import MEMORIES, NONE, Program
+from nki_anvil.sim.program import MEMORIES, Program
 from nki_anvil.sim.rules.reading import Reading
 from nki_anvil.sim.rules.rule import Rule, Violation
 
@@ -62,7 +61,10 @@ class _Places:
 
 
 def _sums(reading: Reading) -> list[tuple[int, int]]:
-    """(line, what stood there) of every matmul that certainly adds to what a matmul has not begun."""
+    """(line, what stood there) of every matmul that certainly adds to what a matmul has not begun.
+
+    In a loop these are its first turn's; one that leaves accumulate open adds to matmuls alone (``execution``).
+    """
     program = reading.program
     rows, places, every = program.tables["instructions"], _Places(program), operands(program)
     psum = program.tables["tensors"]["memory"] == MEMORIES.index("psum")
@@ -73,17 +75,11 @@ def _sums(reading: Reading) -> list[tuple[int, int]]:
         if marks is None:
             continue
         matmul = int(rows["opcode"][index]) == _NC_MATMUL
-        if matmul and _adds(program.attributes[int(rows["attributes"][index])], marks, program, index):
+        adds = matmul and program.attributes[int(rows["attributes"][index])]["accumulate"]
+        if adds and (marks != _MATMUL).any():
             found.append((int(rows["line"][index]), int(marks.max() if marks.min() else 0)))
         places.write(access, _MATMUL if matmul else _OTHER)
     return found
-
-
-def _adds(attributes: dict[str, Any], marks: NDArray[np.uint8], program: Any, index: int) -> bool:
-    accumulate = attributes["accumulate"]
-    if accumulate is None:
-        return bool((marks == _OTHER).any())
-    return bool(accumulate) and bool((marks != _MATMUL).any()) and chain(program, index)[0] == NONE
 
 
 def _unset(reading: Reading) -> Iterator[Violation]:
@@ -110,7 +106,7 @@ RULES = (
     Rule(
         code="TRN2-PSUM-MEMSET",
         text="A matmul does not accumulate onto values that memset or a copy has put into PSUM.",
-        severity="warning",
+        severity="error",
         remedy="Leave the memset out: the first matmul overwrites. Add other values after copying the result to SBUF.",
         source="nki.isa.nc_matmul, accumulation mode: undefined on NeuronCore-v2 and v3",
         breaches=_foreign,

@@ -93,6 +93,17 @@ def test_an_open_accumulation_inside_a_loop_overwrites_in_the_first_iteration_on
     np.testing.assert_allclose(first, 4 * ONCE, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("in_loop", [True, False])
+def test_an_open_accumulation_does_not_begin_with_what_memset_set(in_loop: bool) -> None:
+    product = Product(S, X)
+    product.b.emit("memset", product.psum, value=7)
+    if not in_loop:
+        product.multiply()
+    with product.b.loop("fori", product.b.register(), 0, 2 if in_loop else 1):
+        product.multiply()
+    np.testing.assert_allclose(product.result(), 2 * ONCE, rtol=1e-5, atol=1e-6)
+
+
 def test_double_row_contracts_over_the_packed_pair_too() -> None:
     s, x = draw((16, 2, 8), "float8_e4m3"), draw((16, 2, 12), "float8_e4m3", 1)
     product = Product(s, x, "float8_e4m3")

@@ -419,6 +419,19 @@ def test_whole_partitions_that_nothing_wrote_may_be_reduced_beside_others_and_th
     assert "line 11" in finding.message
 
 
+@pytest.mark.parametrize(("begun", "code"), [("", "TRN2-PSUM-UNSET"), ("memset", "TRN2-PSUM-MEMSET"), ("matmul", "")])
+def test_a_loop_adds_in_its_first_turn_to_what_a_matmul_has_begun(begun: str, code: str) -> None:
+    k = Kernel()
+    a, dst = k.sbuf(4, 4), k.tensor((4, 4), memory="psum")
+    if begun == "memset":
+        k.emit("memset", dst, value=0, line=4)
+    if begun == "matmul":
+        matmul(k, a, a, dst)
+    with k.loop("fori", k.register(), upper=3):
+        k.emit("nc_matmul", dst, a, a, accumulate=True, line=6)
+    assert codes(k) - {"TRN2-INIT-READ"} == ({code} if code else set())
+
+
 def test_unwritten_data_is_followed_through_copies_to_the_line_that_allocated_it() -> None:
     k = Kernel()
     tile = k.tensor((4, 8), line=11)
