@@ -36,18 +36,24 @@ class _Places:
         self._known: list[bool] = (~dynamic(program) & own).tolist()
         self._maps: dict[int, Marks] = {}
 
-    def marks(self, access: int) -> Marks | None:
-        """The marks under an access; None where it moves at run time or counts in another width."""
-        if not self._known[access]:
-            return None
+    def begun(self, access: int) -> tuple[bool, int]:
+        """Whether a matmul wrote last under an access, and else what did.
+
+        Of one that moves at run time or counts in another width: whether it may have, anywhere in the tensor.
+        """
         marks = self._maps.get(self._owner[access], _UNTOUCHED)
-        return self._view(marks, access) if marks.ndim else marks
+        if not self._known[access]:
+            return bool((marks == _MATMUL).any()), int(marks.max())
+        marks = self._view(marks, access) if marks.ndim else marks
+        return bool((marks == _MATMUL).all()), int(marks.max() if marks.min() else _NOTHING)
 
     def write(self, access: int, mark: int) -> None:
-        """Mark what an access reaches."""
+        """Mark what an access reaches; all of a tensor where a matmul's place is not known."""
         tensor, tensors = self._owner[access], self.program.tables["tensors"]
-        if self._whole[access]:
+        if self._whole[access] or (mark == _MATMUL and not self._known[access]):
             self._maps[tensor] = np.array(mark, np.uint8)
+            return
+        if not self._known[access]:
             return
         marks = self._maps.get(tensor, _UNTOUCHED)
         if not marks.ndim:
@@ -71,13 +77,11 @@ def _sums(reading: Reading) -> list[tuple[int, int]]:
     chosen = every.writes & psum[program.tables["accesses"]["tensor"][every.access]]
     found: list[tuple[int, int]] = []
     for index, access in zip(every.instruction[chosen].tolist(), every.access[chosen].tolist(), strict=True):
-        marks = places.marks(access)
-        if marks is None:
-            continue
         matmul = int(rows["opcode"][index]) == _NC_MATMUL
         adds = matmul and program.attributes[int(rows["attributes"][index])]["accumulate"]
-        if adds and (marks != _MATMUL).any():
-            found.append((int(rows["line"][index]), int(marks.max() if marks.min() else 0)))
+        begun, stood = places.begun(access) if adds else (True, _MATMUL)
+        if not begun:
+            found.append((int(rows["line"][index]), stood))
         places.write(access, _MATMUL if matmul else _OTHER)
     return found
 

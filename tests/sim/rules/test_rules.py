@@ -432,6 +432,19 @@ def test_a_loop_adds_in_its_first_turn_to_what_a_matmul_has_begun(begun: str, co
     assert codes(k) - {"TRN2-INIT-READ"} == ({code} if code else set())
 
 
+@pytest.mark.parametrize(("begun", "code"), [("memset", "TRN2-PSUM-MEMSET"), ("matmul", ""), ("moving", "")])
+def test_a_matmul_at_a_place_that_moves_adds_to_what_some_matmul_has_begun(begun: str, code: str) -> None:
+    k = Kernel()
+    a, dst, register = k.sbuf(4, 4), k.tensor((4, 16), memory="psum"), k.register()
+    moved = k.shifted(dst[:, 0:4], 4, register=register)
+    k.emit("memset", dst, value=0, line=4)
+    if begun != "memset":
+        matmul(k, a, a, dst[:, 0:4] if begun == "matmul" else moved)
+    with k.loop("fori", register, upper=4):
+        k.emit("nc_matmul", moved, a, a, accumulate=True, line=6)
+    assert codes(k) == ({code} if code else set())
+
+
 def test_unwritten_data_is_followed_through_copies_to_the_line_that_allocated_it() -> None:
     k = Kernel()
     tile = k.tensor((4, 8), line=11)
