@@ -129,9 +129,10 @@ class _Problem:
         outputs = tuple(ArraySpec(shape=tuple(o["shape"]), dtype=o["dtype"]) for o in seen["outputs"])
         return Specification(
             name=self.name,
-            version=_version(self.content, self.toml, allowed),
+            version=_version(self.content, self.toml, allowed, self._beside(seen)),
             reference=str(self.module),
             reference_digest=self.digest,
+            reference_beside=seen["beside"],
             kernel=str((kernel or source.parent / self.file.kernel).resolve()),
             entry=self.file.entry,
             chip=self.file.chip,
@@ -153,6 +154,11 @@ class _Problem:
             inferred=self.bare,
             warnings=(*warnings, *_dtype_warnings(seen), *((_FROZEN,) if _frozen(seen) else ())),
         )
+
+    def _beside(self, seen: dict[str, Any]) -> dict[str, str]:
+        """What the reference imports, by path in its folder."""
+        folder = self.module.parent
+        return {Path(file).relative_to(folder).as_posix(): digest for file, digest in seen["beside"].items()}
 
     async def _arguments(self, shapes: str, dims: Mapping[str, int], seen: dict[str, Any]) -> ShapeSet:
         """The reference's arguments at one shape set: declared, or inferred from draws at those dimensions."""
@@ -338,10 +344,12 @@ def _dtype_warnings(seen: dict[str, Any]) -> list[str]:
     ]
 
 
-def _version(module: bytes, toml: bytes, tolerance: float) -> str:
-    """The problem version: SHA-256 over the reference's source, problem.toml and the tolerance in force."""
+def _version(module: bytes, toml: bytes, tolerance: float, beside: Mapping[str, str]) -> str:
+    """The problem version: SHA-256 over the reference's source, problem.toml, the tolerance in force and imports."""
     sha = hashlib.sha256()
     for content in (module, toml):
         sha.update(len(content).to_bytes(8, "little") + content)
     sha.update(repr(tolerance).encode())
+    for name, digest in sorted(beside.items()):
+        sha.update(f"\0{name}\0{digest}".encode())
     return sha.hexdigest()

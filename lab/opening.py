@@ -204,6 +204,7 @@ def sources(opened_from: Path, specification: Specification) -> list[Path]:
     declared = opened_from / "problem.toml" if opened_from.is_dir() else opened_from
     sent = specification.e2e
     along = [Path(sent.folder) / name for name in sent.files] if sent else []
+    along += map(Path, specification.reference_beside)
     return [path for path in dict.fromkeys((Path(specification.reference), declared, *along)) if path.is_file()]
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,8 @@ class Reference:
     path: Path
     digest: str = ""
     """SHA-256 that its source must have; empty: any."""
+    beside: dict[str, str] = field(default_factory=dict[str, str])
+    """SHA-256 that files must have which it imports, by path."""
     seconds: float = 300.0
     memory_bytes: int = 24 << 30
 
@@ -48,7 +50,8 @@ class Reference:
             yield await self._answer(folder, {"operation": operation, **request}), folder
 
     async def _answer(self, folder: Path, request: dict[str, Any]) -> dict[str, Any]:
-        request |= {"reference": str(self.path), "digest": self.digest, "memory_bytes": self.memory_bytes}
+        request |= {"reference": str(self.path), "digest": self.digest, "beside": self.beside}
+        request["memory_bytes"] = self.memory_bytes
         await anyio.Path(folder / "request.json").write_text(json.dumps(request))
         status = await self._run(folder)
         answer = folder / "answer.json"

@@ -22,7 +22,7 @@ from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.honest_runs import is_float, is_large
 from nki_anvil.lab.measuring import Measuring
 from nki_anvil.lab.nkibench.reference_side import timed
-from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule
+from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule, fingerprint
 from nki_anvil.sim.dtypes import name_of
 
 Array = np.ndarray[Any, Any]
@@ -35,7 +35,9 @@ def main(folder: Path) -> None:
     _limit_memory(int(request["memory_bytes"]))
     try:
         module = ReferenceModule(Path(request["reference"]), request.get("dims") or {}, request["digest"])
+        _refuse_changed(request["beside"])
         answer = OPERATIONS[request["operation"]](module, request, folder)
+        _refuse_changed(request["beside"])
     except ReferenceFault as fault:
         answer = {"fault": str(fault)}
     except MemoryError:
@@ -45,6 +47,15 @@ def main(folder: Path) -> None:
     partial = folder / "answer.partial"
     partial.write_text(json.dumps(answer))
     partial.replace(folder / "answer.json")
+
+
+def _refuse_changed(beside: dict[str, str]) -> None:
+    """Raises ReferenceFault where a module that the reference imports is not the one that was pinned."""
+    for file, digest in beside.items():
+        if fingerprint(Path(file)) != digest:
+            raise ReferenceFault(
+                f"{Path(file).name}, which the reference imports, changed: it is not the one that the problem rests on."
+            )
 
 
 def _limit_memory(limit: int) -> None:
@@ -71,7 +82,7 @@ def inspect(module: ReferenceModule, request: Record, _folder: Path) -> Record:
     }
     if request.get("forward"):
         answer |= _run_once(module, draws[0])
-    return answer
+    return {**answer, "beside": module.beside}
 
 
 def _names(module: ReferenceModule, count: int) -> list[str]:

@@ -55,6 +55,8 @@ class Specification(Record):
     """Absolute path of the reference module."""
     reference_digest: str = ""
     """SHA-256 of its source: no other is measured under this version. Empty in what was opened before it was kept."""
+    reference_beside: dict[str, str] = Field(default_factory=dict)
+    """SHA-256 of the modules that it imports from its own folder, by absolute path: part of the version as well."""
     kernel: str
     """Absolute path of the working file."""
     entry: str | None = None

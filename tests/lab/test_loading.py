@@ -11,11 +11,23 @@ from nki_anvil.backends.errors import AnvilError, ArgumentsInvalid, PathUnreadab
 from nki_anvil.lab import standard
 from nki_anvil.lab.cases import Pool
 from nki_anvil.lab.loading import load
+from nki_anvil.lab.opening import sources
 from nki_anvil.lab.reference import Reference
 from nki_anvil.lab.verification import verify
 
 pytestmark = pytest.mark.anyio
 SEEDS = Path(__file__).parents[2] / "seeds" / "problems"
+
+HELPED = """
+import numpy as np
+from helper import halved
+
+def get_inputs():
+    return [np.random.normal(size=(8, 8)).astype(np.float32)]
+
+def forward(x):
+    return halved(x)
+"""
 
 BARE = """
 import numpy as np
@@ -250,6 +262,19 @@ async def test_a_reference_that_is_another_than_the_one_opened_measures_nothing(
     path.write_text(honest.replace("x * 2", "x * 3"))
     with pytest.raises(ProblemInvalid, match="changed while it was in use"):
         await pool.add(await pool.fresh(np.random.default_rng(2), drawn))
+
+
+async def test_what_a_reference_imports_from_its_folder_is_part_of_the_problem(tmp_path: Path) -> None:
+    helper, path = tmp_path / "helper.py", written(tmp_path, HELPED)
+    helper.write_text("def halved(x):\n    return x / 2\n")
+    found = await load(path)
+    assert helper in sources(path, found)
+    pool = Pool(found, tmp_path / "data")
+    drawn = await pool.draw(np.random.default_rng(1), full=False)
+    helper.write_text("def halved(x):\n    return x / 3\n")
+    with pytest.raises(ProblemInvalid, match=r"helper\.py, which the reference imports, changed"):
+        await pool.add(await pool.fresh(np.random.default_rng(2), drawn))
+    assert (await load(path)).version != found.version, "cases of the one are none of the other"
 
 
 async def test_a_reference_that_changes_while_it_is_read_opens_nothing(tmp_path: Path) -> None:
