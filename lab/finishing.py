@@ -8,10 +8,12 @@ from pathlib import Path
 from anyio.to_thread import run_sync
 
 from nki_anvil.backends.backend import Report, silent
-from nki_anvil.lab import links, receipt, state, yields
+from nki_anvil.backends.errors import PathUnreadable
+from nki_anvil.lab import links, receipt, state, working_file, yields
 from nki_anvil.lab.best import Best, Holder
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.contest import arm_of, sampler
+from nki_anvil.lab.digest import digest
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.report import page
 from nki_anvil.lab.results import Finished
@@ -75,6 +77,18 @@ def exhibit(bench: Workbench, holder: Holder, reason: Comparison | None = None) 
     )
 
 
+def _at_rest(bench: Workbench) -> bool:
+    """Whether the working file holds a kernel that passed, or is gone: then there is nothing to remind of."""
+    path = bench.problem.working_file
+    if not path.is_file():
+        return True
+    try:
+        attempt = bench.problem.attempts.of(digest(working_file.read(path)))
+    except PathUnreadable:
+        return False
+    return attempt is not None and any(verdict.passed for verdict in attempt.verdicts())
+
+
 def conclude(bench: Workbench, best: Best | None, comparison: Comparison | None) -> Finished:
     proof = evidence(bench, best, comparison) if best and comparison else None
     sealed = receipt.write(bench.problem.folder, proof) if proof else None
@@ -85,7 +99,7 @@ def conclude(bench: Workbench, best: Best | None, comparison: Comparison | None)
     speedup = comparison.speedup if comparison and comparison.speedup is not None else 1.0 if best else None
     seal = sealed.seal if sealed else None
     bench.write("finished", best=best.digest if best else None, speedup=speedup, evidence=seal)
-    bench.note_verified(still_open=False)
+    bench.note_verified(still_open=not _at_rest(bench))
     path = page.write(bench, comparison)
     attempts = bench.problem.attempts.all()
     kept = sum(1 for a in attempts if (found := bench.comparison(a)) and found.outcome == "keep" and not found.same_as)

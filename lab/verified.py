@@ -60,14 +60,15 @@ def note(
     kernel: str,
     *,
     passed: str | None = None,
+    failed: str | None = None,
     best: tuple[str, ...] | None = None,
     still_open: bool = True,
 ) -> None:
-    """Record that a digest passed, which digests are best, or that work on a problem began or ended."""
+    """Record that a digest passed or failed, which digests are best, or that work on a problem began or ended."""
     with state.locked(root / ".verified.lock"):
         file = _begun(root)
         old = file.problems.get(problem, Known(kernel=kernel))
-        digests = tuple(digest for digest in old.passed if digest != passed)
+        digests = tuple(digest for digest in old.passed if digest not in (passed, failed))
         new = Known(
             kernel=kernel,
             open=still_open,

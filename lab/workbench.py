@@ -125,13 +125,15 @@ class Workbench:
         if standing.passed:
             programs.note(self.problem.folder, verdict.instruction_digest, attempt.number)
             self.note_verified(passed=attempt.digest)
+        else:
+            self.note_verified(failed=attempt.digest)
         self.write(
             "verified", attempt=attempt.number, digest=attempt.digest, passed=verdict.passed, gate=verdict.failed_gate
         )
         self.lab.changed(self.problem.name, "attempt", attempt.number)
         return standing
 
-    def note_verified(self, passed: str | None = None, *, still_open: bool = True) -> None:
+    def note_verified(self, passed: str | None = None, *, failed: str | None = None, still_open: bool = True) -> None:
         """Tell the hooks' file."""
         origins: tuple[Origin, ...] = ("device", "modelled")
         pointers = (self.problem.best(origin).read() for origin in origins)
@@ -140,6 +142,7 @@ class Workbench:
             self.problem.name,
             self.specification.kernel,
             passed=passed,
+            failed=failed,
             best=tuple(best.digest for best in pointers if best),
             still_open=still_open,
         )

@@ -205,6 +205,7 @@ async def test_a_surprising_gain_is_verified_again_and_one_that_fails_then_is_re
     result = await world.attempt(kernel(0.7))
     assert result.outcome == "revert"
     assert "second look" in result.flags[0]
+    assert digest(kernel(0.7)) not in verified.read(world.lab.root).problems["p"].passed
     assert not (await world.verify(kernel(0.7))).passed
     world.second_look = True
     assert (await world.attempt(kernel(0.71))).outcome == "keep"
@@ -269,6 +270,9 @@ async def test_the_hooks_file_knows_what_is_verified_best_and_finished(world: Wo
     assert known()["open"] is False
     await world.verify(kernel(4))
     assert known()["open"] is True
+    world.edit(kernel(4, note="after it was verified"))
+    await world.finish()
+    assert known()["open"] is True, "nobody has verified what stands in the file"
 
 
 def test_the_hooks_file_keeps_the_newest_digests_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
