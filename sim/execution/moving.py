@@ -15,7 +15,7 @@ import numpy as np
 from nki_anvil.sim.chips import CHIPS
 from nki_anvil.sim.dtypes import size_of
 from nki_anvil.sim.execution.errors import ExecutionError
-from nki_anvil.sim.rules.order import Merged, Pair, disturbs, merge
+from nki_anvil.sim.rules.order import Merged, Pair, disturbs, merge, turns
 from nki_anvil.sim.rules.partitions import starts
 
 if TYPE_CHECKING:
@@ -36,9 +36,10 @@ def checks(site: Site) -> Iterator[Step]:
         if operand.dynamic and operand.memory in _CHIP and not operand.gathered:
             yield partial(_Stand.of(site, operand, slot in written).judge, operand)
     for target in (operand for slot, operand in there.items() if slot in written):
-        for source in (operand for slot, operand in there.items() if slot not in written):
+        for slot, source in ((slot, operand) for slot, operand in there.items() if slot not in written):
             if target.tensor == source.tensor and (target.dynamic or source.dynamic):
-                yield partial(_in_order, site, target, source, merge(target.pattern), merge(source.pattern))
+                turned = turns(site.instruction.name, slot)
+                yield partial(_in_order, site, target, source, merge(target.pattern), merge(source.pattern), turned)
 
 
 class _Stand(NamedTuple):
@@ -104,12 +105,12 @@ class _Stand(NamedTuple):
         return ExecutionError(code, message, self.line)
 
 
-def _in_order(site: Site, target: Operand, source: Operand, written: Merged, read: Merged) -> None:
+def _in_order(site: Site, target: Operand, source: Operand, written: Merged, read: Merged, turned: bool) -> None:
     """An instruction whose result depends on the order of its own elements (``rules.order``)."""
     unordered = site.engine == "dma"
     if target.gathered or source.gathered:
         first, second = target.places(), source.places()
-        broken = not np.array_equal(first, second) and bool(np.isin(first, second).any())
+        broken = (turned or not np.array_equal(first, second)) and bool(np.isin(first, second).any())
     else:
         moved, taken = target.shift(), source.shift()
         if moved is None or taken is None:
@@ -119,7 +120,7 @@ def _in_order(site: Site, target: Operand, source: Operand, written: Merged, rea
             return
         widths = (size_of(target.dtype), size_of(source.dtype))
         apart = (source.offset + taken) * widths[1] - (target.offset + moved) * widths[0]
-        broken = disturbs(Pair(written, read, apart, widths, target.shape[0] if on_chip else 1, unordered))
+        broken = disturbs(Pair(written, read, apart, widths, target.shape[0] if on_chip else 1, unordered, turned))
     if broken:
         message = f"{site.instruction.name} writes elements of a tensor that it has yet to read"
         raise site.fault("TRN2-ORDER-READ", message)

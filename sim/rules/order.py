@@ -15,14 +15,17 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.sim.instructions import NAMES
+from nki_anvil.sim.instructions import NAMES, TABLE
 from nki_anvil.sim.kinds import WIDTHS, Pattern, dynamic, patterns
 from nki_anvil.sim.operands import Operands, operands
-from nki_anvil.sim.program import MEMORIES, Program
+from nki_anvil.sim.program import MEMORIES, NONE, Program
 from nki_anvil.sim.rules.reading import Reading
 from nki_anvil.sim.rules.rule import Rule, Violation
 
 _DMA = ("dma_copy", "dma_transpose", "dma_compute")
+_TURNED = {"dma_transpose": "src", "nc_n_gather": "data", "local_gather": "src_buffer"}
+"""What an instruction reads at other places than it writes, also where both accesses are the same. A shuffle may work
+in place (nki.isa.nc_stream_shuffle)."""
 _MOST = 1 << 22
 """Elements of an access that is looked at one by one."""
 
@@ -42,6 +45,8 @@ class Pair(NamedTuple):
     """Partitions, which go side by side; 1 in HBM."""
     unordered: bool
     """A DMA's."""
+    turned: bool = False
+    """Whether what it reads at one place it writes at another."""
 
 
 def _overlaps(reading: Reading) -> Iterator[Violation]:
@@ -51,16 +56,17 @@ def _overlaps(reading: Reading) -> Iterator[Violation]:
 
 
 def _pairs(program: Program) -> Iterator[tuple[int, str, Pair]]:
-    """Line, name and accesses of every instruction that reads what it writes, but not at the same places."""
+    """Line, name and accesses of every instruction that reads what it writes, but not element by element."""
     every, seen, rows = operands(program), patterns(program), program.tables["accesses"]
     still, widths = ~dynamic(program), WIDTHS[rows["dtype"]]
     chip = program.tables["tensors"]["memory"][rows["tensor"]] >= MEMORIES.index("sbuf")
     table = program.tables["instructions"]
     for write, read in _together(every):
         one, other = every.access[write], every.access[read]
+        turned = _turned(every.slot[read], table["opcode"][every.instruction[read]])
         alike = (seen.of[one] == seen.of[other]) & (rows["offset"][one] == rows["offset"][other])
         alike &= rows["dtype"][one] == rows["dtype"][other]
-        chosen = (rows["tensor"][one] == rows["tensor"][other]) & still[one] & still[other] & ~alike
+        chosen = (rows["tensor"][one] == rows["tensor"][other]) & still[one] & still[other] & ~(alike & ~turned)
         for place in np.flatnonzero(chosen).tolist():
             target, source, instruction = int(one[place]), int(other[place]), int(every.instruction[write[place]])
             name = NAMES[int(table["opcode"][instruction])]
@@ -70,7 +76,18 @@ def _pairs(program: Program) -> Iterator[tuple[int, str, Pair]]:
                 first, second = (merge(pattern) for pattern in patterned)
                 lanes = patterned[0][0][1] if chip[target] else 1
                 sizes = (int(widths[target]), int(widths[source]))
-                yield int(table["line"][instruction]), name, Pair(first, second, apart, sizes, lanes, name in _DMA)
+                pair = Pair(first, second, apart, sizes, lanes, name in _DMA, bool(turned[place]))
+                yield int(table["line"][instruction]), name, pair
+
+
+def turns(name: str, slot: str) -> bool:
+    """Whether an instruction writes what it reads there at other places."""
+    return _TURNED.get(name) == slot
+
+
+def _turned(slot: Places, opcode: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    at = [TABLE[name].slots.index(_TURNED[name]) if name in _TURNED else NONE for name in NAMES]
+    return slot == np.array(at)[opcode]
 
 
 def _together(every: Operands) -> Iterator[tuple[Places, Places]]:
@@ -101,7 +118,7 @@ def merge(pattern: Pattern) -> Merged:
 @lru_cache(maxsize=4096)
 def disturbs(pair: Pair) -> bool:
     """Whether an element is written before its turn to be read has come."""
-    if (pair.target, pair.apart) == (pair.source, 0) and pair.widths[0] == pair.widths[1]:
+    if (pair.target, pair.apart) == (pair.source, 0) and pair.widths[0] == pair.widths[1] and not pair.turned:
         return False
     if max(_size(pair.target), _size(pair.source)) > _MOST or _distant(pair):
         return False
@@ -109,7 +126,7 @@ def disturbs(pair: Pair) -> bool:
     # Of places that come several times, the first turn to be written and the last to be read count.
     read = read[0][::-1] + pair.apart, read[1][::-1]
     places, first, second = np.intersect1d(written[0], read[0], return_indices=True)
-    if pair.unordered:
+    if pair.unordered or pair.turned:
         return bool(len(places))
     return bool((written[1][first] < read[1][second]).any())
 

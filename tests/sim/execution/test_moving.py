@@ -51,6 +51,10 @@ def over_itself(name: str, engine: str) -> Any:
     return emit
 
 
+def turned(b: ProgramBuilder, tile: Any, register: int) -> None:
+    b.emit("dma_transpose", b.shifted(tile[0:8, 0:8], 1, register=register), tile[0:8, 0:8])
+
+
 def into_psum(b: ProgramBuilder, tile: Any, register: int) -> None:
     psum = b.tensor((16, 1024), memory="psum")
     b.emit("nc_matmul", b.shifted(psum[:, 500:516][:, 0:12], 1, register=register), tile[0:16], tile[0:16, 0:12],
@@ -73,6 +77,8 @@ def into_psum(b: ProgramBuilder, tile: Any, register: int) -> None:
         pytest.param(8, over_itself("tensor_copy", "vector"), "", id="an engine beside what it reads"),
         pytest.param(0, over_itself("dma_copy", "dma"), "", id="a transfer in place"),
         pytest.param(1, over_itself("dma_copy", "dma"), "TRN2-ORDER-READ", id="a transfer onto what it reads"),
+        pytest.param(0, turned, "TRN2-ORDER-READ", id="a transfer that turns a tile in place"),
+        pytest.param(8, turned, "", id="a transfer that turns a tile beside it"),
     ],
 )
 def test_where_a_register_moves_an_access_the_rules_hold(value: int, emit: Any, code: str) -> None:

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from program_builder import ProgramBuilder
 
+from nki_anvil.sim.rules import check
 from nki_anvil.sim.rules.order import Pair, disturbs, merge
 
 SHAPES = st.lists(st.integers(1, 4), min_size=1, max_size=3)
@@ -73,3 +75,31 @@ def test_overlaps_are_judged_by_who_reads_ahead(target: Any, source: Any, apart:
         pair = Pair(merge(target), merge(source), apart, (4, 4), 1 if unordered else lanes, unordered)
         assert disturbs(pair) is wanted
         assert math.prod(count for _, count in pair.target) == 8 * lanes
+
+
+@pytest.mark.parametrize(
+    ("name", "index", "refused"),
+    [
+        pytest.param("dma_transpose", None, True, id="a transfer that turns"),
+        pytest.param("nc_n_gather", "uint32", True, id="a gather within partitions"),
+        pytest.param("local_gather", "uint16", True, id="a gather within a core"),
+        pytest.param("nc_stream_shuffle", None, False, id="a shuffle, which AWS allows"),
+        pytest.param("dma_copy", None, False, id="a copy of each element onto itself"),
+    ],
+)
+@pytest.mark.parametrize("in_place", [True, False])
+def test_what_moves_elements_does_not_work_in_place(
+    name: str, index: str | None, refused: bool, in_place: bool
+) -> None:
+    b = ProgramBuilder()
+    tile, other = b.tensor((32, 32)), b.tensor((32, 32))
+    b.emit("memset", tile, value=0)
+    options: dict[str, Any] = {"num_elem_per_idx": 1} if name == "local_gather" else {}
+    if name == "nc_stream_shuffle":
+        options = {"shuffle_mask": [*range(32)][::-1]}
+    chosen = [b.tensor((32, 2 if name == "local_gather" else 32), index)] if index else []
+    for one in chosen:
+        b.emit("memset", one, value=0)
+    b.emit(name, tile if in_place else other, tile, *chosen, line=7, **options)
+    found = {finding.code for finding in check(b.program()) if finding.line == 7}
+    assert ("TRN2-ORDER-READ" in found) == (refused and in_place)
