@@ -15,6 +15,7 @@ from nki_anvil.lab import limits, yardstick
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule
 from nki_anvil.lab.yardstick import Yardstick
+from nki_anvil.sim.dtypes import numpy_dtype
 
 Array = np.ndarray[Any, Any]
 
@@ -84,7 +85,7 @@ class HonestRuns:
         reduced = self.precision not in ("float32", "tfloat32")
         given = [_rounded(i, self.precision) if reduced else i for i in inputs]
         outputs = self.module.forward(given, how)
-        return [_rounded(o, dtype) for o, dtype in zip(outputs, self.dtypes, strict=True)]
+        return [_stored(o, dtype) for o, dtype in zip(outputs, self.dtypes, strict=True)]
 
     def _moved(self, inputs: Sequence[Any], rng: np.random.Generator) -> list[Array]:
         """A run in float64 of inputs and sums that are off by a rounding, functions by the engines' noise.
@@ -114,6 +115,14 @@ def is_float(item: Any) -> bool:
 
 def _rounding(precision: str) -> Callable[[Array], Array]:
     return lambda array: limits.rounded(array.astype(np.float64), precision).astype(array.dtype)
+
+
+def _stored(item: Any, dtype: str) -> Any:
+    """An output as its format keeps it: small numbers have fewer digits there, large ones none."""
+    if not is_float(item) or dtype not in limits.UNIT_ROUNDOFF or dtype in ("float32", "tfloat32"):
+        return item
+    with np.errstate(over="ignore"):
+        return item.astype(numpy_dtype(dtype)).astype(np.float32)
 
 
 def _rounded(item: Any, precision: str) -> Any:

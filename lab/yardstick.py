@@ -18,7 +18,8 @@ from nki_anvil.backends.worker import arrays
 from nki_anvil.lab.limits import F64, UNIT_ROUNDOFF, Expected, directions, norm, norms
 
 ADMISSIBLE_ERROR = 2.0**-12
-"""Largest relative row error of an honest run in an admissible case, or 16 u where that is more."""
+"""Largest relative row error of an honest run in an admissible case, or 16 u where that is more: of the declared
+precision or of the output's format, whichever is coarser."""
 KNOWN_SHARE = 0.25
 """Of a partial case that must be left to judge by."""
 
@@ -53,8 +54,9 @@ def measure(
     admissible = finite = True
     for position, result in enumerate(exact):
         r = np.asarray(result, dtype=np.float64)
+        most = _most(precision, dtypes[position])
         if partial:
-            r = _without_lost_rows(r, [run[position] for run in (*honest, *disturbed)], precision)
+            r = _without_lost_rows(r, [run[position] for run in (*honest, *disturbed)], most)
             admissible = admissible and float(np.isfinite(r).mean()) >= KNOWN_SHARE
         errors = _Errors.of(r)
         for run in honest:
@@ -64,15 +66,15 @@ def measure(
             errors.add(run[position])
         outputs.append(errors.expected(exactly and bool(honest), dtypes[position], precision, rowwise, large))
         finite = finite and errors.finite
-        admissible = admissible and errors.finite and errors.close(precision)
+        admissible = admissible and errors.finite and errors.close(most)
     return Yardstick(tuple(outputs), admissible, finite)
 
 
-def _without_lost_rows(r: F64, runs: Sequence[NDArray[Any]], precision: str) -> F64:
-    """The exact result, not a number in rows where it, or a run, is not finite or a run is too far off."""
+def _without_lost_rows(r: F64, runs: Sequence[NDArray[Any]], most: float) -> F64:
+    """The exact result, not a number in rows where it, or a run, is not finite, or a run is off by more than that."""
     direction = _along(directions(r.shape))
     with np.errstate(all="ignore"):
-        allowed = _most(precision) * norms(r, direction)
+        allowed = most * norms(r, direction)
         lost = ~np.isfinite(allowed)
         for run in runs:
             off = norms(np.subtract(run, r, dtype=np.float64), direction)
@@ -82,8 +84,8 @@ def _without_lost_rows(r: F64, runs: Sequence[NDArray[Any]], precision: str) -> 
     return np.where(np.expand_dims(lost, int(direction.removeprefix("axis"))), np.nan, r)
 
 
-def _most(precision: str) -> float:
-    return max(ADMISSIBLE_ERROR, 16 * UNIT_ROUNDOFF[precision])
+def _most(precision: str, dtype: str) -> float:
+    return max(ADMISSIBLE_ERROR, 16 * UNIT_ROUNDOFF[precision], 16 * UNIT_ROUNDOFF.get(dtype, 0.0))
 
 
 def _along(found: Sequence[str]) -> str:
@@ -121,13 +123,14 @@ class _Errors:
             self.whole = max(self.whole, _relative(error, self.known))
             np.maximum(self.spread, np.abs(error, out=error), out=self.spread)
 
-    def close(self, precision: str) -> bool:
+    def close(self, most: float) -> bool:
         """Whether the worst row of a run is near enough to blame a kernel by."""
         with np.errstate(all="ignore"):
-            return _row_error(self.known, self.rows) <= _most(precision)
+            return _row_error(self.known, self.rows) <= most
 
     def expected(self, exactly: bool, dtype: str, precision: str, rowwise: bool, large: bool) -> Expected:
-        spread = self.spread.astype(np.float32)
+        with np.errstate(over="ignore"):
+            spread = self.spread.astype(np.float32)
         return Expected(
             r=self.r,
             spread=np.nextafter(spread, np.float32(np.inf)) if spread.any() else spread,

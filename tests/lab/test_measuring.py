@@ -166,3 +166,23 @@ def test_what_hangs_on_one_rounding_of_a_sum_may_err_by_it_though_every_float32_
     (output,) = runs.outputs
     half_a_place = 8 * 48 * 2.0**-24
     assert np.median(output.spread[:, 1:]) > half_a_place / 4, "384 is exact in float32, in whatever order it is summed"
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_an_output_in_a_narrow_format_is_judged_in_every_family_though_float32_is_declared(tmp_path: Path, dtype: str):
+    (tmp_path / "reference.py").write_text(REFERENCE)
+    request = {**REQUEST, "dtypes": [dtype]}
+    measuring = Measuring(ReferenceModule(tmp_path / "reference.py", {}), request, tmp_path)
+    for seed, family in enumerate(("own", "zeros", "spike", "small", "bands")):
+        assert measuring.measure({**case(seed), "family": family})["admissible"], family
+
+
+def test_honest_runs_lose_the_digits_that_small_numbers_of_a_format_lack(tmp_path: Path):
+    (tmp_path / "reference.py").write_text(REFERENCE.replace("* x", "* x * 1e-8"))
+    request = {**REQUEST, "dtypes": ["float16"]}
+    measuring = Measuring(ReferenceModule(tmp_path / "reference.py", {}), request, tmp_path)
+    found = measuring.runs.measure([np.ones((64, 48), np.float32)], 1)
+    assert found is not None
+    right = found.outputs[0].r.astype(np.float16)
+    assert float(np.abs(right - found.outputs[0].r).max() / found.outputs[0].r.max()) > 0.001
+    assert all(use.share < 1 for use in limits.compare(found.outputs[0], right, 1.0, own=False))
