@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -150,6 +151,8 @@ def take_up(lab: Laboratory, wanted: Wanted, known: Problem) -> Problem:
         )
     if wanted.kernel and not wanted.kernel.exists():
         raise missing(lab, wanted.kernel)
+    if wanted.kernel:
+        refuse_source(lab, wanted.kernel, known.record.sources)
     kernel = str(wanted.kernel) if wanted.kernel else pinned.kernel
     record = known.record.model_copy(
         update={
@@ -169,13 +172,15 @@ def pin(lab: Laboratory, wanted: Wanted, specification: Specification) -> Proble
     if not kernel.exists():
         raise missing(lab, kernel)
     text = working_file.read(kernel, lab.shown(kernel))
+    rests_on = {str(path): fingerprint(path) for path in sources(wanted.reference, specification)}
+    refuse_source(lab, kernel, rests_on)
     record = ProblemRecord(
         name=name,
         specification=specification.model_copy(update={"name": name, "kernel": str(kernel)}),
         backend=wanted.backend,
         opened_at=lab.clock().isoformat(),
         opened_from=str(wanted.reference),
-        sources={str(path): fingerprint(path) for path in sources(wanted.reference, specification)},
+        sources=rests_on,
     )
     with state.locked(lab.root / ".open.lock"):
         known = lab.find(name)
@@ -183,6 +188,15 @@ def pin(lab: Laboratory, wanted: Wanted, specification: Specification) -> Proble
             return take_up(lab, wanted, known)
         lab.attempts(name).take(text, at=record.opened_at, path=str(kernel))
         return save(lab, record)
+
+
+def refuse_source(lab: Laboratory, kernel: Path, rests_on: Mapping[str, str]) -> None:
+    """Raises ArgumentsInvalid for a working file on which the judgement rests: best would be written over it."""
+    if kernel.resolve() in {Path(path).resolve() for path in rests_on}:
+        raise ArgumentsInvalid(
+            f"{lab.shown(kernel)} is what the problem rests on, and the kernel file is written to.",
+            "Give the kernel a file of its own.",
+        )
 
 
 def missing(lab: Laboratory, kernel: Path) -> KernelMissing:

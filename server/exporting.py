@@ -18,7 +18,7 @@ def export(lab: Laboratory, name: str, to: Path | None, *, force: bool = False) 
     Raises ProblemUnknown, AttemptUnknown while nothing has passed, PathOutside and PathUnwritable: also where `to`
     holds what is no attempt of this problem, and so is kept nowhere else, unless `force` says that it may go.
     """
-    path = working_file.confine(lab.workspace, to or f"{name}.best.py")
+    path = working_file.of_a_problem(lab.workspace, to or f"{name}.best.py")
     best = shelf.best(lab, name)
     if not force and path.exists() and not kept(lab, name, path):
         raise PathUnwritable(

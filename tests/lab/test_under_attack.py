@@ -11,7 +11,14 @@ import pytest
 from anyio import from_thread
 from lab_world import World, kernel
 
-from nki_anvil.backends.errors import AttemptUnknown, GateUnverified, PathOutside, ReflexionRequired, StateDamaged
+from nki_anvil.backends.errors import (
+    ArgumentsInvalid,
+    AttemptUnknown,
+    GateUnverified,
+    PathOutside,
+    ReflexionRequired,
+    StateDamaged,
+)
 from nki_anvil.lab import contest, receipt
 from nki_anvil.lab.auditing import audit
 from nki_anvil.lab.benchmarking import benchmark_kernel
@@ -292,3 +299,15 @@ async def test_no_record_of_the_servers_becomes_a_working_file_nor_is_written_th
     with pytest.raises(PathOutside, match="own records"):
         await world.revert()
     assert record.read_bytes() == before
+
+
+async def test_what_a_problem_rests_on_becomes_no_working_file(world: World) -> None:
+    await world.open()
+    before = (world.workspace / "reference.py").read_bytes()
+    (world.workspace / "alias.py").symlink_to("reference.py")
+    for name in ("p", "q"):
+        for path in ("reference.py", "alias.py"):
+            with pytest.raises(ArgumentsInvalid, match="rests on"):
+                await world.open(name=name, kernel_path=path)
+    await world.revert()
+    assert (world.workspace / "reference.py").read_bytes() == before

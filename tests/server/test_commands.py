@@ -126,6 +126,10 @@ def test_export_writes_best_and_shows_the_difference_but_not_outside_the_workspa
     assert (world.workspace / "p.best.py").read_text() == kernel(10.0)
     assert "-latency 7" in out
     assert nki("export", "--to", "../best.py")[0] == 2
+    record = world.state / "attempts" / "0000" / "kernel.py"
+    before = record.read_text()
+    assert nki("export", "--to", str(record))[0] == 2, "an attempt is a record, though its text is one as well"
+    assert record.read_text() == before
     assert not (world.root / "best.py").exists()
 
 
