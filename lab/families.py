@@ -16,8 +16,8 @@ from nki_anvil.lab.specification import Specification
 
 OWN_CASES: Final = 5
 TIMED_CASES: Final = 2
-"""At the timed shape set, where it is not among those that get every gate; beside them one case of mixed rows, for a
-kernel that is right at one shape can be wrong at another."""
+"""At the timed shape set, where it is not among those that get every gate; beside them one case of mixed rows, and
+one of peaks where there are several inputs, for a kernel that is right at one shape can be wrong at another."""
 
 TOGETHER: Final = (
     "uniform", "outlier", "integers", "x100", "rows", "zeros", "spike", "shifted", "ties", "bands", "bands/turned",
@@ -60,7 +60,7 @@ def plans(
     varied = [spec for spec in inputs if spec.domain != "constant"]
     floats = [spec for spec in varied if "float" in spec.dtype and spec.domain not in ("integer", "index")]
     if timed_only:
-        return [*own, Plan("mixed")] if varied else own
+        return [*own, *_timed(varied, floats)]
     return [
         *own,
         *_families(varied, floats, large),
@@ -68,6 +68,11 @@ def plans(
         *_exact(specification, exact),
         *_probes(floats, large),
     ]
+
+
+def _timed(varied: list[InputSpec], floats: list[InputSpec]) -> list[Plan]:
+    """At a shape that is only timed: mixed rows and, as their products hang on the largest, peaks of several inputs."""
+    return [*([Plan("mixed")] if varied else []), *([Plan("peaks/0")] if len(floats) > 1 else [])]
 
 
 def _families(varied: list[InputSpec], floats: list[InputSpec], large: bool) -> Iterator[Plan]:

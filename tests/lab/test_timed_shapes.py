@@ -40,6 +40,16 @@ def rmsnorm_without_eps_where_it_is_timed(x: Any, gain: Any, eps: float) -> Any:
     return rmsnorm(x, gain, 0.0 if x.shape[-1] == WIDE else eps)
 
 
+def bmm_softmax(lhs: Any, rhs: Any) -> Any:
+    return softmax(lhs @ rhs)
+
+
+def bmm_softmax_whose_maximum_leaves_the_last_column_out_where_it_is_timed(lhs: Any, rhs: Any) -> Any:
+    scores = lhs @ rhs
+    w = np.exp(scores - scores[..., : -1 if rhs.shape[-1] == WIDE else None].max(-1, keepdims=True))
+    return w / w.sum(-1, keepdims=True)
+
+
 async def judged(problem: str, kernel: Callable[..., Any], tmp_path: Path) -> Verdict:
     folder = shutil.copytree(SEEDS / problem, tmp_path / problem)
     text, _, rest = (folder / "problem.toml").read_text().partition("[shapes.nkibench]")
@@ -55,7 +65,9 @@ async def judged(problem: str, kernel: Callable[..., Any], tmp_path: Path) -> Ve
     return found.verdict
 
 
-@pytest.mark.parametrize(("problem", "kernel"), [("softmax", softmax), ("rmsnorm", rmsnorm)])
+@pytest.mark.parametrize(
+    ("problem", "kernel"), [("softmax", softmax), ("rmsnorm", rmsnorm), ("bmm_softmax", bmm_softmax)]
+)
 async def test_what_is_right_at_both_shapes_passes(problem: str, kernel: Callable[..., Any], tmp_path: Path) -> None:
     verdict = await judged(problem, kernel, tmp_path)
     assert verdict.passed, verdict.gates
@@ -71,3 +83,13 @@ async def test_a_shortcut_at_the_timed_shape_is_found(problem: str, kernel: Call
     assert verdict.failed_gate == "values"
     assert verdict.where is not None
     assert (verdict.where.shapes, verdict.where.family) == ("wide", "mixed")
+
+
+async def test_a_column_that_only_large_products_ask_for_is_missed_at_the_timed_shape_by_no_kernel(
+    tmp_path: Path,
+) -> None:
+    kernel = bmm_softmax_whose_maximum_leaves_the_last_column_out_where_it_is_timed
+    verdict = await judged("bmm_softmax", kernel, tmp_path)
+    assert verdict.failed_gate == "values"
+    assert verdict.where is not None
+    assert (verdict.where.shapes, verdict.where.family) == ("wide", "peaks")
