@@ -6,10 +6,12 @@ import difflib
 from importlib.resources import files
 from pathlib import Path
 
-from nki_anvil.backends.errors import ProblemUnknown
+from nki_anvil.backends.errors import ProblemChanged, ProblemUnknown
 from nki_anvil.lab import state
 
 PREFIX = "seed:"
+
+JUDGED_BY = ("reference.py", "problem.toml")
 
 TEMPLATES = ("end_to_end",)
 """Of problems that are a command."""
@@ -23,14 +25,25 @@ def names() -> list[str]:
 def copy(name: str, workspace: Path) -> Path:
     """The seed's folder ``kernels/<name>`` in the workspace; files that are there already are left as they are.
 
-    Raises ProblemUnknown with the nearest names.
+    Raises ProblemUnknown with the nearest names, and ProblemChanged where what a seed judges by is another there.
     """
     source = place(name)
     folder = workspace / "kernels" / name
     for file in source.iterdir():
         if file.is_file() and not (folder / file.name).exists():
             state.write_bytes(folder / file.name, file.read_bytes())
+        elif file.name in JUDGED_BY and name not in TEMPLATES:
+            refuse_another(file, folder / file.name, PREFIX + name)
     return folder
+
+
+def refuse_another(shipped: Path, there: Path, name: str) -> None:
+    """Raises ProblemChanged where a file that was copied once is not what the name stands for."""
+    if not there.is_file() or there.read_bytes() != shipped.read_bytes():
+        raise ProblemChanged(
+            f"{there} is not that of {name}.",
+            f"Open the folder {there.parent} by its path, or move that file away.",
+        )
 
 
 def place(name: str) -> Path:

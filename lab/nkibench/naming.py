@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from nki_anvil.lab import state, working_file
+from nki_anvil.lab import seeds, state, working_file
 from nki_anvil.lab.nkibench import summary
 
 PREFIX: Final = "nkibench:"
@@ -14,8 +14,8 @@ PREFIX: Final = "nkibench:"
 def copy(name: str, workspace: Path) -> Path:
     """The folder ``kernels/NAME`` with the task's reference and kernel; files that are there already stay as they are.
 
-    ``name`` is a task, or ``FOLDER/TASK`` where the workspace holds several checkouts. Raises PathUnreadable and
-    ProblemUnknown.
+    ``name`` is a task, or ``FOLDER/TASK`` where the workspace holds several checkouts. Raises PathUnreadable,
+    ProblemUnknown and, where the reference is another there, ProblemChanged.
     """
     where, _, task_name = name.rpartition("/")
     root = working_file.confine(workspace, where) if where else workspace
@@ -25,4 +25,5 @@ def copy(name: str, workspace: Path) -> Path:
         working_file.confine(workspace, str(source))
         if not (folder / target).exists():
             state.write_bytes(folder / target, source.read_bytes())
+    seeds.refuse_another(task.reference, folder / "reference.py", PREFIX + name)
     return folder

@@ -23,6 +23,18 @@ async def test_a_task_opens_by_its_name(world: World, checkout: Path):
     assert copied.read_text() == (checkout / "kernels" / "powers.py").read_text()
 
 
+@pytest.mark.parametrize("name", ["nkibench:powers", "seed:silu"])
+async def test_a_name_does_not_open_another_reference_that_stands_in_its_place(world: World, checkout: Path, name: str):
+    assert checkout.is_relative_to(world.lab.workspace)
+    folder = world.lab.workspace / "kernels" / name.partition(":")[2]
+    folder.mkdir(parents=True)
+    (folder / "reference.py").write_text("def forward(x):\n    return x\n")
+    async with served(world) as client:
+        said = await refusal(client, "open_problem", reference=name)
+    assert f"is not that of {name}" in said
+    assert "problem.changed" in said
+
+
 async def test_a_task_that_is_not_there_is_refused_with_those_that_are(world: World, checkout: Path):
     assert checkout.is_relative_to(world.lab.workspace)
     async with served(world) as client:
