@@ -121,16 +121,24 @@ def _attempt_faults(problem: Problem, attempt: Attempt) -> Iterator[str]:
     if digest(state.read_exactly(attempt.folder / "kernel.py")) != attempt.digest:
         yield "its text is not the one that was judged"
     passed = {(v.problem_version, v.backend, v.toolchain) for v in attempt.verdicts() if _stands(attempt, v)}
+    doubted = {_key(comparison) for comparison in attempt.comparisons() if _doubted(comparison)}
     for comparison in attempt.comparisons():
-        key = (comparison.problem_version, comparison.backend, comparison.toolchain)
-        doubted = any(flag.startswith("failed a second look") for flag in comparison.flags)
-        if key not in passed and not doubted:
+        if _key(comparison) not in passed | doubted:
             yield f"was benchmarked at {comparison.at} without a passed verdict"
         if comparison.new_digest != attempt.digest:
             yield f"its benchmark at {comparison.at} is about another kernel"
         if comparison.best_digest and problem.attempts.of(comparison.best_digest) is None:
             yield f"was compared at {comparison.at} with a kernel that is no attempt"
         yield from (f"its benchmark at {comparison.at} {fault}" for fault in _told(problem, comparison))
+
+
+def _key(comparison: Comparison) -> tuple[str, str, str]:
+    return comparison.problem_version, comparison.backend, comparison.toolchain
+
+
+def _doubted(comparison: Comparison) -> bool:
+    """It had passed when this was measured, and at a second look it did not."""
+    return any(flag.startswith("failed a second look") for flag in comparison.flags)
 
 
 def _stands(attempt: Attempt, verdict: receipts.Verdict) -> bool:

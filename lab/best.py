@@ -64,6 +64,18 @@ class BestPointer:
             if self.read() is None:
                 self._write(lost)
 
+    def depose(self, digest: str, successor: Best | None) -> bool:
+        """Put ``successor``, or none, in place of the kernel with this digest. False if it is another's."""
+        with state.locked(self.folder / f".best.{self.origin}.lock"):
+            now = self.read()
+            if now is None or now.digest != digest:
+                return False
+            if successor is None:
+                self.path.unlink()
+            else:
+                self._write(successor.model_copy(update={"revision": now.revision + 1}))
+        return True
+
     def swap(self, expected: str | None, holder: Holder, receipt: Receipt) -> bool:
         """Put ``holder`` in place of the kernel with digest ``expected`` (None: of none). False if it is another's."""
         with state.locked(self.folder / f".best.{self.origin}.lock"):

@@ -137,6 +137,9 @@ def settle(bench: Workbench, attempt: Attempt, comparison: Comparison, *, counts
     crowns = comparison.outcome == "keep" and comparison.same_as is None
     if crowns and not _swap(bench, attempt, comparison):
         return False
+    if crowns and (verdict := bench.verdict(attempt)) is not None and not verdict.passed:
+        bench.depose(attempt)  # another client's look failed in this very moment
+        return False
     if counts and crowns:
         bench.count_keep()
     if counts and comparison.outcome == "revert":

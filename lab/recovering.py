@@ -1,6 +1,6 @@
 """A pointer to best that was removed, made again from the attempts: every keep is stored with its kernel.
 
-Otherwise a slower kernel could become the baseline of a problem that had one.
+Otherwise a slower kernel could become the baseline of a problem that had one. Who failed a later look keeps no place.
 """
 
 from __future__ import annotations
@@ -18,19 +18,31 @@ def recover(problem: Problem, origin: Origin) -> None:
     pointer = problem.best(origin)
     if pointer.path.exists():
         return
-    if keeps := crowned(problem, origin):
-        pointer.put_back(_best(keeps))
+    if lost := rightful(problem, origin):
+        pointer.put_back(lost)
+
+
+def rightful(problem: Problem, origin: Origin) -> Best | None:
+    """The last that was kept and has not failed since."""
+    keeps = crowned(problem, origin)
+    return _best(keeps) if keeps else None
 
 
 def crowned(problem: Problem, origin: Origin) -> list[tuple[Attempt, Comparison]]:
-    """Every attempt that was best, oldest first: each was compared with the one before."""
+    """Every attempt that was best and has not failed since, oldest first: each was compared with the one before."""
     found = [
         (attempt, comparison)
         for attempt in problem.attempts.all()
+        if _still_right(attempt, origin)
         for comparison in attempt.comparisons()
         if comparison.origin == origin and comparison.outcome == "keep" and comparison.same_as is None
     ]
     return sorted(found, key=lambda keep: keep[1].at)
+
+
+def _still_right(attempt: Attempt, origin: Origin) -> bool:
+    verdicts = [verdict for verdict in attempt.verdicts() if verdict.origin == origin]
+    return not verdicts or verdicts[-1].passed
 
 
 def _best(keeps: list[tuple[Attempt, Comparison]]) -> Best:

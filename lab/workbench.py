@@ -126,12 +126,20 @@ class Workbench:
             programs.note(self.problem.folder, verdict.instruction_digest, attempt.number)
             self.note_verified(passed=attempt.digest)
         else:
+            self.depose(attempt)
             self.note_verified(failed=attempt.digest)
         self.write(
             "verified", attempt=attempt.number, digest=attempt.digest, passed=verdict.passed, gate=verdict.failed_gate
         )
         self.lab.changed(self.problem.name, "attempt", attempt.number)
         return standing
+
+    def depose(self, attempt: Attempt) -> None:
+        """A kernel that failed a later look is best no more; whoever was before it, and did not, is best again."""
+        successor = recovering.rightful(self.problem, self.origin)
+        if self.pointer.depose(attempt.digest, successor):
+            self.write("deposed", attempt=attempt.number, digest=attempt.digest, best=successor and successor.digest)
+            self.lab.changed(self.problem.name, "best", successor.attempt if successor else None)
 
     def note_verified(self, passed: str | None = None, *, failed: str | None = None, still_open: bool = True) -> None:
         """Tell the hooks' file."""

@@ -11,6 +11,7 @@ import pytest
 from anyio import from_thread
 from lab_world import World, kernel
 
+from nki_anvil.backends.backend import silent
 from nki_anvil.backends.errors import (
     ArgumentsInvalid,
     AttemptUnknown,
@@ -19,7 +20,7 @@ from nki_anvil.backends.errors import (
     ReflexionRequired,
     StateDamaged,
 )
-from nki_anvil.lab import contest, receipt
+from nki_anvil.lab import contest, receipt, verified
 from nki_anvil.lab.auditing import audit
 from nki_anvil.lab.benchmarking import benchmark_kernel
 from nki_anvil.lab.digest import digest
@@ -263,6 +264,38 @@ async def test_what_failed_one_clients_second_look_is_not_kept_because_it_passes
     assert (late.outcome, late.best_digest) == ("revert", digest(kernel(1.5)))
     with pytest.raises(GateUnverified):
         await world.benchmark(kernel(0.5))
+
+
+@pytest.mark.parametrize("moment", ["the second look", "the keep"])
+async def test_a_best_that_fails_another_clients_second_look_gives_its_place_back(world: World, moment: str) -> None:
+    world.edit(kernel(1.5))
+    await world.open()
+    await world.verify(kernel(1.4))
+    assert (await world.benchmark(kernel(1.4))).outcome == "keep"
+    await world.verify(kernel(0.5))
+    other, done = world.again(), list[str]()
+
+    async def overtaken(message: str) -> None:
+        if "surprising" in message and not done:
+            done.append("begun")
+            done.append((await benchmark_kernel(other, "p", source=kernel(0.5))).outcome)
+            world.second_look = False
+
+    def fails_now(problem: str, what: str, attempt: int | None) -> None:
+        if what == "best" and not done:
+            done.append("failed")
+            found = world.lab.problem("p").attempts.get(2)
+            found.add_verdict(found.verdicts()[-1].model_copy(update={"passed": False}))
+
+    if moment == "the keep":
+        world.lab.changed = fails_now
+    late = await world.benchmark(kernel(0.5), report=overtaken if moment == "the second look" else silent)
+    assert done == (["begun", "keep"] if moment == "the second look" else ["failed"])
+    assert (late.outcome, late.best_digest) == ("revert", digest(kernel(1.4)))
+    assert (await world.finish()).speedup == pytest.approx(1.5 / 1.4)
+    assert digest(kernel(0.5)) not in verified.read(world.lab.root).problems["p"].best
+    if moment == "the second look":
+        assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
 
 
 @pytest.mark.parametrize("text", ["latency 9\rnote lone\r", "latency 9\nnote \ud800\n", "latency 9\r\nnote é\r\n"])
