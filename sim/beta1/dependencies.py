@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import linecache
 import re
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from nki_anvil.sim.instructions import NAMES, TABLE
 from nki_anvil.sim.program import NONE, SCHEMA
 
 Rows = NDArray[np.int64]
+Pattern: TypeAlias = list[tuple[int, int]]
 
 ACCUMULATES: Final = 2
 """The flag of an instruction that adds to what is there."""
@@ -28,6 +29,8 @@ _MOVES: Final = len(SCHEMA["accesses"]) + 1
 _UPDATING: Final = frozenset(NAMES.index(name) for name in NAMES if TABLE[name].updates and name != "nc_matmul")
 _MATMUL: Final = NAMES.index("nc_matmul")
 _WRITES: Final = np.array([len(TABLE[name].writes) for name in NAMES], np.int64)
+_MOST: Final = 1 << 10
+"""Pairs of a write and a read of one tensor that are compared one by one."""
 _LOOP: Final = re.compile(r"\bfor\s+(\w+)\s+in\b")
 
 
@@ -51,7 +54,11 @@ def check(loop: Any, times: int, sites: Rows, instructions: Rows, first_tensor: 
         loop.undeclared[key] = True
     if times > 1:
         moving = outside & (used[:, turns] != 0)
-        _carried(loop, times, instructions[owner, _INSTRUCTION["line"]], used, writes, moving, recorder, turns)
+        lines = instructions[owner, _INSTRUCTION["line"]]
+        _carried(loop, times, lines, used, writes, moving, recorder, turns)
+        along = outside & (used[:, turns] == 0) & (used[:, shifts] != 0) & (used[:, _SITE["vector_access"]] == NONE)
+        along &= ~_adding(instructions, recorder.attribute_records())[owner] & (used[:, _SITE["scalar_access"]] == NONE)
+        _met(loop, times, lines[along], used[along], writes[along], recorder, shifts)
 
 
 def _operands(instructions: Rows, sites: Rows, base: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Rows]:
@@ -63,12 +70,17 @@ def _operands(instructions: Rows, sites: Rows, base: int) -> tuple[NDArray[np.in
 
 
 def _plain_writes(instructions: Rows, attributes: list[dict[str, Any]]) -> NDArray[np.bool_]:
-    """Instructions that overwrite: no accumulation of a matmul, no ``+=``, no update of a destination."""
-    plain = instructions[:, _FLAG] != ACCUMULATES
-    opcode = instructions[:, _INSTRUCTION["opcode"]]
-    plain &= ~np.isin(opcode, list(_UPDATING))
-    adding = np.array([record.get("accumulate", False) is not False for record in attributes], np.bool_)
-    return plain & ~((opcode == _MATMUL) & adding[instructions[:, _INSTRUCTION["attributes"]]])
+    """Instructions that overwrite: no accumulation, no update of a destination."""
+    updating = np.isin(instructions[:, _INSTRUCTION["opcode"]], list(_UPDATING))
+    return ~updating & ~_adding(instructions, attributes)
+
+
+def _adding(instructions: Rows, attributes: list[dict[str, Any]]) -> NDArray[np.bool_]:
+    """Instructions that accumulate: a matmul onto earlier ones, or a ``+=``."""
+    matmul = instructions[:, _INSTRUCTION["opcode"]] == _MATMUL
+    open_or_on = np.array([record.get("accumulate", False) is not False for record in attributes], np.bool_)
+    onto = matmul & open_or_on[instructions[:, _INSTRUCTION["attributes"]]]
+    return onto | (instructions[:, _FLAG] == ACCUMULATES)
 
 
 def _carried(
@@ -105,6 +117,53 @@ def _carried(
     meets = ~written & (((above > 0) & (above < times)) | ((below > 0) & (below < times)))
     for place in chosen[meets].tolist():
         raise _dependent(loop, int(lines[place]), recorder.name_of(int(used[place, 0])))
+
+
+def _met(loop: Any, times: int, lines: Rows, used: Rows, writes: NDArray[np.bool_], recorder: Any, shifts: int) -> None:
+    """Refuse a read of a part of a tensor that another iteration writes, where both move along it alike."""
+    tensors = used[:, _SITE["tensor"]]
+    looks = used[:, [_SITE[name] for name in ("dtype", "offset", "first_pair", "pairs")] + [shifts]]
+    for tensor in np.intersect1d(tensors[writes], tensors[~writes]).tolist():
+        mine = tensors == tensor
+        written = np.unique(looks[mine & writes], axis=0).tolist()
+        found, first = np.unique(looks[mine & ~writes], axis=0, return_index=True)
+        if len(written) * len(found) > _MOST:
+            continue
+        places = [(one, other, at) for one in written for other, at in zip(found.tolist(), first.tolist(), strict=True)]
+        for (kind, start, *target, step), (other, offset, *source, shift), at in places:
+            steps = recorder.pattern_at(*target), recorder.pattern_at(*source)
+            if (kind, step) == (other, shift) and meet_later(*steps, offset - start, shift, times):
+                raise _dependent(loop, int(lines[mine & ~writes][at]), recorder.name_of(int(tensor)))
+
+
+def meet_later(written: Pattern, read: Pattern, apart: int, shift: int, times: int) -> bool:
+    """Whether what one iteration writes another reads, ``apart`` elements further, both moving by ``shift``.
+
+    Patterns are (step, count) pairs; of those that step differently nothing is said.
+    """
+    one, other = ([(step, count) for step, count in pattern if step and count > 1] for pattern in (written, read))
+    if one and other and [step for step, _ in one] != [step for step, _ in other]:
+        return False
+    widths = dict[int, tuple[int, int]]()
+    for pattern, forward in ((one, True), (other, False)):
+        for step, count in pattern:
+            low, high = widths.get(abs(step), (0, 0))
+            above = forward == (step > 0)
+            widths[abs(step)] = (low, high + count - 1) if above else (low - count + 1, high)
+    ranges = [(step, *widths[step]) for step in sorted(widths, reverse=True)]
+    reach, shift = sum(step * max(-low, high) for step, low, high in ranges), abs(shift)
+    turns = range(max(-(reach + apart) // shift, 1 - times), min((reach - apart) // shift, times - 1) + 1)
+    return any(turn and _sums_to(apart + turn * shift, ranges) for turn in turns)
+
+
+def _sums_to(wanted: int, ranges: list[tuple[int, int, int]]) -> bool:
+    """Whether whole multiples of the steps, each within its range, add up to a number."""
+    if not ranges:
+        return wanted == 0
+    (step, low, high), rest = ranges[0], ranges[1:]
+    reach = sum(one * max(-least, most) for one, least, most in rest)
+    least, most = max(low, -((reach - wanted) // step)), min(high, (wanted + reach) // step)
+    return any(_sums_to(wanted - step * times, rest) for times in range(least, most + 1))
 
 
 def _named(loop: Any, source: str) -> str:

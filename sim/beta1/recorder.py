@@ -210,6 +210,10 @@ class Recorder(Tensors):
         """Sites recorded so far: after a body was taken off, where its first one stood."""
         return self._sites.count
 
+    def pattern_at(self, first: int, count: int) -> list[tuple[int, int]]:
+        """The (step, count) pairs of a site."""
+        return [(step, size) for step, size in self._rows["pairs"][first : first + count]]
+
     def attribute_records(self) -> list[dict[str, Any]]:
         """The attribute records so far."""
         return self._attributes

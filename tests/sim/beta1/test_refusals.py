@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from nki_anvil.sim.beta1.dependencies import meet_later
 from nki_anvil.sim.errors import TraceError
 
 X = np.ones((4, 128, 64), np.float32)
@@ -54,6 +57,87 @@ def test_an_affine_loop_that_reads_another_iterations_block_is_refused(beta1: An
     assert error.code == "NKI-AFFINE"
     assert "no order" in error.message
     assert "sequential_range" in error.remedy
+
+
+@pytest.mark.parametrize("loop", ["affine_range", "sequential_range"])
+@pytest.mark.parametrize("memory", ["hbm", "sbuf"])
+def test_an_affine_loop_that_reads_another_iterations_columns_is_refused(beta1: Any, memory: str, loop: str):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        rows, columns = nl.arange(128)[:, None], nl.arange(64)[None, :]
+        state = nl.ndarray((nl.par_dim(128), 5 * 64), dtype=x.dtype, buffer=getattr(nl, memory))
+        if memory == "hbm":
+            nl.store(state[rows, columns], nl.load(x[0]))
+        else:
+            state[rows, columns] = nl.load(x[0])
+        for i in getattr(nl, loop)(4):
+            here, after = state[rows, i * 64 + columns], state[rows, (i + 1) * 64 + columns]
+            tile = nl.exp(nl.load(here) if memory == "hbm" else here)
+            nl.store(out[i], tile)
+            if memory == "hbm":
+                nl.store(after, tile)
+            else:
+                state[rows, (i + 1) * 64 + columns] = nl.copy(tile)
+        return out
+
+    if loop == "sequential_range":
+        found = kernel(np.zeros((4, 128, 64), np.float32))
+        np.testing.assert_allclose(found[1], np.e, rtol=1e-5)
+    else:
+        error = refused(kernel, X)
+        assert error.code == "NKI-AFFINE"
+        assert "no order" in error.message
+
+
+def test_an_affine_loop_may_read_what_its_own_iteration_wrote_and_what_none_writes(beta1: Any):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        rows, columns = nl.arange(128)[:, None], nl.arange(64)[None, :]
+        state = nl.ndarray((nl.par_dim(128), 8 * 64), dtype=x.dtype, buffer=nl.sbuf)
+        for i in nl.affine_range(4):
+            state[rows, i * 64 + columns] = nl.load(x[i])
+        for i in nl.affine_range(4):
+            state[rows, 256 + i * 64 + columns] = nl.exp(state[rows, i * 64 + columns])
+            nl.store(out[i], state[rows, 256 + i * 64 + columns])
+        return out
+
+    np.testing.assert_allclose(kernel(X), np.exp(X), rtol=1e-5)
+
+
+PATTERNS = st.lists(st.tuples(st.integers(-5, 9), st.integers(1, 4)), min_size=1, max_size=3)
+
+
+def places(pattern: list[tuple[int, int]], counts: list[int]) -> set[int]:
+    grids = np.indices(counts).reshape(len(counts), -1)
+    return set(np.tensordot(np.array([step for step, _ in pattern]), grids, 1).tolist())
+
+
+@given(PATTERNS, st.data(), st.integers(-30, 30), st.integers(-9, 9).filter(bool), st.integers(2, 5))
+def test_iterations_meet_where_one_reads_an_element_that_another_writes(
+    pattern: list[tuple[int, int]], data: st.DataObject, apart: int, shift: int, times: int
+):
+    counts = [count for _, count in pattern]
+    fewer = [data.draw(st.integers(1, count)) for count in counts]
+    steps = [step for step, _ in pattern]
+    written, read = places(pattern, counts), places(pattern, fewer)
+    brute = any(
+        {place + one * shift for place in written} & {place + apart + other * shift for place in read}
+        for one in range(times)
+        for other in range(times)
+        if one != other
+    )
+    found = meet_later(pattern, list(zip(steps, fewer, strict=True)), apart, shift, times)
+    moving = [[step for step, count in zip(steps, some, strict=True) if step and count > 1] for some in (counts, fewer)]
+    if moving[0] == moving[1] or not all(moving):
+        assert found == brute
+    else:
+        assert not found
 
 
 def test_the_same_loops_are_right_when_they_are_sequential(beta1: Any):
