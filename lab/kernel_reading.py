@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from nki_anvil.backends.worker.kernel_text import KernelText
-from nki_anvil.lab import allowed
+from nki_anvil.lab import allowed, bindings
 
 _BUILTIN_NAMES: Final = frozenset(dir(builtins))
 
@@ -27,10 +26,6 @@ _STATEMENTS: Final[dict[type[ast.AST], str]] = {
     ast.AsyncWith: "`async` is not available. Use a plain block",
     ast.Await: "`await` is not available. Call the function plainly",
 }
-
-
-_COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_SCOPES: Final = (ast.FunctionDef, ast.Lambda, ast.ClassDef, *_COMPREHENSIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +41,8 @@ def objections(text: KernelText, entry: str, *, imported: bool = False) -> list[
 
     With all of the text where it is ``imported`` into somebody's program: that runs every statement, and annotations.
     """
-    defined = _definitions(text.statements)
-    modules = _modules(text.statements)
+    defined = bindings.definitions(text.statements)
+    modules = bindings.modules(text.statements)
     found: list[Objection] = []
     seen: set[int] = set()
     waiting = [*defined[entry], *defined["*"], *(text.statements if imported else ())]
@@ -60,41 +55,6 @@ def objections(text: KernelText, entry: str, *, imported: bool = False) -> list[
             found += reader.found
             waiting += [one for name in reader.reached for one in defined[name]]
     return sorted(set(found), key=lambda objection: objection.line)
-
-
-def _definitions(statements: Sequence[ast.stmt]) -> dict[str, list[ast.stmt]]:
-    """Top-level statements by the names they bind; imports are read wherever they stand."""
-    defined: dict[str, list[ast.stmt]] = defaultdict(list)
-    for statement in statements:
-        for name in _bound(statement):
-            defined[name].append(statement)
-    return defined
-
-
-def _bound(statement: ast.stmt) -> Iterator[str]:
-    match statement:
-        case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.AsyncFunctionDef(name=name):
-            yield name
-        case ast.Import(names=names) | ast.ImportFrom(names=names):
-            yield from (alias.asname or alias.name.partition(".")[0] for alias in names)
-        case ast.Assign() | ast.AnnAssign():
-            yield from (n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-        case _:
-            return
-
-
-def _modules(statements: Iterable[ast.AST]) -> dict[str, frozenset[str]]:
-    """Names that stand for a module or a member of one, by dotted path: all of those that they have somewhere."""
-    paths: dict[str, set[str]] = defaultdict(set)
-    for statement in statements:
-        if isinstance(statement, ast.Import):
-            for alias in statement.names:
-                top = alias.name.partition(".")[0]
-                paths[alias.asname or top].add(alias.name if alias.asname else top)
-        elif isinstance(statement, ast.ImportFrom):
-            for alias in statement.names:
-                paths[alias.asname or alias.name].add(f"{statement.module}.{alias.name}")
-    return {name: frozenset(found) for name, found in paths.items()}
 
 
 class _Reader(ast.NodeVisitor):
@@ -114,15 +74,15 @@ class _Reader(ast.NodeVisitor):
 
     def visit(self, node: ast.AST) -> Any:
         if not self._local and isinstance(node, ast.stmt):
-            self._local = frozenset(_stored(node))
-            for name, paths in _modules(ast.walk(node)).items():
+            self._local = frozenset(bindings.stored(node))
+            for name, paths in bindings.modules(ast.walk(node)).items():
                 self._modules[name] = self._modules.get(name, frozenset()) | paths
         if type(node) in _STATEMENTS:
             self._object(node, _STATEMENTS[type(node)])
             return None
-        if isinstance(node, _COMPREHENSIONS):
+        if isinstance(node, bindings.COMPREHENSIONS):
             return self._comprehension(node)
-        for name in _binds(node):
+        for name in bindings.binds(node):
             if name.startswith("__") and name.endswith("__") and name not in allowed.SPECIAL:
                 self._object(node, f"`{name}` means something to Python or to libraries. Rename or remove it")
         return super().visit(node)
@@ -246,14 +206,18 @@ class _Reader(ast.NodeVisitor):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         """Annotations are evaluated where the text is imported alone."""
-        for part in [*node.decorator_list, *_defaults(node.args), *(_annotations(node) if self._imported else ())]:
+        for part in [
+            *node.decorator_list,
+            *bindings.defaults(node.args),
+            *(bindings.annotated(node) if self._imported else ()),
+        ]:
             self.visit(part)
-        self._inside(_own(node), node.body)
+        self._inside(bindings.own(node), node.body)
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        for part in _defaults(node.args):
+        for part in bindings.defaults(node.args):
             self.visit(part)
-        self._inside(_own(node), [node.body])
+        self._inside(bindings.own(node), [node.body])
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
         """What the first loop is over belongs to the scope around."""
@@ -261,7 +225,7 @@ class _Reader(ast.NodeVisitor):
         self.visit(first.iter)
         parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
         targets = [part for loop in node.generators for part in (loop.target, *loop.ifs)]
-        bound = frozenset(name for loop in node.generators for name in _stored(loop.target))
+        bound = frozenset(name for loop in node.generators for name in bindings.stored(loop.target))
         self._inside(bound, [*parts, *targets, *(loop.iter for loop in others)])
 
     def _inside(self, bound: frozenset[str], body: Iterable[ast.AST]) -> None:
@@ -289,7 +253,7 @@ class _Reader(ast.NodeVisitor):
             self._put(node.bases)
         for part in [*node.decorator_list, *node.bases]:
             self.visit(part)
-        bound = frozenset(_stored(node))
+        bound = frozenset(bindings.stored(node))
         around, self._scopes = self._scopes, tuple(scope - bound for scope in self._scopes)
         for part in node.body:
             self.visit(part)
@@ -297,53 +261,6 @@ class _Reader(ast.NodeVisitor):
 
     def _object(self, node: ast.AST, message: str) -> None:
         self.found.append(Objection(getattr(node, "lineno", 0), message + "."))
-
-
-def _stored(tree: ast.AST) -> Iterator[str]:
-    """Every name that a definition binds somewhere inside, but by imports."""
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.alias):
-            yield from _binds(node)
-
-
-def _own(function: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
-    """What a function binds itself, and not the functions, classes and comprehensions in it."""
-    arguments = function.args
-    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-    found = {argument.arg for argument in named if argument is not None}
-    waiting: list[ast.AST] = list(function.body) if isinstance(function, ast.FunctionDef) else []
-    while waiting:
-        node = waiting.pop()
-        found.update(_binds(node))
-        if not isinstance(node, _SCOPES):
-            waiting += ast.iter_child_nodes(node)
-    return frozenset(found)
-
-
-def _binds(node: ast.AST) -> Iterator[str]:
-    """The names that one node binds by itself."""
-    match node:
-        case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
-            yield name
-        case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.AsyncFunctionDef(name=name):
-            yield name
-        case ast.MatchAs(name=str() as name) | ast.MatchStar(name=str() as name) | ast.MatchMapping(rest=str() as name):
-            yield name
-        case ast.alias(name=name, asname=other):
-            yield other or name.partition(".")[0]
-        case _:
-            pass
-
-
-def _defaults(arguments: ast.arguments) -> list[ast.expr]:
-    return [*arguments.defaults, *(default for default in arguments.kw_defaults if default is not None)]
-
-
-def _annotations(function: ast.FunctionDef) -> Iterator[ast.expr]:
-    for node in [*ast.walk(function.args), function]:
-        annotation = node.annotation if isinstance(node, ast.arg) else getattr(node, "returns", None)
-        if annotation is not None:
-            yield annotation
 
 
 def _is_member(statement: ast.stmt) -> bool:

@@ -1,0 +1,93 @@
+"""Which names a syntax tree binds, and where: definitions, imports, arguments, the scopes of functions."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SCOPES: Final = (ast.FunctionDef, ast.Lambda, ast.ClassDef, *COMPREHENSIONS)
+
+
+def definitions(statements: Sequence[ast.stmt]) -> dict[str, list[ast.stmt]]:
+    """Top-level statements by the names they bind; imports are read wherever they stand."""
+    defined: dict[str, list[ast.stmt]] = defaultdict(list)
+    for statement in statements:
+        for name in _bound(statement):
+            defined[name].append(statement)
+    return defined
+
+
+def _bound(statement: ast.stmt) -> Iterator[str]:
+    match statement:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.AsyncFunctionDef(name=name):
+            yield name
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            yield from (alias.asname or alias.name.partition(".")[0] for alias in names)
+        case ast.Assign() | ast.AnnAssign():
+            yield from (n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+        case _:
+            return
+
+
+def modules(statements: Iterable[ast.AST]) -> dict[str, frozenset[str]]:
+    """Names that stand for a module or a member of one, by dotted path: all of those that they have somewhere."""
+    paths: dict[str, set[str]] = defaultdict(set)
+    for statement in statements:
+        if isinstance(statement, ast.Import):
+            for alias in statement.names:
+                top = alias.name.partition(".")[0]
+                paths[alias.asname or top].add(alias.name if alias.asname else top)
+        elif isinstance(statement, ast.ImportFrom):
+            for alias in statement.names:
+                paths[alias.asname or alias.name].add(f"{statement.module}.{alias.name}")
+    return {name: frozenset(found) for name, found in paths.items()}
+
+
+def stored(tree: ast.AST) -> Iterator[str]:
+    """Every name that a definition binds somewhere inside, but by imports."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.alias):
+            yield from binds(node)
+
+
+def own(function: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
+    """What a function binds itself, and not the functions, classes and comprehensions in it."""
+    arguments = function.args
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    found = {argument.arg for argument in named if argument is not None}
+    waiting: list[ast.AST] = list(function.body) if isinstance(function, ast.FunctionDef) else []
+    while waiting:
+        node = waiting.pop()
+        found.update(binds(node))
+        if not isinstance(node, _SCOPES):
+            waiting += ast.iter_child_nodes(node)
+    return frozenset(found)
+
+
+def binds(node: ast.AST) -> Iterator[str]:
+    """The names that one node binds by itself."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+            yield name
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.AsyncFunctionDef(name=name):
+            yield name
+        case ast.MatchAs(name=str() as name) | ast.MatchStar(name=str() as name) | ast.MatchMapping(rest=str() as name):
+            yield name
+        case ast.alias(name=name, asname=other):
+            yield other or name.partition(".")[0]
+        case _:
+            pass
+
+
+def defaults(arguments: ast.arguments) -> list[ast.expr]:
+    return [*arguments.defaults, *(default for default in arguments.kw_defaults if default is not None)]
+
+
+def annotated(function: ast.FunctionDef) -> Iterator[ast.expr]:
+    for node in [*ast.walk(function.args), function]:
+        annotation = node.annotation if isinstance(node, ast.arg) else getattr(node, "returns", None)
+        if annotation is not None:
+            yield annotation
