@@ -1,5 +1,7 @@
 """Whether the iterations of ``nl.affine_range`` stand for themselves: each writes places of its own.
 
+So do the programs of a launch, which may write one place alike but read nothing that another writes.
+
 Accumulation (``+=``, ``nl.loop_reduce``) is the one exception that Beta 1 allows.
 """
 
@@ -36,7 +38,8 @@ _LOOP: Final = re.compile(r"\bfor\s+(\w+)\s+in\b")
 
 def check(loop: Any, times: int, sites: Rows, instructions: Rows, first_tensor: int, recorder: Any) -> None:
     """Refuse a body that writes, in every iteration, the same place outside of it; or reads what another one writes."""
-    if loop.kind != "affine" or loop.trips < 2 or not len(instructions):
+    launch = loop.kind == "grid"
+    if not (launch or loop.kind == "affine") or loop.trips < 2 or not len(instructions):
         return
     depths = (sites.shape[1] - _MOVES) // 2
     turns, shifts = _MOVES + loop.depth - 1, _MOVES + depths + loop.depth - 1
@@ -45,7 +48,7 @@ def check(loop: Any, times: int, sites: Rows, instructions: Rows, first_tensor: 
     writes = outside & (slot < _WRITES[instructions[owner, _INSTRUCTION["opcode"]]])
     still = (used[:, turns] == 0) & (used[:, shifts] == 0) & (used[:, _SITE["vector_access"]] == NONE)
     plain = _plain_writes(instructions, recorder.attribute_records())
-    for place in np.flatnonzero(writes & still & plain[owner]).tolist():
+    for place in np.flatnonzero(writes & still & plain[owner] & (not launch)).tolist():
         line = int(instructions[owner[place], _INSTRUCTION["line"]])
         tensor = int(used[place, 0])
         key = (line, tensor, int(used[place, _SITE["offset"]]))
@@ -56,7 +59,8 @@ def check(loop: Any, times: int, sites: Rows, instructions: Rows, first_tensor: 
         moving = outside & (used[:, turns] != 0)
         lines = instructions[owner, _INSTRUCTION["line"]]
         _carried(loop, times, lines, used, writes, moving, recorder, turns)
-        along = outside & (used[:, turns] == 0) & (used[:, shifts] != 0) & (used[:, _SITE["vector_access"]] == NONE)
+        along = outside & (used[:, turns] == 0) & (used[:, _SITE["vector_access"]] == NONE)
+        along &= launch | (used[:, shifts] != 0)
         along &= ~_adding(instructions, recorder.attribute_records())[owner] & (used[:, _SITE["scalar_access"]] == NONE)
         _met(loop, times, lines[along], used[along], writes[along], recorder, shifts)
 
@@ -151,6 +155,8 @@ def meet_later(written: Pattern, read: Pattern, apart: int, shift: int, times: i
             above = forward == (step > 0)
             widths[abs(step)] = (low, high + count - 1) if above else (low - count + 1, high)
     ranges = [(step, *widths[step]) for step in sorted(widths, reverse=True)]
+    if not shift:
+        return times > 1 and _sums_to(apart, ranges)
     reach, shift = sum(step * max(-low, high) for step, low, high in ranges), abs(shift)
     turns = range(max(-(reach + apart) // shift, 1 - times), min((reach - apart) // shift, times - 1) + 1)
     return any(turn and _sums_to(apart + turn * shift, ranges) for turn in turns)
@@ -184,6 +190,13 @@ def _missing(loop: Any, line: int, name: str) -> TraceError:
 
 
 def _dependent(loop: Any, line: int, name: str) -> TraceError:
+    if loop.kind == "grid":
+        return TraceError(
+            "NKI-AFFINE",
+            f"A program of the launch reads a part of {name} that another program writes: they run in no order.",
+            line,
+            "Let each program write and read parts of its own, or launch one that loops with nl.sequential_range.",
+        )
     index = _named(loop, loop.source)
     return TraceError(
         "NKI-AFFINE",
