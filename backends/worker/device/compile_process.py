@@ -6,10 +6,12 @@ a folder, an environment and limits of its own, and is gone, with everything it 
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import json
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable
@@ -20,6 +22,8 @@ from nki_anvil.backends.worker import isolation, kernel_text
 
 KERNEL = "kernel.py"
 ANSWER = "compiled.json"
+_LINE_END = re.compile(r"\r\n|\r|\n")
+"""Where a line ends to Python; ``splitlines`` knows more ends."""
 
 
 def main() -> None:
@@ -42,20 +46,36 @@ def _compile(request: dict[str, Any], answer: dict[str, Any]) -> None:
     text = kernel_text.parse(request["kernel"])
     answer["left_out"] = text.left_out
     answer["entry"] = kernel_text.entry_name(text, request["entry"])
-    Path(KERNEL).write_text(_kept(text))
+    Path(KERNEL).write_text(kept(text))
     function = getattr(_imported(), answer["entry"])
     DIALECTS[request["dialect"]](function, _arguments(request), request)
 
 
-def _kept(text: kernel_text.KernelText) -> str:
-    """The text with what is left out blanked, so that line numbers stay: compilers that parse want a file."""
-    lines = text.source.splitlines()
-    keep: set[int] = set()
+def kept(text: kernel_text.KernelText) -> str:
+    """What was read and traced, each statement on its own lines, without what shares a line with it.
+
+    Compilers that parse want a file.
+    """
+    lines = _LINE_END.split(text.source)
+    found = [""] * len(lines)
     for statement in text.statements:
-        decorators = getattr(statement, "decorator_list", [])
-        first = min([statement.lineno, *(decorator.lineno for decorator in decorators)])
-        keep.update(range(first, (statement.end_lineno or first) + 1))
-    return "\n".join(line if number in keep else "" for number, line in enumerate(lines, 1)) + "\n"
+        first, pieces = _pieces(statement, lines)
+        for number, piece in enumerate(pieces, first):
+            found[number] = f"{found[number]}; {piece}" if found[number] else piece
+    return "\n".join(found) + "\n"
+
+
+def _pieces(statement: ast.stmt, lines: list[str]) -> tuple[int, list[str]]:
+    """The index of a statement's first line, and its text line by line; what it was read from may hold more."""
+    if isinstance(statement, ast.Import):
+        return statement.lineno - 1, [ast.unparse(statement)]
+    decorators = getattr(statement, "decorator_list", [])
+    first = min([statement.lineno, *(decorator.lineno for decorator in decorators)]) - 1
+    last = statement.end_lineno or statement.lineno
+    pieces = [line.encode() for line in lines[first:last]]
+    pieces[-1] = pieces[-1][: statement.end_col_offset]
+    pieces[0] = pieces[0][0 if decorators else statement.col_offset :]
+    return first, [piece.decode() for piece in pieces]
 
 
 def _imported() -> Any:
