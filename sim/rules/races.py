@@ -26,8 +26,8 @@ from nki_anvil.sim.rules.reading import Reading
 from nki_anvil.sim.rules.rule import Rule, Violation
 
 _COPY = NAMES.index("dma_copy")
-_MEETINGS = tuple(NAMES.index(name) for name in ("core_barrier", "sendrecv"))
-_EXCHANGE = NAMES.index("sendrecv")
+_BARRIER, _EXCHANGE = (NAMES.index(name) for name in ("core_barrier", "sendrecv"))
+_MEETINGS = (_BARRIER, _EXCHANGE)
 
 
 class Touch(NamedTuple):
@@ -191,6 +191,7 @@ def _meetings(reading: Reading) -> Iterator[Violation]:
     rows = reading.program.tables["instructions"]
     if reading.program.cores == 1:
         return
+    yield from _odd_barriers(reading.program)
     lists = [_met(reading.program, core) for core in (0, 1)]
     for first, second in zip(*lists, strict=False):
         if rows["opcode"][first] != rows["opcode"][second]:
@@ -202,6 +203,17 @@ def _meetings(reading: Reading) -> Iterator[Violation]:
         longer = max(lists, key=len)
         message = f"The cores meet {len(lists[0])} and {len(lists[1])} times: one of them waits here for ever."
         yield Violation(int(rows["line"][longer[min(map(len, lists))]]), message)
+
+
+def _odd_barriers(program: Program) -> Iterator[Violation]:
+    """Barriers of other cores than the pair's, or over what the cores do not share."""
+    rows, both, owner = program.tables["instructions"], shared(program), program.tables["accesses"]["tensor"]
+    for index in np.flatnonzero(rows["opcode"] == _BARRIER).tolist():
+        cores = program.attributes[int(rows["attributes"][index])]["cores"]
+        if sorted(cores or ()) != [0, 1]:
+            yield Violation(int(rows["line"][index]), f"core_barrier of the cores {cores}; both are (0, 1).")
+        elif any(data != NONE and not both[owner[data]] for data in program.operands(index)):
+            yield Violation(int(rows["line"][index]), "core_barrier over data that is not in shared HBM.")
 
 
 def _met(program: Program, core: int) -> list[int]:
@@ -218,6 +230,7 @@ RULES = (
     Rule("TRN2-RACE-WRITE", "The two cores of a pair write different parts of shared memory; what both write is decided"
          " by chance unless the values are equal.", "warning",
          "Split the output by nl.program_id(0), or let one core write it.", _GUIDE, partial(_breaches, True)),
-    Rule("TRN2-LNC-MEET", "Both cores of a pair come to the same barriers and exchanges, in the same order.", "error",
-         "Keep nisa.core_barrier and nisa.sendrecv out of branches on nl.program_id(0).", _GUIDE, _meetings),
+    Rule("TRN2-LNC-MEET", "Both cores of a pair come to the same barriers and exchanges, in the same order; a barrier"
+         " names both, and data in shared HBM.", "error", "Keep nisa.core_barrier(data, cores=(0, 1)) and nisa.sendrecv"
+         " out of branches on nl.program_id(0).", _GUIDE, _meetings),
 )  # fmt: skip

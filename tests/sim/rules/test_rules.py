@@ -432,6 +432,18 @@ def test_a_loop_adds_in_its_first_turn_to_what_a_matmul_has_begun(begun: str, co
     assert codes(k) - {"TRN2-INIT-READ"} == ({code} if code else set())
 
 
+@pytest.mark.parametrize(
+    ("cores", "memory", "refused"),
+    [([0, 1], "shared_hbm", False), ([1, 0], "shared_hbm", False), ([0], "shared_hbm", True), ([0, 1], "sbuf", True)],
+)
+def test_a_barrier_names_both_cores_and_what_they_share(cores: list[int], memory: str, refused: bool) -> None:
+    k = Kernel(cores=2)
+    data = k.tensor((4, 4), memory=memory) if memory == "shared_hbm" else None
+    for k.core in (0, 1):
+        k.emit("core_barrier", data or k.sbuf(4, 4), cores=cores, line=6)
+    assert codes(k) == ({"TRN2-LNC-MEET"} if refused else set())
+
+
 @pytest.mark.parametrize(("begun", "code"), [("memset", "TRN2-PSUM-MEMSET"), ("matmul", ""), ("moving", "")])
 def test_a_matmul_at_a_place_that_moves_adds_to_what_some_matmul_has_begun(begun: str, code: str) -> None:
     k = Kernel()
