@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from nki_anvil.backends.errors import MemoryInvalid
+from nki_anvil.backends.run import Origin
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.results import Outcome
 from nki_anvil.memory.experience import Measurement
@@ -19,9 +20,12 @@ OUTCOMES: Final[dict[Outcome, Literal["kept", "reverted", "undecided"]]] = {
 def measurement(problem: str, attempt: Attempt) -> Measurement | None:
     """What came of an attempt by its newest judgement; None while there is none.
 
-    A keep that is another attempt's, because the instructions are the same, is no success of whatever led to this one.
+    A keep whose kernel failed a later look is wrong. A keep that is another attempt's, because the instructions are
+    the same, is no success of whatever led to this one.
     """
     comparison = next(iter(reversed(attempt.comparisons())), None)
+    if comparison is not None and comparison.outcome == "keep" and _failed_since(attempt, comparison.origin):
+        comparison = None
     if comparison is not None and comparison.same_as is not None and comparison.outcome == "keep":
         return Measurement(
             problem=problem,
@@ -47,6 +51,11 @@ def measurement(problem: str, attempt: Attempt) -> Measurement | None:
     return Measurement(
         problem=problem, attempt=attempt.number, digest=attempt.digest, outcome="wrong", origin=failed.origin
     )
+
+
+def _failed_since(attempt: Attempt, origin: Origin) -> bool:
+    verdicts = [verdict for verdict in attempt.verdicts() if verdict.origin == origin]
+    return bool(verdicts) and not verdicts[-1].passed
 
 
 def judged(problem: str, attempt: Attempt) -> Measurement:

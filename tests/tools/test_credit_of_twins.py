@@ -6,6 +6,8 @@ import pytest
 from lab_world import World, kernel
 from served import call, refusal, served
 
+from nki_anvil.lab.workbench import workbench
+
 pytestmark = pytest.mark.anyio
 
 
@@ -25,3 +27,18 @@ async def test_a_twin_of_a_kept_kernel_is_neither_a_success_nor_a_speedup(world:
         (known,) = (await call(client, "query_memory", text="fuse"))["experiences"]
         assert known["experience"] == added["experience"]
         assert known["evidence"]["kept"] == 1
+
+
+async def test_a_kept_kernel_that_failed_a_later_look_is_no_speedup_and_no_best(world: World):
+    lesson = {"title": "Fuse it", "when_to_use": "always", "advice": "fuse the steps"}
+    async with served(world) as client:
+        await call(client, "open_problem", reference="reference.py")
+        for tool in ("verify_kernel", "benchmark_kernel"):
+            kept = await call(client, tool, problem="p", source=kernel(5))
+        bench = workbench(world.lab, "p")
+        attempt = bench.problem.attempts.get(kept["attempt"])
+        bench.keep_verdict(attempt, attempt.verdicts()[-1].model_copy(update={"passed": False}))
+        assert "[memory.invalid]" in await refusal(
+            client, "add_experience", kind="speedup", problem="p", attempt=kept["attempt"], **lesson
+        )
+        assert (await call(client, "problem_status", problem="p"))["best"]["attempt"] == 0
