@@ -85,7 +85,7 @@ class Value(np.ndarray[Any, Any]):
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if func in _CONTRACTIONS:
             return _CONTRACTIONS[func](*args, **kwargs)
-        return super().__array_function__(func, types, args, kwargs)
+        return _kept_in_force(super().__array_function__(func, types, args, kwargs))
 
     def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:  # type: ignore[override]
         """Casts between floating formats do nothing: the format is the arithmetic's."""
@@ -122,6 +122,15 @@ def _operand(value: Any, how: Arithmetic) -> Any:
     if isinstance(value, np.floating):
         return float(cast("Any", value))
     return value
+
+
+def _kept_in_force(result: Any) -> Any:
+    """What NumPy made a plain array of, as ``where``, ``tril`` and ``pad`` do: what follows is computed as before."""
+    if type(result) is list:
+        return [_kept_in_force(item) for item in cast("list[Any]", result)]
+    if not is_array(result) or isinstance(result, Value) or result.dtype.kind != "f":
+        return result
+    return _settled(result, _in_force[-1])
 
 
 def _floating(operands: Sequence[Any]) -> bool:

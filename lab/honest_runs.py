@@ -119,10 +119,10 @@ def _rounding(precision: str) -> Callable[[Array], Array]:
 
 def _stored(item: Any, dtype: str) -> Any:
     """An output as its format keeps it: small numbers have fewer digits there, large ones none."""
-    if not is_float(item) or dtype not in limits.UNIT_ROUNDOFF or dtype in ("float32", "tfloat32"):
+    if not is_float(item) or dtype not in limits.UNIT_ROUNDOFF:
         return item
     with np.errstate(over="ignore"):
-        return item.astype(numpy_dtype(dtype)).astype(np.float32)
+        return item.astype(np.float32 if dtype == "tfloat32" else numpy_dtype(dtype)).astype(np.float32)
 
 
 def _rounded(item: Any, precision: str) -> Any:

@@ -11,6 +11,7 @@ import pytest
 
 from nki_anvil.backends.job import InputSpec
 from nki_anvil.lab import families, honest_runs, limits, measuring_groups, yardstick
+from nki_anvil.lab.arithmetic import Arithmetic
 from nki_anvil.lab.families import Plan
 from nki_anvil.lab.measuring import Measuring
 from nki_anvil.lab.reference_module import ReferenceModule
@@ -186,3 +187,27 @@ def test_honest_runs_lose_the_digits_that_small_numbers_of_a_format_lack(tmp_pat
     right = found.outputs[0].r.astype(np.float16)
     assert float(np.abs(right - found.outputs[0].r).max() / found.outputs[0].r.max()) > 0.001
     assert all(use.share < 1 for use in limits.compare(found.outputs[0], right, 1.0, own=False))
+
+
+SELECTING = """
+import numpy as np
+
+def get_inputs():
+    return [np.random.normal(size=(64, 600)).astype(np.float32), np.random.randint(0, 9, (64, 1))]
+
+def forward(x, n):
+    kept = np.where(x > 0, x, 0.1 * x)
+    return np.where(np.arange(x.shape[1]) < 600, kept, 0.0).sum(axis=1, keepdims=True) / np.maximum(n, 7)
+"""
+
+
+def test_what_numpy_selects_is_added_in_every_order_and_stored_in_the_outputs_format(tmp_path: Path):
+    (tmp_path / "reference.py").write_text(SELECTING)
+    runs = honest_runs.HonestRuns(ReferenceModule(tmp_path / "reference.py", {}), ["float32"], "float32", 0.0)
+    x, n = np.random.default_rng(1).standard_normal((64, 600)).astype(np.float32), np.full((64, 1), 7)
+    orders = ("plain", "sequential", "reversed")
+    summed = [runs.module.forward([x, n], Arithmetic(order=order))[0] for order in orders]
+    assert not any(np.array_equal(summed[a], summed[b]) for a, b in ((0, 1), (0, 2), (1, 2)))
+    found = runs.measure([np.ones((64, 600), np.float32), n], 1)
+    assert found is not None
+    assert not found.outputs[0].exact, "600 / 7 has more digits than float32"
