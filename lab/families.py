@@ -121,6 +121,9 @@ def _whole(integers: list[InputSpec]) -> Iterator[Plan]:
     for family, turned in (("whole", False), ("whole/turned", True)):
         turns = [whole_numbers.turns(shape, turned) for shape in shapes if not turned or len(shape) > 1]
         yield from (Plan(f"{family}/{turn}") for turn in range(max(turns, default=0)))
+    ends = [len(whole_numbers.near_edges(int(spec.low or 0), int(spec.high or 1))) for spec in integers]
+    cases = max(-(-count // max(1, prod(shape))) for count, shape in zip(ends, shapes, strict=True))
+    yield from (Plan(f"whole/edges/{turn}") for turn in range(min(cases, PEAKS)))
     if len(integers) > 1:
         yield from (Plan("whole", spec.name) for spec in integers)
 

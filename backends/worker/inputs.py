@@ -311,6 +311,8 @@ def _whole(spec: Spec, own: Array, rng: Any, variant: str) -> Array:
     """Bands of integers, of rows or of columns (``turned``); the variant ends in the case's number."""
     turned = variant.startswith("turned")
     low, high = int(spec.get("low") or 0), int(_or(spec.get("high"), 1))
+    if variant.startswith("edges"):
+        return _inside(spec, whole_numbers.edges(own, rng, low, high, _turn(variant.removeprefix("edges/"))))
     return whole_numbers.bands(own, rng, low, high, turned, _turn(variant.removeprefix("turned/")))
 
 

@@ -62,11 +62,21 @@ def _sorted(rows: Array, rng: Any, low: int, high: int) -> Array:
 
 
 def _edges(rows: Array, rng: Any, low: int, high: int) -> Array:
+    return rng.choice(near_edges(low, high), rows.shape)
+
+
+def near_edges(low: int, high: int) -> list[int]:
     """Where tiles begin and end, as lengths, indices and counts may."""
     tiles = max(0, high) // places.TILE + 1
-    begun = places.TILE * (np.arange(tiles + 1) if tiles < MOST else rng.integers(0, tiles + 1, MOST))
+    begun = places.TILE * np.unique(np.linspace(0, tiles, min(tiles + 1, MOST)).astype(np.int64))
     near = {int(n) for n in (*places.edges(high + 1), *(begun - 1), *begun, *(begun + 1), low, high)}
-    return rng.choice(sorted(n for n in near if low <= n <= high), rows.shape)
+    return sorted(n for n in near if low <= n <= high)
+
+
+def edges(own: Array, rng: Any, low: int, high: int, turn: int) -> Array:
+    """All of an input at edges, a few of them more than once; the next case (``turn``) goes on with them."""
+    near = np.array(near_edges(low, high))
+    return rng.permutation(near[(turn * own.size + np.arange(own.size)) % len(near)]).reshape(own.shape)
 
 
 def _mostly_at(edges: list[int], length: int, count: int, rng: Any) -> Array:

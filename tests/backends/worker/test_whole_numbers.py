@@ -50,6 +50,13 @@ def test_lengths_and_indices_stand_at_the_edges_of_tiles() -> None:
     assert any(set(case.tolist()) <= near | {511, 512, 1023} and len(set(case.tolist())) > 15 for case in lengths)
 
 
+def test_few_lengths_stand_at_every_edge_over_the_cases_that_are_planned() -> None:
+    near = whole_numbers.near_edges(0, 640)
+    assert {0, 1, 127, 128, 129, 511, 512, 513, 639, 640} <= set(near)
+    cases = [drawn(f"whole/edges/{turn}", [4, 1], 0, 640).ravel() for turn in range(-(-len(near) // 4))]
+    assert {int(n) for case in cases for n in case} == set(near)
+
+
 def test_floats_stay_as_they_were_drawn_beside_them_and_float_masks_are_bent_as_well() -> None:
     x = {"name": "x", "shape": [64, 8], "dtype": "float32"}
     mask = {"name": "m", "shape": [64, 8], "dtype": "float32", "domain": "integer", "low": 0, "high": 1}
