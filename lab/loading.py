@@ -123,6 +123,7 @@ class _Problem:
             pass
         if self.bare:
             dims = {"default": seen["constants"]}
+        self._refuse_unjudged(seen)
         arguments = {shapes: await self._arguments(shapes, dims[shapes], seen) for shapes in dims}
         kernels, warnings = self._kernel_arguments(arguments, seen)
         allowed = self._tolerance(tolerance)
@@ -154,6 +155,15 @@ class _Problem:
             inferred=self.bare,
             warnings=(*warnings, *_dtype_warnings(seen), *((_FROZEN,) if _frozen(seen) else ())),
         )
+
+    def _refuse_unjudged(self, seen: dict[str, Any]) -> None:
+        """Raises ProblemInvalid for an update in place of which no output tells."""
+        for name in seen["updated"]:
+            if name in self.file.inputs and self.file.inputs[name].mutable:
+                message = (
+                    f"forward updates {name!r}, which is mutable, in place and does not return it: nothing judges it."
+                )
+                raise ProblemInvalid(message, f"Let forward, and the kernel, return {name} as well.")
 
     def _beside(self, seen: dict[str, Any]) -> dict[str, str]:
         """What the reference imports, by path in its folder."""

@@ -133,13 +133,24 @@ def _reshaped(given: Any, drawn: Any) -> bool:
 def _run_once(module: ReferenceModule, drawn: Sequence[Any]) -> Record:
     counting = Arithmetic(dtype=np.float64)
     exact = module.forward(drawn, counting)
+    given = [np.array(item) if is_array(item) else item for item in drawn]
     try:
-        dtypes = [_trainium(output.dtype) for output in module.plain(drawn)]
+        plain = module.plain(given)
+        dtypes = [_trainium(output.dtype) for output in plain]
     except ReferenceFault:
         floats = [_trainium(i.dtype) for i in drawn if is_array(i) and i.dtype.kind in "fV"]
-        dtypes = [floats[0] if floats and o.dtype.kind == "f" else _trainium(o.dtype) for o in exact]
+        plain, dtypes = [], [floats[0] if floats and o.dtype.kind == "f" else _trainium(o.dtype) for o in exact]
+    updated = _updated(_names(module, len(drawn)), drawn, given, plain)
     outputs = [{"shape": list(o.shape), "dtype": d} for o, d in zip(exact, dtypes, strict=True)]
-    return {"outputs": outputs, "matmul_flops": counting.matmul_flops, "vector_flops": counting.vector_flops}
+    work = {"matmul_flops": counting.matmul_flops, "vector_flops": counting.vector_flops}
+    return {"outputs": outputs, "updated": updated, **work}
+
+
+def _updated(names: Sequence[str], before: Sequence[Any], after: Sequence[Any], outputs: Sequence[Array]) -> list[str]:
+    """The arguments that ``forward`` has changed in place and not returned."""
+    arrays = [(name, old, new) for name, old, new in zip(names, before, after, strict=True) if is_array(old)]
+    changed = [(name, new) for name, old, new in arrays if not _equal([old], [new])]
+    return [name for name, new in changed if not any(_equal([new], [output]) for output in outputs)]
 
 
 # yardsticks ----------------------------------------------------------------------------------------------------------

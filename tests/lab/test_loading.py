@@ -181,6 +181,24 @@ async def test_a_problem_that_cannot_be_judged_is_refused(tmp_path: Path, forwar
         await Pool(found, tmp_path / "data").prepare(np.random.default_rng(1))
 
 
+@pytest.mark.parametrize(
+    ("declared", "returned", "refused"), [(True, "y", True), (True, "y, x", False), (False, "y", False)]
+)
+async def test_an_update_in_place_that_no_output_tells_of_is_refused(
+    tmp_path: Path, declared: bool, returned: str, refused: bool
+) -> None:
+    folder = tmp_path / "p"
+    folder.mkdir()
+    (folder / "reference.py").write_text(GOOD + f"def forward(x):\n    y = x * 2\n    x += 1\n    return {returned}\n")
+    mutable = str(declared).lower()
+    (folder / "problem.toml").write_text(f"[inputs.x]\nshape = [8, 32]\nmutable = {mutable}\n")
+    if refused:
+        with pytest.raises(ProblemInvalid, match="'x', which is mutable"):
+            await load(folder)
+    else:
+        assert (await load(folder)).outputs
+
+
 async def test_an_input_without_influence_is_a_warning(tmp_path: Path) -> None:
     source = GOOD.replace("]\n", ", np.random.normal(size=(8,)).astype(np.float32)]\n")
     found = await load(written(tmp_path, source + "def forward(x, unused):\n    return x * 2\n"))
