@@ -62,6 +62,6 @@ def peaks(rng: Any, rows: int, length: int, turn: int) -> Array:
         inside = columns[start : start + TILE]
         free = start + np.flatnonzero(inside < 0)
         edged = len(every) if len(inside) < SHORTEST else 0
-        first = turn * in_turn(len(inside)) - edged + tile * length // len(tiles)
+        first = max(0, turn * in_turn(len(inside)) - edged) + tile * length // len(tiles)
         columns[free] = rng.permutation((first + np.arange(len(free))) % length)
     return columns
