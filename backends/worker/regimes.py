@@ -172,13 +172,16 @@ def turns(family: str, shape: Sequence[int]) -> int:
 
 
 def everywhere(own: Array, rng: Any, scale: float, low: float, high: float) -> Array:
-    """All of it times 10^U(low, high), one exponent for each band of rows; where it is small, some bands are tiny."""
+    """All of it times 10^U(low, high), one exponent for each band of rows; where it is small, half of them are tiny.
+
+    Those are one step apart from each other, down to ``TINY``, so that no size between is left out by chance.
+    """
     rows = _rows(own, False)
     exponents = rng.uniform(low, high, -(-len(rows) // BAND))
     if high < 0:
-        tiny = rng.random(len(exponents)) < 0.3
-        exponents[tiny] = rng.uniform(np.log10(TINY), low, int(tiny.sum()))
-        exponents[int(rng.integers(len(exponents)))] = np.log10(TINY)
+        tiny = rng.permutation(len(exponents))[: len(exponents) // 2 + 1]
+        steps = np.append(0.0, (np.arange(len(tiny) - 1) + rng.random()) / max(len(tiny) - 1, 1))
+        exponents[tiny] = np.log10(TINY) + (low - np.log10(TINY)) * steps
     return _back(rows * (10.0 ** (scale * np.repeat(exponents, BAND)[: len(rows), None])), own, False)
 
 

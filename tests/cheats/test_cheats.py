@@ -69,6 +69,6 @@ async def test_without_a_gate_its_exploit_passes(gate: str, court: Court, monkey
 @pytest.mark.slow
 async def test_without_the_allow_list_its_exploit_passes(court: Court, monkeypatch: pytest.MonkeyPatch) -> None:
     cheat = next(cheat for cheat in CHEATS if cheat.name == "falls_back_to_another_way")
-    monkeypatch.setattr(language, "objections", lambda text, entry: [])
+    monkeypatch.setattr(language, "objections", lambda text, entry, **_: [])
     verdict = await court.judge(cheat.problem, cheat.text())
     assert verdict.passed, verdict.gates
