@@ -22,7 +22,7 @@ from nki_anvil.server import logs, signals, telemetry
 from nki_anvil.server.application import Application
 from nki_anvil.server.building import Builder
 from nki_anvil.server.notices import Notices
-from nki_anvil.server.settings import Settings, load
+from nki_anvil.server.settings import Settings  # here, for the loop must not wait until its libraries are there
 from nki_anvil.tools.desk import opened
 
 logging.getLogger("mcp.server.streamable_http_manager").setLevel(logging.WARNING)  # it says the names of sessions
@@ -36,7 +36,6 @@ LONGER = "Set NKI_ANVIL_TOKEN to the output of: openssl rand -hex 32."
 def serve(**given: Any) -> None:
     """Until SIGINT or SIGTERM; `given` are settings of the command line. Raises ArgumentsInvalid."""
     logs.to_stderr()
-    load(**given)  # what is wrong is told now, and the loop need not wait until the libraries for it are there
     anyio.run(_serve, given)
 
 

@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from nki_anvil.sim import dtypes
 from nki_anvil.sim.instructions import ENGINES, NAMES, TABLE
+from nki_anvil.sim.kinds import named
 from nki_anvil.sim.operands import indices, operands
 from nki_anvil.sim.program import NONE, REGION_KINDS, ROLES, Program
 
 _FLOATS: Final = np.array([name in dtypes.FLOATS for name in dtypes.NAMES])
 _WHILE: Final = REGION_KINDS.index("while")
 _EXCHANGE: Final = NAMES.index("sendrecv")
+_REGISTERS: Final = tuple(name for name in NAMES if name.startswith("register_"))
 _SEEDS: Final = ("set_rng_seed", "rand_set_state")
 _DRAWS: Final = ("rng", "dropout", "rand_get_state")
 _RESETS: Final = ("reset", "reset_reduce", "load_reduce")
@@ -52,9 +54,9 @@ def _askers(program: Program) -> Iterator[tuple[int, list[int]]]:
     """Each loop with the registers that say how often it runs."""
     rows = {name: column.tolist() for name, column in program.tables["regions"].items()}
     for region, kind in enumerate(rows["kind"]):
-        named = [rows["register"][region]] if kind == _WHILE else []
-        named += [rows[bound][region] for bound in ("lower_register", "upper_register")]
-        yield region, [register for register in named if register != NONE]
+        asked = [rows["register"][region]] if kind == _WHILE else []
+        asked += [rows[bound][region] for bound in ("lower_register", "upper_register")]
+        yield region, [register for register in asked if register != NONE]
 
 
 def _reached(program: Program) -> NDArray[np.bool_]:
@@ -92,8 +94,7 @@ def _flow(program: Program) -> _Flow:
 def _registers(program: Program) -> tuple[Pairs, Pairs]:
     """Pairs (instruction, register) that are read, and that are written."""
     rows, read, written = program.tables["instructions"], list[tuple[int, int]](), list[tuple[int, int]]()
-    named = [number for number, name in enumerate(NAMES) if name.startswith("register_")]
-    for site in np.flatnonzero(np.isin(rows["opcode"], named)).tolist():
+    for site in np.flatnonzero(named(program, *_REGISTERS)).tolist():
         record, name = program.attributes[int(rows["attributes"][site])], NAMES[int(rows["opcode"][site])]
         own = read if name == "register_store" else written
         own += [(site, int(record["register"]))]
@@ -104,8 +105,8 @@ def _registers(program: Program) -> tuple[Pairs, Pairs]:
 def _kept(program: Program) -> tuple[Pairs, Pairs]:
     """Pairs (instruction, what a core keeps) that are read, and that are written."""
     rows, read, written = program.tables["instructions"], list[tuple[int, int]](), list[tuple[int, int]]()
-    named = [number for number, name in enumerate(NAMES) if name in (*_SEEDS, *_DRAWS) or _accumulates(name)]
-    for site in np.flatnonzero(np.isin(rows["opcode"], named)).tolist():
+    keeping = (name for name in NAMES if name in (*_SEEDS, *_DRAWS) or _accumulates(name))
+    for site in np.flatnonzero(named(program, *keeping)).tolist():
         name, first = NAMES[int(rows["opcode"][site])], _KEPT * int(rows["core"][site])
         if not _accumulates(name):
             (written if name in _SEEDS else read).append((site, first + len(ENGINES)))

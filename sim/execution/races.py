@@ -62,6 +62,8 @@ class Touched:
 
     def before(self, index: int) -> list[Step]:
         """Note what an instruction is about to touch; raises TRN2-RACE where the other core was there."""
+        if not self._flags:
+            return []
         accesses = [int(access) for access in self._program.operands(index)]
         touched = [access for access in accesses if access != NONE and self._owner[access] in self._flags]
         row = self._program.tables["instructions"]
