@@ -116,7 +116,7 @@ class Executable:
             body = self._block(0, len(self.program), NONE)
         else:
             body = Interleaving(self.program, self._bench, self._block, self._exchange, self._together).steps()
-        return [*self._touched.forget(), *self._fresh.at_start(), *body, *self._fresh.at_end()]
+        return [*self._touched.begin(), *self._fresh.at_start(), *body, *self._touched.end(), *self._fresh.at_end()]
 
     def _exchange(self, indices: tuple[int, ...]) -> list[Step]:
         """Where both cores meet: after a barrier nothing more is to do, a sendrecv swaps tiles."""
@@ -203,7 +203,13 @@ class Executable:
             raise ExecutionError("SIM-STEPS", message, line)
 
     def _instruction(self, index: int) -> list[Step]:
-        return [*self._touched.before(index), *self._linker.steps(index), *self._writes.after(index)]
+        touched = self._touched
+        return [
+            *touched.before(index),
+            *self._linker.steps(index),
+            *touched.after(index),
+            *self._writes.after(index),
+        ]
 
 
 def _apart(trips: list[int], line: int) -> ExecutionError:

@@ -1,11 +1,13 @@
 """Races of two cores at places that are known only now: who has touched what since the cores last met over it.
 
 What ``rules.races`` says of accesses that stand still is said here, in the same words and code, of tensors of which
-some access moves at run time.
+some access moves at run time, and of all where data decide how often the cores meet. What both cores write has to be
+the same when they meet over it, or when they are done.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
@@ -20,63 +22,106 @@ from nki_anvil.sim.execution.operand import Operand
 from nki_anvil.sim.instructions import NAMES, TABLE
 from nki_anvil.sim.kinds import dynamic
 from nki_anvil.sim.liveness import shared
-from nki_anvil.sim.operands import operands
-from nki_anvil.sim.program import NONE
+from nki_anvil.sim.operands import indices, operands
+from nki_anvil.sim.program import NONE, REGION_KINDS, Program
+from nki_anvil.sim.rules.races import races
+from nki_anvil.sim.rules.reading import Reading
 
-_EXCHANGE: Final = NAMES.index("sendrecv")
-_MEETINGS: Final = (_EXCHANGE, NAMES.index("core_barrier"))
+_BARRIER: Final = NAMES.index("core_barrier")
+_MEETINGS: Final = (NAMES.index("sendrecv"), _BARRIER)
 _COPY: Final = NAMES.index("dma_copy")
+_WHILE: Final = REGION_KINDS.index("while")
+_BOTH_WROTE: Final = 0b0011
+
+Bytes = NDArray[np.uint8]
 
 
 class Touched:
     """One byte of flags for each byte of a tensor that both cores reach and one writes: bit 0 and 1 where core 0 and 1
-    wrote, bit 2 and 3 where they read."""
+    wrote, bit 2 and 3 where they read. Of a tensor that both write: what either of them left there, too."""
 
     def __init__(self, memory: Memory, bench: Bench) -> None:
         self._memory, self._bench, self._program = memory, bench, memory.program
         self._owner: list[int] = self._program.tables["accesses"]["tensor"].tolist()
-        self._flags = {tensor: np.zeros(memory.block(tensor, "uint8").size, np.uint8) for tensor in self._watched()}
+        self._index: dict[int, list[int]] = {}
+        """By instruction, the index tiles that it reads."""
+        self._flags: dict[int, Bytes] = {}
+        self._left: dict[int, tuple[Bytes, Bytes]] = {}
+        self._lines: dict[int, int] = {}
+        """By tensor, where a core last wrote to what the other one had written."""
+        if self._program.cores > 1:
+            self._watch()
 
-    def _watched(self) -> list[int]:
-        if self._program.cores == 1:
-            return []
+    def _watch(self) -> None:
         every, owner = operands(self._program), self._program.tables["accesses"]["tensor"]
-        core = self._program.tables["instructions"]["core"][every.instruction]
-        tensor = owner[every.access]
-        chosen = np.isin(np.arange(len(shared(self._program))), tensor[dynamic(self._program)[every.access]])
-        for some in (every.writes, core == 0, core == 1):
-            chosen &= np.isin(np.arange(len(chosen)), tensor[some])
-        return np.flatnonzero(chosen & shared(self._program)).tolist()
+        core = self._program.tables["instructions"]["core"]
+        sites, read = indices(self._program, every)
+        for site, access in zip(sites.tolist(), read.tolist(), strict=True):
+            self._index.setdefault(site, []).append(access)
+        writers = [set(owner[every.access[every.writes & (core[every.instruction] == one)]].tolist()) for one in (0, 1)]
+        readers = [
+            {
+                *owner[every.access[~every.writes & (core[every.instruction] == one)]].tolist(),
+                *owner[read[core[sites] == one]].tolist(),
+            }
+            for one in (0, 1)
+        ]
+        moving = set(owner[every.access[dynamic(self._program)[every.access]]].tolist())
+        moving |= {race.tensor for race in races(Reading(self._program)) if race.writes}
+        for tensor in np.flatnonzero(shared(self._program)).tolist():
+            twice = tensor in writers[0] & writers[1]
+            apart = twice or tensor in (writers[0] & readers[1]) | (writers[1] & readers[0])
+            if apart and (tensor in moving or _meets_by_data(self._program)):
+                blank = np.zeros(self._memory.block(tensor, "uint8").size, np.uint8)
+                self._flags[tensor] = blank
+                if twice:
+                    self._left[tensor] = blank.copy(), blank.copy()
 
-    def forget(self) -> list[Step]:
-        """Before the first instruction, or where an exchange of tiles orders everything."""
+    def begin(self) -> list[Step]:
+        """Before the first instruction."""
         return [partial(flags.fill, 0) for flags in self._flags.values()]
 
-    def met(self, indices: tuple[int, ...]) -> list[Step]:
-        """What a meeting orders: an exchange everything, a barrier the tensor that both cores name."""
-        if int(self._program.tables["instructions"]["opcode"][indices[0]]) == _EXCHANGE:
-            return self.forget()
-        named = [{self._owner[data] for data in self._program.operands(index) if data != NONE} for index in indices]
-        both = named[0].intersection(*named[1:])
-        return [partial(self._flags[tensor].fill, 0) for tensor in both if tensor in self._flags]
+    def end(self) -> list[Step]:
+        """After the last instruction; raises TRN2-RACE-WRITE where the cores left different values at one place."""
+        return [partial(self._agree, tensor) for tensor in self._left]
+
+    def met(self, meeting: tuple[int, ...]) -> list[Step]:
+        """What a meeting orders: a barrier the tensor that both cores name, an exchange only its tiles."""
+        if int(self._program.tables["instructions"]["opcode"][meeting[0]]) != _BARRIER:
+            return []
+        named = [{self._owner[data] for data in self._program.operands(index) if data != NONE} for index in meeting]
+        both = [tensor for tensor in named[0].intersection(*named[1:]) if tensor in self._flags]
+        agree = [partial(self._agree, tensor) for tensor in both if tensor in self._left]
+        return [*agree, *(partial(self._flags[tensor].fill, 0) for tensor in both)]
 
     def before(self, index: int) -> list[Step]:
         """Note what an instruction is about to touch; raises TRN2-RACE where the other core was there."""
+        core, line = (int(self._program.tables["instructions"][name][index]) for name in ("core", "line"))
+        return [partial(self._note, *touched, core, line) for touched in self._touched(index)]
+
+    def after(self, index: int) -> list[Step]:
+        """Note what an instruction has left where the other core may write too."""
+        core = int(self._program.tables["instructions"]["core"][index])
+        return [
+            partial(self._keep, operand, core)
+            for operand, writes in self._touched(index)
+            if writes and operand.tensor in self._left
+        ]
+
+    def _touched(self, index: int) -> Iterator[tuple[Operand, bool]]:
+        """An instruction's operands in what is watched, with whether it writes there."""
         if not self._flags:
-            return []
+            return
         accesses = [int(access) for access in self._program.operands(index)]
-        touched = [access for access in accesses if access != NONE and self._owner[access] in self._flags]
         row = self._program.tables["instructions"]
-        opcode, core, line = (int(row[name][index]) for name in ("opcode", "core", "line"))
-        if not touched or opcode in _MEETINGS or (opcode == _COPY and accesses[0] == accesses[1]):
-            return []
+        opcode, line = (int(row[name][index]) for name in ("opcode", "line"))
+        if opcode in _MEETINGS or (opcode == _COPY and accesses[0] == accesses[1]):
+            return
         skip = self._program.attributes[int(row["attributes"][index])].get("oob_mode") == "skip"
         writes = len(TABLE[NAMES[opcode]].writes)
-        return [
-            partial(self._note, Operand(self._memory, self._bench, access, line, skip), position < writes, core, line)
-            for position, access in enumerate(accesses)
-            if access in touched
-        ]
+        for position, access in enumerate([*accesses, *self._index.get(index, ())]):
+            if access != NONE and self._owner[access] in self._flags:
+                yield Operand(self._memory, self._bench, access, line, skip), position < writes
 
     def _note(self, operand: Operand, writes: bool, core: int, line: int) -> None:
         flags = self._flags[operand.tensor]
@@ -84,21 +129,39 @@ class Touched:
         mark = (0b0001 if writes else 0b0100) << core
         if operand.gathered:
             places = operand.places()
-            found, flags[places] = flags[places], flags[places] | mark
-            clashes = bool((found & clash).any())
+            found = flags[places]
+            flags[places] = found | mark
         elif (seen := self._under(flags, operand)) is not None:
-            clashes = bool((seen & clash).any())
+            found = seen.copy()
             np.bitwise_or(seen, mark, out=seen)
         else:
             return
-        if clashes:
+        if writes and (found & (0b0001 << (1 - core))).any():
+            self._lines[operand.tensor] = line
+        if (found & clash).any():
             does, did = ("writes", "reads") if writes else ("reads", "writes")
-            name = self._program.names[operand.tensor] or f"the tensor of {list(self._program.shapes[operand.tensor])}"
-            message = f"core {core} {does} what core {1 - core} {did}, of {name}, and no barrier orders the two"
-            raise ExecutionError("TRN2-RACE", message, line)
+            found_at = f"core {core} {does} what core {1 - core} {did}, of {self._name(operand.tensor)}"
+            raise ExecutionError("TRN2-RACE", f"{found_at}, and no barrier orders the two", line)
+
+    def _keep(self, operand: Operand, core: int) -> None:
+        block, left = self._memory.block(operand.tensor, "uint8"), self._left[operand.tensor][core]
+        if operand.gathered:
+            places = operand.places()
+            left[places] = block[places]
+        elif (kept := self._under(left, operand)) is not None and (now := self._under(block, operand)) is not None:
+            np.copyto(kept, now)
+
+    def _agree(self, tensor: int) -> None:
+        first, second = self._left[tensor]
+        if ((self._flags[tensor] & _BOTH_WROTE == _BOTH_WROTE) & (first != second)).any():
+            message = f"the cores write different values to the same places of {self._name(tensor)}"
+            raise ExecutionError("TRN2-RACE-WRITE", f"{message}, and no barrier orders the two", self._lines[tensor])
+
+    def _name(self, tensor: int) -> str:
+        return self._program.names[tensor] or f"the tensor of {list(self._program.shapes[tensor])}"
 
     @staticmethod
-    def _under(flags: NDArray[np.uint8], operand: Operand) -> NDArray[np.uint8] | None:
+    def _under(flags: Bytes, operand: Operand) -> Bytes | None:
         """The flags under an access where it stands now, with one more dimension of each element's bytes."""
         shift = operand.shift()
         if shift is None:
@@ -107,3 +170,12 @@ class Touched:
         steps, counts = zip(*operand.pattern, strict=True)
         start = (operand.offset + shift) * size
         return np.ndarray((*counts, size), np.uint8, flags, start, (*(step * size for step in steps), 1))
+
+
+def _meets_by_data(program: Program) -> bool:
+    """Whether data decide how often the cores meet: what a barrier in a loop orders is not known before."""
+    rows, regions = program.tables["instructions"], program.tables["regions"]
+    asked = np.logical_or.reduce([regions[name] != NONE for name in ("lower_register", "upper_register")])
+    asked |= regions["kind"] == _WHILE
+    meets = np.append(0, np.cumsum(np.isin(rows["opcode"], _MEETINGS)))
+    return bool((asked & (meets[regions["last"]] > meets[regions["first"]])).any())

@@ -1,7 +1,7 @@
 """The two cores of a pair: what they do to shared memory between two meetings happens in no order.
 
-An exchange of tiles orders everything before it on either core before everything after it; a barrier orders its data
-alone, for other tensors' transfers wait for it on no queue.
+A barrier orders its data alone, and an exchange of tiles nothing in shared memory, for other tensors' transfers wait
+for it on no queue.
 Loops in which the cores meet are walked twice, for the end of one turn goes beside the beginning of the next. Where
 some access to a tensor moves, all of them are followed when it has (``execution.races``).
 """
@@ -21,6 +21,7 @@ from nki_anvil.sim import dtypes
 from nki_anvil.sim.costs.loops import expand, trip_counts
 from nki_anvil.sim.instructions import NAMES, TABLE
 from nki_anvil.sim.liveness import shared
+from nki_anvil.sim.operands import indices, operands
 from nki_anvil.sim.program import NONE, Program
 from nki_anvil.sim.rules.reading import Reading
 from nki_anvil.sim.rules.rule import Rule, Violation
@@ -75,23 +76,30 @@ def _stretches(program: Program) -> dict[tuple[int, int], _Stretch]:
     accesses, both = program.tables["accesses"], shared(program)
     owner: list[int] = accesses["tensor"].tolist()
     follow: list[bool] = (both[accesses["tensor"]] & ~_dynamic(program)).tolist()
-    exchanged, found = [0, 0], dict[tuple[int, int], _Stretch]()
+    found = dict[tuple[int, int], _Stretch]()
     met: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
+    indexed = _indexed(program)
     for index in _walk(program):
         opcode, core, line = (rows[name][index] for name in ("opcode", "core", "line"))
-        if opcode == _EXCHANGE:
-            exchanged[core] += 1
-            continue
         if opcode in _MEETINGS:
-            met[core].update(owner[data] for data in program.operands(index) if data != NONE)
+            if opcode == _BARRIER:
+                met[core].update(owner[data] for data in program.operands(index) if data != NONE)
             continue
         written = len(TABLE[NAMES[opcode]].writes)
         idle = opcode == _COPY and _onto_itself(program, index)
-        for position, access in enumerate(program.operands(index)):
+        for position, access in enumerate([*program.operands(index), *indexed.get(index, ())]):
             if access != NONE and follow[access]:
                 tensor = owner[access]
-                stretch = found.setdefault((exchanged[core] + met[core][tensor], tensor), _Stretch())
+                stretch = found.setdefault((met[core][tensor], tensor), _Stretch())
                 (stretch.writes if position < written else stretch.reads)[core].append(Touch(access, line, idle))
+    return found
+
+
+def _indexed(program: Program) -> dict[int, list[int]]:
+    """By instruction, the index tiles that it reads."""
+    found = dict[int, list[int]]()
+    for site, access in zip(*indices(program, operands(program)), strict=True):
+        found.setdefault(int(site), []).append(int(access))
     return found
 
 
@@ -199,6 +207,11 @@ def _meetings(reading: Reading) -> Iterator[Violation]:
             message = f"Core 0 comes to {names[0]}, core 1 to {names[1]} in line {int(rows['line'][second])}."
             yield Violation(int(rows["line"][first]), message)
             return
+        pipes = [reading.program.attributes[int(rows["attributes"][i])].get("pipe_id") for i in (first, second)]
+        if pipes[0] != pipes[1]:
+            message = f"Core 0 exchanges tiles by pipe {pipes[0]}, core 1 by {pipes[1]} in line"
+            yield Violation(int(rows["line"][first]), f"{message} {int(rows['line'][second])}.")
+            return
     if len(lists[0]) != len(lists[1]):
         longer = max(lists, key=len)
         message = f"The cores meet {len(lists[0])} and {len(lists[1])} times: one of them waits here for ever."
@@ -225,12 +238,13 @@ _GUIDE = "nki.isa.core_barrier, nki.isa.sendrecv"
 RULES = (
     Rule("TRN2-RACE", "One core of a pair does not read shared memory that the other writes, unless they meet between.",
          "error", "Put nisa.core_barrier(data, cores=(0, 1)), which orders data alone, between the two, in a loop also"
-         " between one turn's last access and the next turn's first, or exchange the tile with nisa.sendrecv.",
+         " between one turn's last access and the next turn's first; or hand the tile itself over by nisa.sendrecv.",
          _GUIDE, partial(_breaches, False)),
     Rule("TRN2-RACE-WRITE", "The two cores of a pair write different parts of shared memory; what both write is decided"
          " by chance unless the values are equal.", "warning",
          "Split the output by nl.program_id(0), or let one core write it.", _GUIDE, partial(_breaches, True)),
     Rule("TRN2-LNC-MEET", "Both cores of a pair come to the same barriers and exchanges, in the same order; a barrier"
-         " names both, and data in shared HBM.", "error", "Keep nisa.core_barrier(data, cores=(0, 1)) and nisa.sendrecv"
-         " out of branches on nl.program_id(0).", _GUIDE, _meetings),
+         " names both, and data in shared HBM; an exchange has one pipe_id on both.", "error",
+         "Keep nisa.core_barrier(data, cores=(0, 1)) and nisa.sendrecv out of branches on nl.program_id(0).", _GUIDE,
+         _meetings),
 )  # fmt: skip

@@ -12,6 +12,7 @@ from nki_anvil.sim import dtypes
 from nki_anvil.sim.execution import Executable, ExecutionError, NotSimulated
 from nki_anvil.sim.execution.memory import Memory
 from nki_anvil.sim.execution.poison import pattern
+from nki_anvil.sim.program import Program
 from nki_anvil.sim.rules import check
 
 
@@ -338,6 +339,63 @@ def test_what_was_touched_in_one_run_is_forgotten_in_the_next() -> None:
     executable = Executable(halves(1, "before").program())
     first = executable.run([numbers(2, 4)]).outputs[0]
     np.testing.assert_array_equal(executable.run([numbers(2, 4)]).outputs[0], first)
+
+
+def written_twice(values: tuple[float, float], ordered: str, moving: bool = False) -> Program:
+    """Core 0 clears the output, and after a barrier over ``ordered`` both cores write their number to all of it."""
+    b = ProgramBuilder(cores=2)
+    out, other = b.result((2, 4)), b.tensor((2, 4), memory="shared_hbm")
+    for core in (0, 1):
+        b.core = core
+        tile, register = b.tensor((2, 4)), b.register()
+        b.emit("register_move", register=register, source=None, value=0)
+        place = b.shifted(out, 4, register=register) if moving else out
+        if core == 0:
+            b.emit("memset", tile, value=0.0)
+            b.emit("dma_copy", place, tile)
+        b.emit("core_barrier", {"other": other, "out": out}[ordered], cores=[0, 1])
+        b.emit("memset", tile, value=values[core])
+        b.emit("dma_copy", place, tile, line=80)
+    return b.program()
+
+
+@pytest.mark.parametrize("moving", [False, True])
+@pytest.mark.parametrize("poison", [0, 1])
+def test_what_both_cores_write_to_one_place_has_to_be_the_same(moving: bool, poison: int) -> None:
+    outcome = Executable(written_twice((3.0, 3.0), "out", moving)).run([], poison)
+    assert (outcome.outputs[0] == 3).all()
+    with pytest.raises(ExecutionError, match=r"line 80.*different values.*TRN2-RACE-WRITE"):
+        Executable(written_twice((3.0, 4.0), "out", moving)).run([], poison)
+
+
+def test_two_cores_that_leave_the_same_at_last_have_not_raced() -> None:
+    outcome = Executable(written_twice((3.0, 3.0), "other")).run([])
+    assert (outcome.outputs[0] == 3).all(), "core 0 clears before it writes itself"
+
+
+@pytest.mark.parametrize(("turns", "races"), [(1, False), (0, True)])
+def test_a_barrier_in_a_loop_that_does_not_run_orders_nothing(turns: int, races: bool) -> None:
+    b = ProgramBuilder(cores=2)
+    often, out, middle = b.input((1, 1), "int32"), b.result((1, 4)), b.tensor((1, 4), memory="shared_hbm")
+    for core in (0, 1):
+        b.core = core
+        tile, bound, left = b.tensor((1, 4)), b.register(), b.tensor((1, 1), "int32")
+        b.emit("dma_copy", left, often)
+        b.emit("register_load", left, register=bound)
+        if core == 0:
+            b.emit("memset", tile, value=1.0)
+            b.emit("dma_copy", middle, tile)
+        with b.loop("fori", b.register(), upper_register=bound):
+            b.emit("core_barrier", middle, cores=[0, 1])
+        if core == 1:
+            b.emit("dma_copy", tile, middle)
+            b.emit("dma_copy", out, tile)
+    executable = Executable(b.program())
+    if races:
+        with pytest.raises(ExecutionError, match="TRN2-RACE"):
+            executable.run([np.full((1, 1), turns, np.int32)])
+    else:
+        assert (executable.run([np.full((1, 1), turns, np.int32)]).outputs[0] == 1).all()
 
 
 def test_sendrecv_swaps_tiles_between_cores() -> None:

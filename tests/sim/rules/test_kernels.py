@@ -339,9 +339,26 @@ def test_both_lines_of_an_overlap_of_addresses_are_named() -> None:
     assert f"line {here + 1}" in found.message
 
 
-def test_an_exchange_of_tiles_orders_the_cores_as_a_barrier_does() -> None:
+def test_an_exchange_of_tiles_orders_nothing_in_shared_memory() -> None:
     taken = "nisa.sendrecv(t, t, 1 - me, 1 - me, 0)\nnisa.dma_copy(t, middle[nl.ds(1 - me, 1)])"
-    assert findings(HALVES + taken, PAIRS["TRN2-RACE"]) == []
+    assert [one.code for one in findings(HALVES + taken, PAIRS["TRN2-RACE"])] == ["TRN2-RACE"]
+
+
+@pytest.mark.parametrize(("pipe", "refused"), [("0", []), ("me", ["TRN2-LNC-MEET"])])
+def test_an_exchange_goes_by_one_pipe_on_both_cores(pipe: str, refused: list[str]) -> None:
+    body = f"{HALVES}nisa.sendrecv(t, t, 1 - me, 1 - me, {pipe})"
+    assert [one.code for one in findings(body, PAIRS["TRN2-RACE"])] == refused
+
+
+@pytest.mark.parametrize(("data", "races"), [("order", []), ("middle", ["TRN2-RACE"])])
+def test_rows_taken_by_an_index_tile_in_shared_memory_read_it(data: str, races: list[str]) -> None:
+    body = f"""
+order = nl.ndarray((2, 1), nl.int32, buffer=nl.shared_hbm)
+if me == 0: nisa.dma_copy(order, tile(2, 1, dtype=nl.int32))
+nisa.core_barrier({data}, cores=(0, 1))
+if me == 1: nisa.dma_copy(tile(2, 4), x.ap([[512, 2], [1, 4]], vector_offset=order, indirect_dim=0))
+"""
+    assert [one.code for one in findings(HALVES + body, PAIRS["TRN2-RACE"])] == races
 
 
 BESIDE = """me = nl.program_id(0)
