@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from nki_anvil.sim import dtypes
+from nki_anvil.sim.instructions import TABLE
+from nki_anvil.sim.kinds import named
+from nki_anvil.sim.program import NONE
+from nki_anvil.sim.rules.partitions import starts
 from nki_anvil.sim.rules.reading import Reading, Tile, Use
 from nki_anvil.sim.rules.rule import Rule, Violation
 
 _FP32 = {"float32", "tfloat32"}
 _FP8 = {"float8_e4m3", "float8_e5m2"}
 _TILE_SIZES = (32, 64, 128)
+_SIDES = 2
 
 
 def _breach(use: Use, message: str) -> Violation:
@@ -92,6 +99,31 @@ def _tile_breaches(use: Use, position: list[int], size: list[int]) -> Iterator[V
         yield _breach(use, "double_row cannot be combined with column tiling.")
 
 
+def _corners(reading: Reading) -> Iterator[Violation]:
+    """Tiles of the array that are fed from other partitions, or drained to others, than their rows and columns."""
+    program, rows = reading.program, reading.program.tables["instructions"]
+    tiled = np.array([bool(record.get("tile_position")) for record in program.attributes], np.bool_)
+    chosen = named(program, "nc_matmul") & tiled[rows["attributes"]] if len(tiled) else np.zeros(0, np.bool_)
+    for index in np.flatnonzero(chosen).tolist():
+        position: list[int] = program.attributes[int(rows["attributes"][index])]["tile_position"]
+        slots = zip(TABLE["nc_matmul"].slots, program.operands(index), strict=True)
+        for slot, access in slots:
+            start = position[slot == "dst"] if len(position) == _SIDES else NONE
+            if start != NONE and start not in (found := _starts(reading, int(access))):
+                side, fed = ("column", "written") if slot == "dst" else ("row", "read")
+                message = f"nc_matmul has its tile at {side} {start}, and its {slot} is {fed} at partition"
+                yield Violation(int(rows["line"][index]), f"{message} {' or '.join(map(str, found))}.")
+
+
+def _starts(reading: Reading, access: int) -> list[int]:
+    """The partitions at which an operand may begin: a small tensor without an address may lie in any quadrant."""
+    tensor = int(reading.program.tables["accesses"]["tensor"][access])
+    rows, own = reading.program.tables["tensors"], reading.tile(access)
+    count = int(rows["partitions"][tensor])
+    bases = starts(count) if int(rows["address_partition"][tensor]) == NONE else (0,)
+    return [own.start_partition + base for base in bases] if own.on_chip and not own.indirect else list(range(128))
+
+
 def _pairs(reading: Reading) -> Iterator[Violation]:
     for use in reading.named("nc_matmul"):
         for slot in ("stationary", "moving"):
@@ -148,6 +180,10 @@ RULES = (
          "Let dst be float32 and cast when copying it to SBUF.", _ISA, _result_format),
     Rule("TRN2-MM-TILE", "Tiling mode takes rows and columns of 32, 64 or 128 at multiples of that size.", "error",
          "Set tile_size and tile_position together, and keep the stationary operand inside the tile.", _ISA, _tiling),
+    Rule("TRN2-MM-CORNER", "In tiling mode operands lie in the partitions of their tile's rows, and dst in those of its"
+         " columns.", "error", "Let tile_position be (the operands' first partition, dst's first partition).",
+         "Trainium/Inferentia2 Architecture Guide for NKI, Tensor Engine (partitions feed rows, columns drain into"
+         " partitions)", _corners),
     Rule("TRN2-MM-ROWS", "double_row packs two rows: the first free dimension of both operands is 2.", "error",
          "Lay both operands out as [K, 2, columns].", _ISA, _pairs),
     Rule("TRN2-PSUM-BANK", "What one tensor engine instruction writes lies inside one PSUM bank of 2 KiB.", "error",

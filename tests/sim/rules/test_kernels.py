@@ -160,6 +160,10 @@ PAIRS: dict[str, Pair] = {
                         " tile_position=(32, 0), tile_size=(64, 64))",
                         "nisa.nc_matmul(tile(64, 4, buffer=nl.psum), tile(64, 64), tile(64, 4), accumulate=False,"
                         " tile_position=(64, 0), tile_size=(64, 64))"),
+    "TRN2-MM-CORNER": one("nisa.nc_matmul(tile(128, 4, buffer=nl.psum)[64:128], tile(64, 64), tile(64, 4),"
+                          " accumulate=False, tile_position=(64, 0), tile_size=(64, 64))",
+                          "nisa.nc_matmul(tile(128, 4, buffer=nl.psum)[64:128], tile(64, 64), tile(64, 4),"
+                          " accumulate=False, tile_position=(64, 64), tile_size=(64, 64))"),
     "TRN2-MM-ROWS": one("a = tile(8, 8, dtype=nl.float8_e4m3); nisa.nc_matmul(tile(4, 4, buffer=nl.psum), a, a,"
                         " accumulate=False, perf_mode=nisa.matmul_perf_mode.double_row)",
                         "a = tile(8, 2, 4, dtype=nl.float8_e4m3); nisa.nc_matmul(tile(4, 4, buffer=nl.psum), a, a,"

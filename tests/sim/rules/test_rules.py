@@ -47,6 +47,16 @@ def product(
     return build
 
 
+def corner(row: int) -> Callable[[Kernel], None]:
+    """A product of what lies in the lower half of the partitions, in the tile of the array from a row on."""
+
+    def build(k: Kernel) -> None:
+        left, right = k.sbuf(128, 64), k.sbuf(128, 512)
+        matmul(k, left[64:128], right[64:128], k.psum(64, 512), tile_position=[row, 0], tile_size=[64, 64])
+
+    return build
+
+
 def engine(name: str, *shapes: Any, **attributes: Any) -> Callable[[Kernel], None]:
     """An instruction on tiles given as (memory, shape, dtype); None for an empty slot."""
 
@@ -208,6 +218,7 @@ CASES: dict[str, tuple[Callable[[Kernel], Any], Callable[[Kernel], Any]]] = {
         product(64, 128, tile_position=[32, 0], tile_size=[64, 128]),
         product(64, 128, tile_position=[64, 0], tile_size=[64, 128]),
     ),
+    "TRN2-MM-CORNER": (corner(0), corner(64)),
     "TRN2-MM-ROWS": (
         engine(
             "nc_matmul",
