@@ -11,7 +11,7 @@ from pathlib import Path
 from nki_anvil.backends.errors import AttemptUnknown, StateError
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import bookkeeping, missing, state
+from nki_anvil.lab import bookkeeping, diary, missing, state
 from nki_anvil.lab import receipt as receipts
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best, Holder
@@ -122,8 +122,9 @@ def _attempt_faults(problem: Problem, attempt: Attempt) -> Iterator[str]:
         yield "its text is not the one that was judged"
     passed = {(v.problem_version, v.backend, v.toolchain) for v in attempt.verdicts() if _stands(attempt, v)}
     doubted = {_key(comparison) for comparison in attempt.comparisons() if _doubted(comparison)}
+    before = {(v.problem_version, v.backend, v.toolchain) for v in attempt.verdicts() if _passed_before(problem, v)}
     for comparison in attempt.comparisons():
-        if _key(comparison) not in passed | doubted:
+        if _key(comparison) not in passed | doubted | before:
             yield f"was benchmarked at {comparison.at} without a passed verdict"
         if comparison.new_digest != attempt.digest:
             yield f"its benchmark at {comparison.at} is about another kernel"
@@ -139,6 +140,12 @@ def _key(comparison: Comparison) -> tuple[str, str, str]:
 def _doubted(comparison: Comparison) -> bool:
     """It had passed when this was measured, and at a second look it did not."""
     return any(flag.startswith("failed a second look") for flag in comparison.flags)
+
+
+def _passed_before(problem: Problem, verdict: receipts.Verdict) -> bool:
+    """It fails now, and the diary tells that this kernel had passed: a later look, or one at its instructions."""
+    told = {"event": "verified", "digest": verdict.kernel_digest, "origin": verdict.origin, "passed": True}
+    return not verdict.passed and any(told.items() <= event.items() for event in diary.history(problem.folder))
 
 
 def _stands(attempt: Attempt, verdict: receipts.Verdict) -> bool:

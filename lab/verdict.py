@@ -19,6 +19,9 @@ GATE_NAMES: Final = (
 GATE_SET: Final = 3
 """Version of the gates, families and limits together; part of the verdict key."""
 
+PROGRAM_GATES: Final = frozenset({"machine", "outputs", "values", "sensitivity", "determinism"})
+"""What these find is the program's doing, whatever text it was traced from, but they see it only on what they drew."""
+
 Pattern = Literal[
     "",
     "missing_tile",
@@ -66,6 +69,8 @@ class Verdict(Record):
     kernel_digest: str
     instruction_digest: str = ""
     """At the timed shape; empty where the kernel does not trace."""
+    programs_digest: str = ""
+    """Of the instructions at every shape that was judged; empty where some of them are not known."""
     artefact: str = ""
     """What the device's compiler made of it at the timed shape, as a digest; empty where nothing is compiled."""
     backend: str
@@ -93,3 +98,17 @@ class Verdict(Record):
     def failed_gate(self) -> str | None:
         """The gate that stopped the kernel, if one did."""
         return next((gate.name for gate in self.gates if gate.passed is False), None)
+
+    @property
+    def condemns_program(self) -> bool:
+        """Whether it holds for every text that is traced to these instructions."""
+        return bool(self.programs_digest) and not self.passed and self.failed_gate in PROGRAM_GATES
+
+    def passed_on(self, attempt: int, digest: str, seconds: float = 0.0) -> Verdict:
+        """This one, of ``attempt``, as the verdict of another text with the same instructions."""
+        said = f"Attempt {attempt} has the same instructions, and there: "
+        gates = tuple(
+            gate.model_copy(update={"detail": said + gate.detail}) if gate.passed is False else gate
+            for gate in self.gates
+        )
+        return self.model_copy(update={"kernel_digest": digest, "gates": gates, "seconds": seconds})

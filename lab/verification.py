@@ -5,6 +5,8 @@ It decides nothing itself; each gate does, in ``lab/gates``. A machine's failure
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -252,6 +254,7 @@ def _verdict(
         problem_version=specification.version,
         kernel_digest=digest,
         instruction_digest=timed.digests[0] if timed and timed.digests else "",
+        programs_digest=_programs(run) if run else "",
         artefact=timed.artefact if timed else "",
         backend=run.backend if run else backend.name,
         origin=run.origin if run else backend.origin,
@@ -270,6 +273,14 @@ def _verdict(
         families=dict(Counter("probe" if o.case.probes else o.case.family.partition("/")[0] for o in observed)),
         seconds=seconds,
     )
+
+
+def _programs(run: Run) -> str:
+    """One digest of the instructions at all shapes; empty where some are not known, or change from trace to trace."""
+    if any(trace.unknown or len(set(trace.digests)) != 1 for trace in run.traces):
+        return ""
+    told = sorted((trace.shapes, trace.digests[0]) for trace in run.traces)
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest() if told else ""
 
 
 def _warnings(judgements: Sequence[Judgement]) -> tuple[str, ...]:

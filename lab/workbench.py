@@ -112,8 +112,10 @@ class Workbench:
     def keep_verdict(self, attempt: Attempt, verdict: Verdict, *, counts: bool = False) -> Verdict:
         """Store a judgement and everything that is derived from it. Returns the one that stands.
 
-        What costs the user something comes first: a call that is broken off here has been counted and paid for.
+        What costs the user something comes first: a call that is broken off here has been counted and paid for. What
+        the same instructions failed at under another text, this text fails at too, and the other way round.
         """
+        verdict = self._of_its_program(attempt, verdict)
         if counts:
             self.count_failure(attempt, guard.weight(verdict))
         self.spend(verdict.seconds)
@@ -132,7 +134,30 @@ class Workbench:
             "verified", attempt=attempt.number, digest=attempt.digest, passed=verdict.passed, gate=verdict.failed_gate
         )
         self.lab.changed(self.problem.name, "attempt", attempt.number)
+        if standing.condemns_program:
+            self._condemn(attempt, standing)
+        elif (late := self._of_its_program(attempt, standing)) is not standing:
+            return self.keep_verdict(attempt, late, counts=counts)  # it failed for another client in this very moment
         return standing
+
+    def _of_its_program(self, attempt: Attempt, verdict: Verdict) -> Verdict:
+        """A passed verdict as it is, unless another attempt with the same instructions failed under the same key."""
+        if not verdict.passed:
+            return verdict
+        for number in programs.wrong(self.problem.folder, verdict.programs_digest):
+            found = self.verdict(self.problem.attempts.get(number))
+            if found is not None and found.condemns_program and found.programs_digest == verdict.programs_digest:
+                return found.passed_on(number, attempt.digest, verdict.seconds)
+        return verdict
+
+    def _condemn(self, attempt: Attempt, verdict: Verdict) -> None:
+        """Every other attempt that passed with the same instructions fails as this one did."""
+        programs.note_wrong(self.problem.folder, verdict.programs_digest, attempt.number)
+        for number in programs.same(self.problem.folder, verdict.instruction_digest):
+            twin = self.problem.attempts.get(number)
+            known = self.verdict(twin)
+            if known is not None and known.passed and known.programs_digest == verdict.programs_digest:
+                self.keep_verdict(twin, verdict.passed_on(attempt.number, twin.digest))
 
     def depose(self, attempt: Attempt) -> None:
         """A kernel that failed a later look is best no more; whoever was before it, and did not, is best again."""

@@ -90,10 +90,10 @@ def verdict_of(specification: Specification, text: str, digest: str, backend: An
         gates.append(
             GateResult(name=name, passed=(name != fails) if reached else None, detail="" if reached else "not reached")
         )
-    program = said(text, "program") or digest
+    program = hashlib.sha256((said(text, "program") or digest).encode()).hexdigest()
     return Verdict(
         problem=specification.name, problem_version=specification.version, kernel_digest=digest,
-        instruction_digest=hashlib.sha256(program.encode()).hexdigest(), backend=backend.name, origin=backend.origin,
+        instruction_digest=program, programs_digest=program, backend=backend.name, origin=backend.origin,
         toolchain=backend.toolchain, passed=not fails, gates=tuple(gates), tolerance=specification.tolerance,
         seconds=1.0,
     )  # fmt: skip

@@ -298,6 +298,38 @@ async def test_a_best_that_fails_another_clients_second_look_gives_its_place_bac
         assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
 
 
+@pytest.mark.parametrize("gate", ["values", "machine"])
+async def test_what_failed_does_not_pass_because_a_comment_was_added(world: World, gate: str) -> None:
+    await world.open()
+    failed = await world.verify(kernel(5, program="wrong", fails=gate))
+    again = await world.verify(kernel(5, program="wrong", note="lucky"))
+    assert not again.passed
+    assert f"Attempt {failed.attempt} has the same instructions" in str(again.gates)
+    with pytest.raises(GateUnverified):
+        await world.benchmark(kernel(5, program="wrong", note="lucky"))
+    assert again.guard.failures > failed.guard.failures
+    world.edit(kernel(4, program="wrong", note="once more"))
+    assert (await world.evaluate(["kernel.py"])).best_digest == digest(kernel(10.0))
+    assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
+
+
+async def test_a_best_whose_instructions_fail_under_another_text_gives_its_place_back(world: World) -> None:
+    await world.open()
+    assert (await world.attempt(kernel(5, program="wrong"))).outcome == "keep"
+    assert not (await world.verify(kernel(5, program="wrong", fails="values"))).passed
+    assert (await world.status()).best.digest == digest(kernel(10.0))
+    with pytest.raises(GateUnverified):
+        await world.benchmark(kernel(5, program="wrong"))
+    assert digest(kernel(5, program="wrong")) not in verified.read(world.lab.root).problems["p"].passed
+    assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
+
+
+async def test_a_text_that_cannot_be_read_says_nothing_of_its_instructions(world: World) -> None:
+    await world.open()
+    assert not (await world.verify(kernel(5, program="right", fails="language"))).passed
+    assert (await world.verify(kernel(5, program="right"))).passed
+
+
 @pytest.mark.parametrize("text", ["latency 9\rnote lone\r", "latency 9\nnote \ud800\n", "latency 9\r\nnote é\r\n"])
 async def test_a_strange_text_is_kept_as_it_is(world: World, text: str) -> None:
     await world.open()
