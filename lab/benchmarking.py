@@ -75,7 +75,7 @@ def refuse_unverified(bench: Workbench, text: Text) -> Verdict:
 def known_comparison(bench: Workbench, attempt: Attempt, verdict: Verdict) -> Comparison | None:
     """A decided benchmark of this text, or of another text with the same instructions (then with ``same_as``)."""
     own = bench.comparison(attempt)
-    if own is not None:
+    if own is not None and bench.holds(attempt, own):
         return own if own.outcome != "undecided" else None
     twin = bench.twin_comparison(attempt, verdict)
     if twin is None:

@@ -16,7 +16,7 @@ from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best, Holder, Receipt
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.end_to_end import WrongWhileTimed
-from nki_anvil.lab.judging import look_again
+from nki_anvil.lab.judging import look_again, standing_best
 from nki_anvil.lab.noise import noise_of
 from nki_anvil.lab.recheck import wrong_when_timed
 from nki_anvil.lab.recomputing import implausible
@@ -58,7 +58,7 @@ async def contest(bench: Workbench, attempt: Attempt, report: Report = silent, *
     The guard is told where the outcome ``counts`` by itself.
     """
     while True:
-        best = await run_sync(bench.best)
+        best = await standing_best(bench, report)
         if best is not None and best.digest == attempt.digest:
             return best.receipt.comparison
         with errand.on(problem=bench.problem.name, attempt=attempt.number):

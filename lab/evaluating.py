@@ -18,7 +18,7 @@ from nki_anvil.lab.benchmarking import known_comparison
 from nki_anvil.lab.contest import arm_of, contest, convict, sampler, store
 from nki_anvil.lab.end_to_end import WrongWhileTimed
 from nki_anvil.lab.entrants import Entrant
-from nki_anvil.lab.judging import judge
+from nki_anvil.lab.judging import judge, standing_best
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.opening import why_not
 from nki_anvil.lab.ranking import conclude
@@ -126,7 +126,7 @@ async def _compare(bench: Workbench, entrants: list[Entrant], judged: frozenset[
     entrants = await run_sync(partial(_recall, bench, entrants, judged))
     contenders = _one_per_program(entrant for entrant in entrants if entrant.passed and not entrant.comparison)
     measured: dict[int, Entrant] = {}
-    if contenders and await run_sync(bench.best) is None:
+    if contenders and await standing_best(bench, report) is None:
         first = contenders[0]
         measured[first.number] = await _or_left_out(bench, first, partial(_found, bench, first, report))
         contenders = contenders[1:]

@@ -14,6 +14,7 @@ from nki_anvil.lab.best import Best, Holder
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.contest import arm_of, sampler
 from nki_anvil.lab.digest import digest
+from nki_anvil.lab.judging import standing_best
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.report import page
 from nki_anvil.lab.results import Finished
@@ -26,7 +27,7 @@ async def finish_problem(lab: Laboratory, problem: str, *, report: Report = sile
     Raises the errors of problems and backends.
     """
     bench = await run_sync(workbench, lab, problem)
-    best = await run_sync(bench.best)
+    best = await standing_best(bench, report)
     comparison = await remeasure(bench, best, report) if best else None
     await report("writing the report")
     return await run_sync(partial(conclude, bench, best, comparison))

@@ -16,7 +16,7 @@ from nki_anvil.lab import end_to_end, seals, seeds, state, working_file, yields
 from nki_anvil.lab import problem as problems
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.contest import contest
-from nki_anvil.lab.judging import judge
+from nki_anvil.lab.judging import judge, standing_best
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.nkibench import naming
 from nki_anvil.lab.problem import Problem, ProblemRecord, fingerprint
@@ -224,7 +224,7 @@ def sources(opened_from: Path, specification: Specification) -> list[Path]:
 
 async def establish(bench: Workbench, report: Report) -> str:
     """Verify and measure attempt 0 where this origin has no best yet. Returns why there is no baseline, if so."""
-    if await run_sync(bench.best) is not None:
+    if await standing_best(bench, report) is not None:
         return ""
     await run_sync(bench.note_verified)
     attempt = await run_sync(bench.problem.attempts.get, 0)

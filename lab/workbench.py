@@ -91,6 +91,19 @@ class Workbench:
             return best.receipt.comparison
         return attempt.comparison(self.origin)
 
+    def holds(self, attempt: Attempt, comparison: Comparison) -> bool:
+        """Whether it was made by what times kernels today, and not against a kernel that failed later.
+
+        What made best the best holds as long as it is.
+        """
+        if (best := self.best()) and best.digest == attempt.digest:
+            return True
+        today = (self.specification.version, self.backend.name, self.toolchain)
+        old = self.problem.attempts.of(comparison.best_digest) if comparison.best_digest else None
+        judged = self.verdict(old) if old else None
+        made = (comparison.problem_version, comparison.backend, comparison.toolchain)
+        return made == today and (judged is None or judged.passed)
+
     def heat_map(self, attempt: Attempt, verdict: Verdict) -> Path | None:
         """The picture of where a failed verdict is wrong; None where it passed or has none."""
         path = attempt.heat(self.origin)
@@ -104,8 +117,9 @@ class Workbench:
     def twin_comparison(self, attempt: Attempt, verdict: Verdict) -> tuple[int, Comparison] | None:
         """The decided benchmark of another attempt with the same instructions."""
         for number in programs.same(self.problem.folder, verdict.instruction_digest):
-            found = None if number == attempt.number else self.comparison(self.problem.attempts.get(number))
-            if found and found.outcome != "undecided":
+            other = self.problem.attempts.get(number)
+            found = None if number == attempt.number else self.comparison(other)
+            if found and found.outcome != "undecided" and self.holds(other, found):
                 return number, found
         return None
 

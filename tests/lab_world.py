@@ -109,6 +109,8 @@ class World:
     verifications: list[str] = field(default_factory=list)
     told: list[tuple[str, str, int | None]] = field(default_factory=list)
     second_look: bool = True
+    refused: str = ""
+    """Kernels in which this stands fail from now on."""
     now: datetime = datetime(2026, 1, 1, tzinfo=UTC)
 
     def __post_init__(self) -> None:
@@ -163,7 +165,7 @@ class World:
     ) -> Verdict:
         self.verifications.append(digest)
         verdict = verdict_of(specification, text, digest, backend)
-        if times > 1 and not self.second_look:
+        if (times > 1 and not self.second_look) or (self.refused and self.refused in text):
             return verdict_of(specification, text + "fails values\n", digest, backend)
         return verdict
 

@@ -324,6 +324,44 @@ async def test_a_best_whose_instructions_fail_under_another_text_gives_its_place
     assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
 
 
+@pytest.mark.parametrize("call", ["open", "benchmark", "evaluate", "finish"])
+async def test_a_best_that_an_older_simulator_let_pass_is_judged_anew(world: World, call: str) -> None:
+    await world.open()
+    await world.attempt(kernel(8))
+    assert (await world.attempt(kernel(5, note="races"))).outcome == "keep"
+    world.backend.toolchain, world.refused = "fake-2", "races"
+    world.lab = world.again()
+    if call == "benchmark":
+        await world.verify(kernel(7))
+    calls = {
+        "open": world.open,
+        "benchmark": lambda: world.benchmark(kernel(7)),
+        "evaluate": lambda: world.evaluate([kernel(7)]),
+        "finish": world.finish,
+    }
+    await calls[call]()
+    best = digest(kernel(7 if call in ("benchmark", "evaluate") else 8))
+    assert (await world.status()).best.digest == best
+    assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
+
+
+async def test_a_comparison_of_other_machines_or_with_a_kernel_that_failed_since_decides_nothing(world: World) -> None:
+    await world.open()
+    await world.attempt(kernel(7.5, program="wrong"))
+    await world.verify(kernel(8))
+    assert (await world.benchmark(kernel(8))).outcome == "revert"
+    assert (await world.benchmark(kernel(8))).repeated
+    await world.verify(kernel(7.5, program="wrong", fails="values"))
+    fair = await world.benchmark(kernel(8))
+    assert (fair.outcome, fair.repeated, fair.best_digest) == ("keep", False, digest(kernel(8)))
+    await world.verify(kernel(8.5))
+    assert (await world.benchmark(kernel(8.5))).outcome == "revert"
+    world.backend.toolchain = "fake-2"
+    world.lab = world.again()
+    await world.verify(kernel(8.5))
+    assert not (await world.benchmark(kernel(8.5))).repeated
+
+
 async def test_a_text_that_cannot_be_read_says_nothing_of_its_instructions(world: World) -> None:
     await world.open()
     assert not (await world.verify(kernel(5, program="right", fails="language"))).passed
