@@ -44,6 +44,10 @@ AMPLIFIED: Final = 2.0
 """Rows with so many times the typical relative error have one number's error in all their elements, as an exponential
 makes it of its argument's; so do those that an exponential made ``FADED`` times smaller than the largest."""
 FADED: Final = 2.0**-40
+LEANING: Final = 1 / 16
+LEANING_BY_CHANCE: Final = 4.0
+"""By how much an output may lean to one side where it is stored in less than the declared precision: in unit roundoffs
+of the format, and in those over the root of the number of elements that carry it. Rounding has no direction."""
 NOTHING: Final = 2.0**-120
 """Beside the largest element of an output, or beside one: a function may be cut off so far down."""
 
@@ -159,6 +163,8 @@ def compare(expected: Expected, y: NDArray[Any], tolerance: float, own: bool) ->
             r = np.where(known, expected.r, 0.0)
             off = np.where(known, got - r, 0.0)
         uses = list(_uses(expected, r, np.abs(off), tolerance, own))
+        if own:
+            uses += _leaning(expected, r, off)
     return sorted(uses, key=lambda use: -use.share)
 
 
@@ -194,6 +200,30 @@ def _integers(expected: Expected, off: F64) -> Use:
     over = off - expected.spread.astype(np.float64)
     worst = float(over.max(initial=0.0))
     return Use("equal integers", np.inf if worst > 0 else 0.0, _place(over), float(off.max(initial=0.0)), 0.0)
+
+
+def _leaning(expected: Expected, r: F64, off: F64) -> Iterator[Use]:
+    """Whether all of a coarsely stored output is too large, or too small; ``off`` is y - r.
+
+    A constant that is off by parts in a thousand drowns in the rounding of every element, and adds up over all of them.
+    What the nearest storable number is off counts for nothing; elements that honest runs round either way may lean.
+    Only on own draws: where a family makes all elements alike, they are rounded alike as well.
+    """
+    coarse = UNIT_ROUNDOFF.get(expected.dtype, 0.0)
+    if expected.exact or expected.integer or coarse <= expected.unit:
+        return
+    largest = float(np.abs(r).max(initial=0.0))
+    if largest <= NOTHING:
+        return
+    known, half = r / largest, rounded(r, expected.dtype) - r
+    squares = np.square(known)
+    total = float(squares.sum())
+    carried = total**2 / float(np.square(squares).sum())
+    undecided = expected.spread > np.abs(half) * (1 + 2.0**-16)
+    by_chance = float((expected.spread * np.abs(known))[undecided].sum()) / largest
+    measured = abs(float(((off - half) * known).sum())) / largest / total
+    allowed = coarse * (LEANING + LEANING_BY_CHANCE / np.sqrt(carried)) + ROW_FACTOR * by_chance / total
+    yield Use("leaning of the whole output", measured / allowed, _place(np.abs(off)), measured, allowed)
 
 
 def _whole(expected: Expected, r: F64, off: F64, tolerance: float, own: bool) -> Use:

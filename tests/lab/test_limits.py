@@ -1,5 +1,6 @@
 """The limits follow what honest runs need, and each of them can fail alone."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -237,3 +238,27 @@ def test_a_row_whose_one_number_is_off_lends_its_error_to_the_columns_that_it_st
     assert by_columns[0] < 1, "the honest run was lucky in one column"
     y[10] *= 1 + 60 * u
     assert "rows along axis 1" in broken(limits.compare(mixed, y, 2e-5, own=False))
+
+
+def stored(values: np.ndarray) -> np.ndarray:
+    return values.astype(ml_dtypes.bfloat16).astype(np.float64)
+
+
+def test_a_scale_that_drowns_in_the_rounding_of_each_element_is_seen_in_all_of_them(r: np.ndarray) -> None:
+    u = limits.UNIT_ROUNDOFF["float32"]
+    honest = [[stored(r * (1 + u))], [stored(r * (1 - u))]]
+    [known] = measure([r], honest, [], dtypes=["bfloat16"], precision="float32", rowwise=True, large=False).outputs
+    assert broken(limits.compare(known, stored(r * (1 + 1 / 1536)), 1e-2, own=True)) == {"leaning of the whole output"}
+    assert not broken(limits.compare(known, stored(r * (1 + 2 * u)), 1e-2, own=True))
+    either_way = 1 + np.random.default_rng(2).uniform(-1, 1, r.shape) / 1536
+    assert not broken(limits.compare(known, stored(r * either_way), 1e-2, own=True))
+
+
+def test_a_single_tower_that_honest_runs_round_either_way_leans_to_no_side() -> None:
+    r = np.random.default_rng(1).standard_normal((32, 640))
+    r[3, 5] = 1e6 * (1 + 2.0**-8)
+    u = limits.UNIT_ROUNDOFF["float32"]
+    honest = [[stored(r * (1 + 8 * u))], [stored(r * (1 - 8 * u))]]
+    [known] = measure([r], honest, [], dtypes=["bfloat16"], precision="float32", rowwise=True, large=False).outputs
+    for side in (1, -1):
+        assert not broken(limits.compare(known, stored(r * (1 + side * 8 * u)), 1e-2, own=True))
