@@ -166,9 +166,13 @@ class _Problem:
                 raise ProblemInvalid(message, f"Let forward, and the kernel, return {name} as well.")
 
     def _beside(self, seen: dict[str, Any]) -> dict[str, str]:
-        """What the reference imports, by path in its folder."""
+        """What the reference imports and reads, by path in its folder, or as it is where it lies elsewhere."""
         folder = self.module.parent
-        return {Path(file).relative_to(folder).as_posix(): digest for file, digest in seen["beside"].items()}
+        found = {Path(file): digest for file, digest in seen["beside"].items()}
+        return {
+            (path.relative_to(folder) if path.is_relative_to(folder) else path).as_posix(): digest
+            for path, digest in found.items()
+        }
 
     async def _arguments(self, shapes: str, dims: Mapping[str, int], seen: dict[str, Any]) -> ShapeSet:
         """The reference's arguments at one shape set: declared, or inferred from draws at those dimensions."""
@@ -355,7 +359,7 @@ def _dtype_warnings(seen: dict[str, Any]) -> list[str]:
 
 
 def _version(module: bytes, toml: bytes, tolerance: float, beside: Mapping[str, str]) -> str:
-    """The problem version: SHA-256 over the reference's source, problem.toml, the tolerance in force and imports."""
+    """The problem version: SHA-256 over the reference's source, problem.toml, the tolerance, and what it reads."""
     sha = hashlib.sha256()
     for content in (module, toml):
         sha.update(len(content).to_bytes(8, "little") + content)

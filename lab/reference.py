@@ -39,7 +39,7 @@ class Reference:
     digest: str = ""
     """SHA-256 that its source must have; empty: any."""
     beside: dict[str, str] = field(default_factory=dict[str, str])
-    """SHA-256 that files must have which it imports, by path."""
+    """SHA-256 that files must have which it imports or reads, by path; others it may not."""
     seconds: float = 300.0
     memory_bytes: int = 24 << 30
 

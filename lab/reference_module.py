@@ -34,7 +34,6 @@ class ReferenceModule:
 
     def __init__(self, path: Path, dims: Mapping[str, int], digest: str = "") -> None:
         self.path = path
-        self._before = frozenset(sys.modules)
         tree = _parsed(path, digest)
         self.constants = _constants(tree)
         self._plain = _executed(_with_dimensions(tree, dims), path)
@@ -49,14 +48,6 @@ class ReferenceModule:
         """forward's parameters that are given by position."""
         parameters = inspect.signature(self._plain["forward"]).parameters.values()
         return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-
-    @property
-    def beside(self) -> dict[str, str]:
-        """SHA-256 of the modules that it has imported from its own folder or below, by path."""
-        folder = self.path.parent.absolute()
-        others = [module for name, module in sys.modules.items() if name not in self._before and _is_theirs(name)]
-        files = [Path(file).absolute() for module in others if (file := getattr(module, "__file__", None))]
-        return {str(file): fingerprint(file) for file in files if file.is_relative_to(folder) and _is_own(file)}
 
     def function(self, name: str) -> Callable[..., Any] | None:
         found = self._plain.get(name)
@@ -81,23 +72,6 @@ class ReferenceModule:
         """The outputs in another arithmetic."""
         with _blamed(self.path, "forward"), computing(how):
             return _outputs(self._bent["forward"](*[value(argument, how) for argument in arguments]))
-
-
-def fingerprint(file: Path) -> str:
-    """SHA-256 of a file; empty when it cannot be read."""
-    try:
-        return hashlib.sha256(file.read_bytes()).hexdigest()
-    except OSError:
-        return ""
-
-
-def _is_theirs(module: str) -> bool:
-    return module.partition(".")[0] != __name__.partition(".")[0]
-
-
-def _is_own(file: Path) -> bool:
-    """Not one of an environment that happens to lie below the reference."""
-    return not {"site-packages", "dist-packages"} & set(file.parts)
 
 
 def _parsed(path: Path, digest: str) -> ast.Module:

@@ -19,10 +19,11 @@ import numpy as np
 
 from nki_anvil.backends.worker import isolation
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
+from nki_anvil.lab.footprint import Footprint, fingerprint
 from nki_anvil.lab.honest_runs import is_float, is_large
 from nki_anvil.lab.measuring import Measuring
 from nki_anvil.lab.nkibench.reference_side import timed
-from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule, fingerprint
+from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule
 from nki_anvil.sim.dtypes import name_of
 
 Array = np.ndarray[Any, Any]
@@ -33,11 +34,15 @@ def main(folder: Path) -> None:
     isolation.die_with_parent()
     request = json.loads((folder / "request.json").read_text())
     _limit_memory(int(request["memory_bytes"]))
+    footprint = Footprint()
     try:
         module = ReferenceModule(Path(request["reference"]), request.get("dims") or {}, request["digest"])
         _refuse_changed(request["beside"])
         answer = OPERATIONS[request["operation"]](module, request, folder)
         _refuse_changed(request["beside"])
+        answer["beside"] = footprint.files(module.path)
+        if request["digest"] and request["operation"] != "inspect":
+            _refuse_unpinned(answer["beside"], request["beside"])
     except ReferenceFault as fault:
         answer = {"fault": str(fault)}
     except MemoryError:
@@ -50,11 +55,21 @@ def main(folder: Path) -> None:
 
 
 def _refuse_changed(beside: dict[str, str]) -> None:
-    """Raises ReferenceFault where a module that the reference imports is not the one that was pinned."""
+    """Raises ReferenceFault where a file on which the reference rests is not the one that was pinned."""
     for file, digest in beside.items():
         if fingerprint(Path(file)) != digest:
             raise ReferenceFault(
-                f"{Path(file).name}, which the reference imports, changed: it is not the one that the problem rests on."
+                f"{Path(file).name}, which the reference reads, changed: it is not the one that the problem rests on."
+            )
+
+
+def _refuse_unpinned(found: dict[str, str], pinned: dict[str, str]) -> None:
+    """Raises ReferenceFault where it rests on a file that was not seen when the problem was opened."""
+    for file in found:
+        if file not in pinned:
+            raise ReferenceFault(
+                f"The reference reads {file}, which it did not when the problem was opened: "
+                "let it read all of its files when it is imported, and nothing that it wrote itself."
             )
 
 
@@ -82,7 +97,7 @@ def inspect(module: ReferenceModule, request: Record, _folder: Path) -> Record:
     }
     if request.get("forward"):
         answer |= _run_once(module, draws[0])
-    return {**answer, "beside": module.beside}
+    return answer
 
 
 def _names(module: ReferenceModule, count: int) -> list[str]:

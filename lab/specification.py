@@ -56,7 +56,7 @@ class Specification(Record):
     reference_digest: str = ""
     """SHA-256 of its source: no other is measured under this version. Empty in what was opened before it was kept."""
     reference_beside: dict[str, str] = Field(default_factory=dict)
-    """SHA-256 of the modules that it imports from its own folder, by absolute path: part of the version as well."""
+    """SHA-256 of the files that it imports or reads, by absolute path: part of the version as well."""
     kernel: str
     """Absolute path of the working file."""
     entry: str | None = None

@@ -290,7 +290,7 @@ async def test_what_a_reference_imports_from_its_folder_is_part_of_the_problem(t
     pool = Pool(found, tmp_path / "data")
     drawn = await pool.draw(np.random.default_rng(1), full=False)
     helper.write_text("def halved(x):\n    return x / 3\n")
-    with pytest.raises(ProblemInvalid, match=r"helper\.py, which the reference imports, changed"):
+    with pytest.raises(ProblemInvalid, match=r"helper\.py, which the reference reads, changed"):
         await pool.add(await pool.fresh(np.random.default_rng(2), drawn))
     assert (await load(path)).version != found.version, "cases of the one are none of the other"
 
@@ -300,3 +300,69 @@ async def test_a_reference_that_changes_while_it_is_read_opens_nothing(tmp_path:
     found = await load(written(tmp_path, changing + GOOD + "def forward(x):\n    return x * 2\n"))
     with pytest.raises(ProblemInvalid, match="changed while it was in use"):
         await Pool(found, tmp_path / "data").prepare(np.random.default_rng(1))
+
+
+READING = """
+import pathlib
+import numpy as np
+WEIGHTS = np.load(pathlib.Path(__file__).parent / {name!r})
+
+def get_inputs():
+    return [np.random.normal(size=(8, 8)).astype(np.float32)]
+
+def forward(x):
+    return x * WEIGHTS
+"""
+
+
+@pytest.mark.parametrize("name", ["weights.npy", "../weights.npy"])
+async def test_a_file_that_a_reference_reads_is_part_of_the_problem(tmp_path: Path, name: str) -> None:
+    """Two problems of one text with other weights would have shared their expected outputs."""
+    folder = tmp_path / "problem"
+    folder.mkdir()
+    weights, path = (folder / name).resolve(), written(folder, READING.format(name=name))
+    np.save(weights, np.float32(2))
+    found = await load(path)
+    assert weights in sources(path, found)
+    pool = Pool(found, tmp_path / "data")
+    await pool.prepare(np.random.default_rng(1), silent)
+    np.save(weights, np.float32(3))
+    other = await load(path)
+    assert other.version != found.version
+    with pytest.raises(ProblemInvalid, match=r"weights\.npy, which the reference reads, changed"):
+        await Pool(found, tmp_path / "more").prepare(np.random.default_rng(1), silent)
+
+
+async def test_a_module_beside_the_folder_is_part_of_the_problem(tmp_path: Path) -> None:
+    folder, helper = tmp_path / "problem", tmp_path / "library" / "helper.py"
+    folder.mkdir()
+    helper.parent.mkdir()
+    helper.write_text("def halved(x):\n    return x / 2\n")
+    path = written(folder, f"import sys\nsys.path.insert(0, {str(helper.parent)!r})\n{HELPED}")
+    assert helper in sources(path, await load(path))
+
+
+async def test_a_reference_that_reads_a_file_only_later_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "late.txt").write_text("1")
+    path = written(
+        tmp_path,
+        HELPED.replace("from helper import halved\n", "import os, pathlib\n").replace(
+            "    return halved(x)",
+            "    told = pathlib.Path(__file__).with_name('late.txt')\n"
+            "    return x * (float(told.read_text()) if abs(x).max() > 10 else 1)",
+        ),
+    )
+    found = await load(path)
+    assert found.reference_beside == {}
+    with pytest.raises(ProblemInvalid, match=r"late\.txt, which it did not when the problem was opened"):
+        await Pool(found, tmp_path / "data").prepare(np.random.default_rng(1), silent)
+
+
+async def test_what_a_reference_writes_itself_and_what_is_installed_is_no_part_of_the_problem(tmp_path: Path) -> None:
+    scratch = (
+        "import json, pathlib, zoneinfo\nP = pathlib.Path(__file__).with_name('s')\nP.write_text('1')\nP.read_text()\n"
+    )
+    path = written(tmp_path, scratch + HELPED.replace("from helper import halved\n", "halved = np.tanh\n"))
+    found = await load(path)
+    assert found.reference_beside == {}
+    await Pool(found, tmp_path / "data").prepare(np.random.default_rng(1), silent)
