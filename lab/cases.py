@@ -31,7 +31,7 @@ from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import numpy_dtype
 
-FORMAT: Final = 13
+FORMAT: Final = 14
 """Of a pool on disk; a pool of another format is made anew."""
 
 NOISE: Final = 2.0**-22
@@ -159,7 +159,9 @@ class Pool:
         async with self.reference.ask("structure", **self._request(shapes), seeds=seeds) as (found, _):
             structure = {name: found[name] for name in ("finite", "influence", "exact")}
         check(Structure(**structure), self.specification.name)
-        plans = families.plans(self.specification, shapes, structure["exact"], large=bool(found["large"]))
+        plans = families.plans(
+            self.specification, shapes, structure["exact"], found["gathered"], large=bool(found["large"])
+        )
         cases = [_planned(plan, shapes, random) for plan in plans]
         answers, own_failed = await self._measure_all(shapes, cases, plans, found, report)
         if own_failed:

@@ -5,13 +5,13 @@ It plans; what a family does to numbers is ``backends/worker/inputs.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, Final
 
 from nki_anvil.backends.job import InputSpec
-from nki_anvil.backends.worker import places, regimes, whole_numbers
+from nki_anvil.backends.worker import places, planes, regimes, whole_numbers
 from nki_anvil.lab.specification import Specification
 
 OWN_CASES: Final = 5
@@ -35,6 +35,8 @@ ALONE_LARGE: Final = 2
 PEAKS: Final = 8
 """Cases of peaks at most: each has one towering element per row, at the edges of each run of rows first; all of them
 together have one in every column of every tile of rows, as far as they reach."""
+TOWERS: Final = 4
+"""Cases of towers in planes at most: one at every end of two axes; half as many at large shapes."""
 PROBES: Final = 2
 """Per input: one at an edge, one anywhere; at large shapes one of the two, in turn."""
 
@@ -49,9 +51,15 @@ class Plan:
 
 
 def plans(
-    specification: Specification, shapes: str, exact: dict[str, Any] | None, *, large: bool = False
+    specification: Specification,
+    shapes: str,
+    exact: dict[str, Any] | None,
+    gathered: Mapping[str, Sequence[int]] | None = None,
+    *,
+    large: bool = False,
 ) -> list[Plan]:
-    """Every case of a shape set. ``exact`` is the contraction that the reference's process found, if there is one."""
+    """Every case of a shape set. The reference's process found ``exact``, the contraction if there is one, and
+    ``gathered``, by input the axes over which one output gathers it."""
     timed_only = shapes not in specification.verify
     own = [Plan()] * (TIMED_CASES if timed_only else OWN_CASES)
     if specification.stochastic:
@@ -66,6 +74,7 @@ def plans(
         *_families(varied, floats, large),
         *_whole([spec for spec in varied if spec not in floats]),
         *_exact(specification, exact),
+        *(_planes(floats, gathered or {}, large) if exact is None else ()),
         *_probes(floats, large),
     ]
 
@@ -161,6 +170,19 @@ def _exact(specification: Specification, exact: dict[str, Any] | None) -> Iterat
 
 
 def _probes(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
+def _planes(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], large: bool) -> Iterator[Plan]:
+    """What one output gathers over more than an input's last axis, which rows hold already."""
+    for spec in floats:
+        shape, axes = spec.drawn or spec.shape or (), gathered.get(spec.name, ())
+        if not axes or tuple(axes) == (len(shape) - 1,):
+            continue
+        named = ",".join(map(str, axes))
+        bent = planes.turns(shape, axes) if len(axes) > 1 else 0
+        yield from (Plan(f"planes/{named}/{turn}", spec.name) for turn in range(bent))
+        towers = min(planes.tower_turns(shape, axes), TOWERS // 2 if large else TOWERS)
+        yield from (Plan(f"towers/{named}/{turn}", spec.name) for turn in range(towers))
+
+
     for position, spec in enumerate(floats):
         for turn in [position % PROBES] if large else range(PROBES):
             yield Plan(probe={"input": spec.name, "edge": turn % 2 == 0, "turn": turn})

@@ -197,6 +197,7 @@ def structure(module: ReferenceModule, request: Record, folder: Path) -> Record:
         "influence": counts,
         "constant": not any(counts.values()),
         "exact": _contraction(exact, drawn, other, base, arrays),
+        "gathered": {name: _gathered(exact, drawn, name, base) for name in arrays if is_float(drawn[name])},
         "large": is_large(work, [*drawn.values(), *base]),
         "peak_bytes": _peak_bytes(),
     }
@@ -219,6 +220,43 @@ def _close(a: Sequence[Array], b: Sequence[Array]) -> bool:
     return all(
         np.linalg.norm(np.subtract(x, y)) <= 1e-9 * (np.linalg.norm(y) + 1e-300) for x, y in zip(a, b, strict=True)
     )
+
+
+def _gathered(
+    exact: Callable[[dict[str, Any]], list[Array]], drawn: dict[str, Any], name: str, base: list[Array]
+) -> list[int]:
+    """Along which axes of an input neighbours reach one and the same output element."""
+    own = drawn[name]
+    start = [n // 4 * 2 if n > 2 else 0 for n in own.shape]
+    value = 4.0 * float(np.abs(own.astype(np.float64)).max(initial=0.0)) + 1.0
+    reached = _reached(exact, drawn, name, tuple(start), base, value)
+    if not any(mask.any() for mask in reached):
+        value = -value
+        reached = _reached(exact, drawn, name, tuple(start), base, value)
+    found: list[int] = []
+    for axis, length in enumerate(own.shape):
+        if length < 2:
+            continue
+        place = tuple(n + (i == axis) for i, n in enumerate(start))
+        there = _reached(exact, drawn, name, place, base, value)
+        if any((a & b).any() for a, b in zip(reached, there, strict=True)):
+            found.append(axis)
+    return found
+
+
+def _reached(
+    exact: Callable[[dict[str, Any]], list[Array]],
+    drawn: dict[str, Any],
+    name: str,
+    place: tuple[int, ...],
+    base: list[Array],
+    value: float,
+) -> list[Array]:
+    """Where outputs change when one element is set to another value."""
+    changed = drawn[name].astype(np.float64)
+    changed[place] = value
+    with np.errstate(all="ignore"):
+        return [new != old for new, old in zip(exact({**drawn, name: changed}), base, strict=True)]
 
 
 def _contraction(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.backends.worker import arrays
-from nki_anvil.lab.limits import F64, UNIT_ROUNDOFF, Expected, directions, norm, norms
+from nki_anvil.lab.limits import F64, NOTHING, UNIT_ROUNDOFF, Expected, directions, norm, norms
 
 ADMISSIBLE_ERROR = 2.0**-12
 """Largest relative row error of an honest run in an admissible case, or 16 u where that is more: of the declared
@@ -74,14 +74,21 @@ def _without_lost_rows(r: F64, runs: Sequence[NDArray[Any]], most: float) -> F64
     """The exact result, not a number in rows where it, or a run, is not finite, or a run is off by more than that."""
     direction = _along(directions(r.shape))
     with np.errstate(all="ignore"):
-        allowed = most * norms(r, direction)
-        lost = ~np.isfinite(allowed)
+        size = norms(r, direction)
+        allowed = most * size + _nothing(r, size)
+        lost = ~np.isfinite(size)
         for run in runs:
             off = norms(np.subtract(run, r, dtype=np.float64), direction)
             lost |= ~(np.isfinite(off) & (off <= allowed))
     if direction == "whole":
         return np.full_like(r, np.nan) if lost.any() else r
     return np.where(np.expand_dims(lost, int(direction.removeprefix("axis"))), np.nan, r)
+
+
+def _nothing(r: F64, size: F64) -> F64 | float:
+    """How far a row may be off whose elements are so far below the largest of all that they may be cut off."""
+    known = r[np.isfinite(r)]
+    return NOTHING * float(np.abs(known).max(initial=0.0)) * np.sqrt(r.size / max(1, size.size))
 
 
 def _most(precision: str, dtype: str) -> float:
@@ -152,7 +159,8 @@ def _relative(error: F64, known: F64) -> float:
 def _row_error(known: F64, rows: dict[str, F64]) -> float:
     """Worst relative error of an honest row along the last axis that has rows."""
     direction = _along(list(rows))
-    size, error = norms(known, direction), rows[direction]
+    size = norms(known, direction)
+    error = np.maximum(rows[direction] - _nothing(known, size), 0.0)
     return float(np.max(np.divide(error, size, out=np.where(error > 0, np.inf, 0.0), where=size > 0), initial=0.0))
 
 

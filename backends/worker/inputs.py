@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from nki_anvil.backends.worker import places, regimes, relations, whole_numbers
+from nki_anvil.backends.worker import places, planes, regimes, relations, whole_numbers
 
 Array = Any
 Spec = dict[str, Any]
@@ -257,6 +257,22 @@ def _bands(d: _Draw) -> Array:
     return regimes.bands(d.own, d.rng, d.scale, d.sigma, turned, turn=_turn(d.variant.removeprefix("turned/")))
 
 
+def _planes(d: _Draw) -> Array:
+    """The variant names axes, joined by commas, and the case's number."""
+    axes, turn = _axes_and_turn(d.variant)
+    return planes.bent(d.own, axes, d.rng, d.scale, d.sigma, turn)
+
+
+def _towers(d: _Draw) -> Array:
+    axes, turn = _axes_and_turn(d.variant)
+    return planes.towers(d.own, axes, d.rng, d.scale * d.sigma, turn)
+
+
+def _axes_and_turn(variant: str) -> tuple[list[int], int]:
+    axes, _, turn = variant.partition("/")
+    return [int(axis) for axis in axes.split(",") if axis] or [0], _turn(turn)
+
+
 def _turn(variant: str) -> int:
     """Which of a family's cases it is."""
     return int(variant) if variant.isdecimal() else 0
@@ -337,6 +353,8 @@ _FAMILIES: dict[str, Callable[[_Draw], Array]] = {
     "huge": lambda d: regimes.everywhere(d.own, d.rng, d.scale, 4, 12),
     "scales": lambda d: regimes.scales(d.own, d.rng, int(d.variant or 0)),
     "patterns": lambda d: regimes.bands(d.own, d.rng, d.scale, d.sigma, of=regimes.PATTERNS, turn=_turn(d.variant)),
+    "planes": _planes,
+    "towers": _towers,
     "lone": lambda d: _related(d, relations.lone),
     "alike": lambda d: _related(d, lambda peer: relations.alike(peer, d.first())),
     "opposed": lambda d: relations.opposed(d.own, int(d.variant or d.own.shape[-1]), d.scale, d.is_target, d.shared),
@@ -351,7 +369,7 @@ _PAIRED = ("cancelling", "exact20", *_RELATED)
 
 PARTIAL = (
     "bands", "signs", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "opposed", "mixed",
-    "whole",
+    "whole", "planes",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 

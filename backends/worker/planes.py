@@ -1,0 +1,86 @@
+"""Families of whole planes: what one output gathers over several axes of an input is bent together.
+
+A group's statistics, a tensor's norm or largest element never meet one offset throughout, nothing at all, or a single
+towering element where every row has its own regime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nki_anvil.backends.worker import places, regimes
+
+Array = Any
+
+
+def _level(r: regimes.Region) -> Array:
+    """One value with a little spread, thirty to three hundred times as large: sums of squares cancel, means do not."""
+    return r.signs() * r.powers(0, 3) * (r.sigma + r.own * r.powers(-2.5, -1.5))
+
+
+def _far_below(r: regimes.Region) -> Array:
+    """Below bounds that a running maximum may start from, yet not so far that differences drown."""
+    return -(np.abs(r.own) + r.sigma * r.powers(2.4, 3.3))
+
+
+REGIMES: tuple[regimes.Regime, ...] = (
+    _level,
+    _far_below,
+    lambda r: -_far_below(r),
+    lambda r: r.own * 0.0,
+    lambda r: r.own * regimes.TINY,
+    lambda r: np.broadcast_to(r.own[:, :1], r.own.shape),
+)
+"""Level, far below zero, far above, nothing, tiny, exactly one value."""
+
+
+def bent(own: Array, axes: Sequence[int], rng: Any, scale: float, sigma: float, turn: int) -> Array:
+    """Every plane along these axes has a regime; where there are fewer planes than regimes, the next case goes on."""
+    rows = _planes(own, axes)
+    return _back(regimes.bands(rows, rng, scale, sigma, of=REGIMES, turn=turn), own, axes)
+
+
+def turns(shape: Sequence[int], axes: Sequence[int]) -> int:
+    """Cases until each regime had a plane."""
+    return -(-len(REGIMES) // regimes.banded(_count(shape, axes), len(REGIMES))[1])
+
+
+def towers(own: Array, axes: Sequence[int], rng: Any, height: float, turn: int) -> Array:
+    """In every plane one element stands 10^U(2, 2.3) high, at an edge of one of the axes and anywhere along others."""
+    values = np.array(_planes(own, axes), np.float32)
+    lengths = [own.shape[axis] for axis in axes]
+    ends, count = _ends(lengths), len(values)
+    coordinates = [rng.integers(0, length, count) for length in lengths]
+    for plane in range(count):
+        which, edge = ends[(turn * count + plane) % len(ends)]
+        coordinates[which][plane] = edge
+    values[np.arange(count), np.ravel_multi_index(coordinates, lengths)] = height * 10.0 ** rng.uniform(2, 2.3, count)
+    return _back(values, own, axes)
+
+
+def tower_turns(shape: Sequence[int], axes: Sequence[int]) -> int:
+    """Cases until each edge had a tower."""
+    return -(-len(_ends([shape[axis] for axis in axes])) // _count(shape, axes))
+
+
+def _ends(lengths: Sequence[int]) -> list[tuple[int, int]]:
+    """Which axis and where: every axis' two ends first, then the edges of tiles inside."""
+    edges = [(which, edge) for which, length in enumerate(lengths) for edge in places.edges(length)]
+    return sorted(edges, key=lambda end: end[1] not in (0, lengths[end[0]] - 1))
+
+
+def _count(shape: Sequence[int], axes: Sequence[int]) -> int:
+    return int(np.prod([n for axis, n in enumerate(shape) if axis not in axes], dtype=np.int64))
+
+
+def _planes(own: Array, axes: Sequence[int]) -> Array:
+    """[planes, elements]: the axes moved behind all others, in their order."""
+    return np.moveaxis(own, axes, range(-len(axes), 0)).reshape(_count(own.shape, axes), -1)
+
+
+def _back(rows: Array, own: Array, axes: Sequence[int]) -> Array:
+    moved = np.moveaxis(own, axes, range(-len(axes), 0)).shape
+    return np.moveaxis(rows.reshape(moved), range(-len(axes), 0), axes)

@@ -1,0 +1,49 @@
+"""What one output gathers over several axes of an input has one regime, or one tower, throughout."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nki_anvil.backends.worker import inputs, planes
+
+SHAPES = [([2, 128, 64], [1, 2]), ([320, 96], [0, 1]), ([320, 96], [0]), ([4, 6, 5, 7], [0, 2, 3]), ([1, 1], [0, 1])]
+
+
+def drawn(family: str, shape: list[int], axes: list[int], turn: int, seed: int = 1) -> Any:
+    argument = {"name": "x", "shape": shape, "dtype": "float32"}
+    named = f"{family}/{','.join(map(str, axes))}/{turn}"
+    return inputs.draw({"inputs": [argument]}, {"seed": seed, "family": named, "only": "x"})["x"]
+
+
+def rows(x: Any, axes: list[int]) -> Any:
+    return np.moveaxis(x, axes, range(-len(axes), 0)).reshape(-1, int(np.prod([x.shape[a] for a in axes])))
+
+
+@pytest.mark.parametrize(("shape", "axes"), SHAPES, ids=str)
+def test_each_regime_has_a_plane_over_its_cases(shape: list[int], axes: list[int]) -> None:
+    cases = [rows(drawn("planes", shape, axes, turn), axes) for turn in range(planes.turns(shape, axes))]
+    every = np.concatenate(cases)
+    assert every.shape[1] == np.prod([shape[a] for a in axes])
+    assert (every.max(-1) < -188).any()
+    assert (every.min(-1) > 188).any()
+    assert (every == 0).all(-1).any()
+    assert ((every == every[:, :1]).all(-1) & every.any(-1)).any()
+
+
+def test_a_level_plane_has_one_offset_in_all_of_its_rows() -> None:
+    shape, axes = [2, 128, 64], [1, 2]
+    every = np.concatenate(
+        [rows(drawn("planes", shape, axes, turn), axes) for turn in range(planes.turns(shape, axes))]
+    )
+    spread = every.std(-1) / np.maximum(np.abs(every.mean(-1)), 1e-30)
+    assert ((spread > 0.002) & (spread < 0.05)).any()
+
+
+@pytest.mark.parametrize(("shape", "axes"), SHAPES[:4], ids=str)
+def test_towers_stand_alone_in_their_planes_and_reach_every_end_of_each_axis(shape: list[int], axes: list[int]) -> None:
+    cases = [drawn("towers", shape, axes, turn) for turn in range(planes.tower_turns(shape, axes))]
+    assert all(((rows(x, axes) > 50).sum(-1) == 1).all() for x in cases)
+    places = np.concatenate([np.argwhere(x > 50) for x in cases])
+    for axis in axes:
+        assert {0, shape[axis] - 1} <= set(places[:, axis].tolist())
