@@ -8,8 +8,9 @@ import numpy as np
 
 from nki_anvil.sim import dtypes
 from nki_anvil.sim.instructions import TABLE
-from nki_anvil.sim.kinds import named
-from nki_anvil.sim.program import NONE
+from nki_anvil.sim.kinds import dynamic, named, row_elements
+from nki_anvil.sim.operands import operands
+from nki_anvil.sim.program import MEMORIES, NONE
 from nki_anvil.sim.rules.partitions import starts
 from nki_anvil.sim.rules.reading import Reading, Tile, Use
 from nki_anvil.sim.rules.rule import Rule, Violation
@@ -18,6 +19,8 @@ _FP32 = {"float32", "tfloat32"}
 _FP8 = {"float8_e4m3", "float8_e5m2"}
 _TILE_SIZES = (32, 64, 128)
 _SIDES = 2
+_HALF = 64
+_SLOTS = TABLE["nc_matmul"].slots
 
 
 def _breach(use: Use, message: str) -> Violation:
@@ -106,13 +109,30 @@ def _corners(reading: Reading) -> Iterator[Violation]:
     chosen = named(program, "nc_matmul") & tiled[rows["attributes"]] if len(tiled) else np.zeros(0, np.bool_)
     for index in np.flatnonzero(chosen).tolist():
         position: list[int] = program.attributes[int(rows["attributes"][index])]["tile_position"]
-        slots = zip(TABLE["nc_matmul"].slots, program.operands(index), strict=True)
+        slots = zip(_SLOTS, program.operands(index), strict=True)
         for slot, access in slots:
             start = position[slot == "dst"] if len(position) == _SIDES else NONE
             if start != NONE and start not in (found := _starts(reading, int(access))):
                 side, fed = ("column", "written") if slot == "dst" else ("row", "read")
                 message = f"nc_matmul has its tile at {side} {start}, and its {slot} is {fed} at partition"
                 yield Violation(int(rows["line"][index]), f"{message} {' or '.join(map(str, found))}.")
+
+
+def _apart(reading: Reading) -> Iterator[Violation]:
+    """Products of operands in other partitions each, as far as it is known where their tensors lie."""
+    program, every = reading.program, operands(reading.program)
+    accesses, tensors = program.tables["accesses"], program.tables["tensors"]
+    owner = accesses["tensor"]
+    lies = (tensors["address_partition"][owner] != NONE) | (tensors["partitions"][owner] > _HALF)
+    lies &= ~dynamic(program) & (tensors["memory"][owner] == MEMORIES.index("sbuf"))
+    start = accesses["offset"] // row_elements(program) + np.maximum(tensors["address_partition"][owner], 0)
+    product = named(program, "nc_matmul")[every.instruction]
+    pair = [every.access[product & (every.slot == _SLOTS.index(slot))] for slot in ("stationary", "moving")]
+    lines = program.tables["instructions"]["line"][np.flatnonzero(named(program, "nc_matmul"))]
+    broken = lies[pair[0]] & lies[pair[1]] & (start[pair[0]] != start[pair[1]])
+    for line, first, second in zip(lines[broken], start[pair[0][broken]], start[pair[1][broken]], strict=True):
+        found = f"stationary from partition {int(first)} on, and moving from {int(second)} on"
+        yield Violation(int(line), f"nc_matmul reads {found}.")
 
 
 def _starts(reading: Reading, access: int) -> list[int]:
@@ -184,6 +204,10 @@ RULES = (
          " columns.", "error", "Let tile_position be (the operands' first partition, dst's first partition).",
          "Trainium/Inferentia2 Architecture Guide for NKI, Tensor Engine (partitions feed rows, columns drain into"
          " partitions)", _corners),
+    Rule("TRN2-MM-PAIR", "stationary and moving start at the same partition: each feeds one row of the array.", "error",
+         "Copy one of them into a tile that starts where the other does.",
+         "Trainium/Inferentia2 Architecture Guide for NKI, Tensor Engine (partitions feed rows)", _apart,
+         {"beta1": "warning"}),
     Rule("TRN2-MM-ROWS", "double_row packs two rows: the first free dimension of both operands is 2.", "error",
          "Lay both operands out as [K, 2, columns].", _ISA, _pairs),
     Rule("TRN2-PSUM-BANK", "What one tensor engine instruction writes lies inside one PSUM bank of 2 KiB.", "error",

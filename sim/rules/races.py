@@ -29,6 +29,8 @@ from nki_anvil.sim.rules.rule import Rule, Violation
 _COPY = NAMES.index("dma_copy")
 _BARRIER, _EXCHANGE = (NAMES.index(name) for name in ("core_barrier", "sendrecv"))
 _MEETINGS = (_BARRIER, _EXCHANGE)
+_PIPED = 256
+"""Elements per partition that GpSimd's own DMA exchanges."""
 
 
 class Touch(NamedTuple):
@@ -229,6 +231,17 @@ def _odd_barriers(program: Program) -> Iterator[Violation]:
             yield Violation(int(rows["line"][index]), "core_barrier over data that is not in shared HBM.")
 
 
+def _exchanges(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named("sendrecv"):
+        for slot, tile in use.tiles.items():
+            if tile.memory != "sbuf":
+                yield Violation(use.line, f"sendrecv has its {slot} in {tile.memory}; it must be in sbuf.", use.count)
+        size, most = use.tiles["src"].elements * use.tiles["src"].itemsize, use.tiles["src"].itemsize * _PIPED
+        if use["dma_engine"] == "gpsimd_dma" and size > most:
+            message = f"sendrecv by gpsimd_dma of {size} bytes per partition; {most} is the most."
+            yield Violation(use.line, message, use.count)
+
+
 def _met(program: Program, core: int) -> list[int]:
     rows = program.tables["instructions"]
     return np.flatnonzero(np.isin(rows["opcode"], _MEETINGS) & (rows["core"] == core)).tolist()
@@ -247,4 +260,7 @@ RULES = (
          " names both, and data in shared HBM; an exchange has one pipe_id on both.", "error",
          "Keep nisa.core_barrier(data, cores=(0, 1)) and nisa.sendrecv out of branches on nl.program_id(0).", _GUIDE,
          _meetings),
+    Rule("TRN2-LNC-SBUF", "sendrecv exchanges tiles in SBUF, by GpSimd's own DMA at most 256 elements per partition.",
+         "error", "Copy the tile to SBUF first; share tensors in HBM with nisa.core_barrier.", "nki.isa.sendrecv",
+         _exchanges),
 )  # fmt: skip

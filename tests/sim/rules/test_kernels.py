@@ -164,6 +164,10 @@ PAIRS: dict[str, Pair] = {
                           " accumulate=False, tile_position=(64, 0), tile_size=(64, 64))",
                           "nisa.nc_matmul(tile(128, 4, buffer=nl.psum)[64:128], tile(64, 64), tile(64, 4),"
                           " accumulate=False, tile_position=(64, 64), tile_size=(64, 64))"),
+    "TRN2-MM-PAIR": one("t = tile(128, 64); nisa.nc_matmul(tile(64, 64, buffer=nl.psum), t[0:64], t[64:128],"
+                        " accumulate=False)",
+                        "t = tile(128, 64); nisa.nc_matmul(tile(64, 64, buffer=nl.psum), t[64:128], tile(64, 64),"
+                        " accumulate=False)"),
     "TRN2-MM-ROWS": one("a = tile(8, 8, dtype=nl.float8_e4m3); nisa.nc_matmul(tile(4, 4, buffer=nl.psum), a, a,"
                         " accumulate=False, perf_mode=nisa.matmul_perf_mode.double_row)",
                         "a = tile(8, 2, 4, dtype=nl.float8_e4m3); nisa.nc_matmul(tile(4, 4, buffer=nl.psum), a, a,"
@@ -297,6 +301,8 @@ PAIRS: dict[str, Pair] = {
                             cores=2),
     "TRN2-LNC-MEET": Pair(HALVES + "if me == 0: nisa.core_barrier(middle, cores=(0, 1))  # here",
                           HALVES + "nisa.core_barrier(middle, cores=(0, 1))", cores=2),
+    "TRN2-LNC-SBUF": Pair(HALVES + "nisa.sendrecv(middle[0:1], t, 1 - me, 1 - me, 0)  # here",
+                          HALVES + "nisa.sendrecv(t, t, 1 - me, 1 - me, 0)", cores=2),
     "DATA-LOOP": Pair(steered("b[0:1, 0:1]"), steered("i[0:1]").replace("  # here", "")),
 }  # fmt: skip
 
@@ -346,6 +352,16 @@ def test_both_lines_of_an_overlap_of_addresses_are_named() -> None:
 def test_an_exchange_of_tiles_orders_nothing_in_shared_memory() -> None:
     taken = "nisa.sendrecv(t, t, 1 - me, 1 - me, 0)\nnisa.dma_copy(t, middle[nl.ds(1 - me, 1)])"
     assert [one.code for one in findings(HALVES + taken, PAIRS["TRN2-RACE"])] == ["TRN2-RACE"]
+
+
+@pytest.mark.parametrize(("width", "refused"), [(256, []), (257, ["TRN2-LNC-SBUF"])])
+def test_gpsimds_own_transfers_exchange_small_tiles(width: int, refused: list[str]) -> None:
+    body = f"""
+me = nl.program_id(0)
+t = tile(4, {width}, dtype=nl.bfloat16)
+nisa.sendrecv(t, t, 1 - me, 1 - me, 0, dma_engine=nisa.dma_engine.gpsimd_dma)
+"""
+    assert [one.code for one in findings(body, PAIRS["TRN2-RACE"])] == refused
 
 
 @pytest.mark.parametrize(("pipe", "refused"), [("0", []), ("me", ["TRN2-LNC-MEET"])])
