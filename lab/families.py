@@ -161,15 +161,6 @@ def _related(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
             yield from (Plan(f"opposed/{length}", name) for name in (sharing[:1] if large else sharing[:2]))
 
 
-def _exact(specification: Specification, exact: dict[str, Any] | None) -> Iterator[Plan]:
-    """20-bit integers against eight signs, both ways round: only float32 arithmetic brings them through."""
-    if exact is None or specification.precision != "float32":
-        return
-    yield Plan(f"exact20/{exact['right_axis']}", exact["left"])
-    yield Plan(f"exact20/{exact['left_axis']}", exact["right"])
-
-
-def _probes(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
 def _planes(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], large: bool) -> Iterator[Plan]:
     """What one output gathers over more than an input's last axis, which rows hold already."""
     for spec in floats:
@@ -183,6 +174,15 @@ def _planes(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], larg
         yield from (Plan(f"towers/{named}/{turn}", spec.name) for turn in range(towers))
 
 
+def _exact(specification: Specification, exact: dict[str, Any] | None) -> Iterator[Plan]:
+    """20-bit integers against eight signs, both ways round: only float32 arithmetic brings them through."""
+    if exact is None or specification.precision != "float32":
+        return
+    yield Plan(f"exact20/{exact['right_axis']}", exact["left"])
+    yield Plan(f"exact20/{exact['left_axis']}", exact["right"])
+
+
+def _probes(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
     for position, spec in enumerate(floats):
         for turn in [position % PROBES] if large else range(PROBES):
             yield Plan(probe={"input": spec.name, "edge": turn % 2 == 0, "turn": turn})
