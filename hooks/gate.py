@@ -75,23 +75,27 @@ def workspace(event: dict[str, Any]) -> Path | None:
     return next((folder for folder in folders if (folder / RECORD).is_file()), None)
 
 
-def unverified(folder: Path, event: dict[str, Any]) -> list[tuple[str, Path]]:
-    """This session's open problems whose working file is neither verified nor best, each with that file."""
+def unverified(folder: Path) -> Iterator[tuple[str, Path, dict[str, Any]]]:
+    """Problems whose working file is neither verified nor best, each with that file and what is known of it."""
     record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-    found: list[tuple[str, Path]] = []
     for name, known in record["problems"].items():
         path = Path(known["kernel"])
-        if known.get("open", True) and concerns(known, event) and path.is_file():
+        if path.is_file():
             text = path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
             if digest(text) not in {*known["passed"], *known["best"]}:
-                found.append((name, path))
-    return found
+                yield name, path, known
 
 
 def concerns(known: dict[str, Any], event: dict[str, Any]) -> bool:
-    """Whether this session worked on the problem, as far as is known: another's edits are the other's to verify."""
+    """Whether this session worked on the problem, as far as is known: another's edits are the other's to verify.
+
+    A finished problem is left alone but by a session that surely worked on it: what it changes afterwards was not
+    measured.
+    """
     sessions, own = known.get("sessions", ()), event.get("session_id")
-    return not own or not sessions or own in sessions or "" in sessions
+    if own and own in sessions:
+        return True
+    return known.get("open", True) and (not own or not sessions or "" in sessions)
 
 
 def stop(event: dict[str, Any]) -> dict[str, Any] | None:
@@ -99,7 +103,7 @@ def stop(event: dict[str, Any]) -> dict[str, Any] | None:
     folder = workspace(event)
     if folder is None or event.get("stop_hook_active") or _busy(event):
         return None
-    found = unverified(folder, event)
+    found = [(name, path) for name, path, known in unverified(folder) if concerns(known, event)]
     if not found:
         return None
     files = " and ".join(f"{_shown(path, folder)} (problem {name})" for name, path in found)
@@ -112,13 +116,13 @@ def stop(event: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def edited(event: dict[str, Any]) -> dict[str, Any] | None:
-    """Notes that a kernel of an open problem was edited and what comes next."""
+    """Notes that this session edited a problem's kernel and what comes next, whoever opened or finished it."""
     folder = workspace(event)
     changed = event.get("tool_input", {}).get("file_path")
     if folder is None or not changed:
         return None
     target = (Path(event.get("cwd") or folder) / changed).resolve()
-    names = [name for name, path in unverified(folder, event) if path.resolve() == target]
+    names = [name for name, path, _ in unverified(folder) if path.resolve() == target]
     if not names:
         return None
     note = f"Not verified yet: call verify_kernel(problem={names[0]!r}) before relying on this kernel."

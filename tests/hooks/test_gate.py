@@ -96,6 +96,28 @@ def test_a_finished_problem_is_left_alone(tmp_path: Path, kernel: Path):
     assert run("stop", {}, tmp_path) == (None, "")
 
 
+def test_what_a_session_changes_after_it_finished_a_problem_is_not_what_it_measured(tmp_path: Path, kernel: Path):
+    verified.attend(tmp_path / ".nki-anvil", "silu", "mine")
+    verified.note(tmp_path / ".nki-anvil", "silu", str(kernel), still_open=False)
+    assert run("stop", {"session_id": "mine"}, tmp_path) == (None, "")
+    kernel.write_text(RIGHT + "# tidied up\n")
+    answer, _ = run("stop", {"session_id": "mine"}, tmp_path)
+    assert answer is not None
+    assert "neither verified nor best" in answer["reason"]
+    for other in ({"session_id": "another"}, {}):
+        assert run("stop", other, tmp_path) == (None, "")
+
+
+@pytest.mark.parametrize("finished", [False, True])
+def test_an_edit_is_noted_whoever_opened_the_problem(tmp_path: Path, kernel: Path, finished: bool):
+    verified.attend(tmp_path / ".nki-anvil", "silu", "another")
+    verified.note(tmp_path / ".nki-anvil", "silu", str(kernel), still_open=not finished)
+    kernel.write_text(RIGHT + "# edited\n")
+    answer, _ = run("edited", {"session_id": "mine", "tool_input": {"file_path": str(kernel)}}, tmp_path)
+    assert answer is not None
+    assert "Not verified yet" in answer["hookSpecificOutput"]["additionalContext"]
+
+
 @pytest.mark.parametrize("event", ["", "no json", "[]", "{}"])
 def test_what_it_cannot_read_is_said_and_breaks_nothing(tmp_path: Path, kernel: Path, event: str):
     (tmp_path / ".nki-anvil" / "verified.json").write_text("{damaged")
