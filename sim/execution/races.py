@@ -24,7 +24,7 @@ from nki_anvil.sim.kinds import dynamic
 from nki_anvil.sim.liveness import shared
 from nki_anvil.sim.operands import indices, operands
 from nki_anvil.sim.program import NONE, REGION_KINDS, Program
-from nki_anvil.sim.rules.races import races
+from nki_anvil.sim.rules.races import onto_itself, races
 from nki_anvil.sim.rules.reading import Reading
 
 _BARRIER: Final = NAMES.index("core_barrier")
@@ -115,8 +115,10 @@ class Touched:
         accesses = [int(access) for access in self._program.operands(index)]
         row = self._program.tables["instructions"]
         opcode, line = (int(row[name][index]) for name in ("opcode", "line"))
-        if opcode in _MEETINGS or (opcode == _COPY and accesses[0] == accesses[1]):
+        if opcode in _MEETINGS:
             return
+        if opcode == _COPY and onto_itself(self._program, index):  # puts back what it took, which is too old by then
+            accesses = [NONE, accesses[1]]
         skip = self._program.attributes[int(row["attributes"][index])].get("oob_mode") == "skip"
         writes = len(TABLE[NAMES[opcode]].writes)
         for position, access in enumerate([*accesses, *self._index.get(index, ())]):

@@ -33,6 +33,9 @@ _PIPED = 256
 """Elements per partition that GpSimd's own DMA exchanges."""
 
 
+_MOVED = ("scalar_access", "scalar_register", "scalar_step", "vector_access", "vector_step")
+
+
 class Touch(NamedTuple):
     """One core's access to shared memory."""
 
@@ -88,7 +91,7 @@ def _stretches(program: Program) -> dict[tuple[int, int], _Stretch]:
                 met[core].update(owner[data] for data in program.operands(index) if data != NONE)
             continue
         written = len(TABLE[NAMES[opcode]].writes)
-        idle = opcode == _COPY and _onto_itself(program, index)
+        idle = opcode == _COPY and onto_itself(program, index)
         for position, access in enumerate([*program.operands(index), *indexed.get(index, ())]):
             if access != NONE and follow[access]:
                 tensor = owner[access]
@@ -113,10 +116,11 @@ def _walk(program: Program) -> list[int]:
     return expand(program, np.minimum(trip_counts(program, None, 2), np.where(inside, 2, 1))).order
 
 
-def _onto_itself(program: Program, index: int) -> bool:
+def onto_itself(program: Program, index: int) -> bool:
+    """Whether a copy puts back what it takes, wherever that is."""
     target, source = (int(access) for access in program.operands(index)[:2])
     rows = program.tables["accesses"]
-    same = all(rows[column][target] == rows[column][source] for column in ("tensor", "offset", "dtype"))
+    same = all(rows[column][target] == rows[column][source] for column in ("tensor", "offset", "dtype", *_MOVED))
     return same and program.pattern(target) == program.pattern(source)
 
 

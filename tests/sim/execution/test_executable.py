@@ -373,6 +373,32 @@ def test_two_cores_that_leave_the_same_at_last_have_not_raced() -> None:
     assert (outcome.outputs[0] == 3).all(), "core 0 clears before it writes itself"
 
 
+@pytest.mark.parametrize(("alone", "races"), [(False, True), (True, False)])
+def test_a_copy_of_a_moving_place_onto_itself_disturbs_who_writes_there(alone: bool, races: bool) -> None:
+    b = ProgramBuilder(cores=2)
+    out = b.result((2, 4))
+    for core in (0, 1):
+        b.core = core
+        tile, register = b.tensor((2, 4)), b.register()
+        b.emit("register_move", register=register, source=None, value=0)
+        if core == 0:
+            b.emit("memset", tile, value=1.0)
+            b.emit("dma_copy", out, tile)
+            b.emit("core_barrier", out, cores=[0, 1])
+        else:
+            place = b.shifted(out, 4, register=register)
+            if not alone:
+                b.emit("dma_copy", place, place)
+            b.emit("core_barrier", out, cores=[0, 1])
+            b.emit("dma_copy", place, place)
+    executable = Executable(b.program())
+    if races:
+        with pytest.raises(ExecutionError, match="TRN2-RACE"):
+            executable.run([])
+    else:
+        assert (executable.run([]).outputs[0] == 1).all()
+
+
 @pytest.mark.parametrize(("turns", "races"), [(1, False), (0, True)])
 def test_a_barrier_in_a_loop_that_does_not_run_orders_nothing(turns: int, races: bool) -> None:
     b = ProgramBuilder(cores=2)
