@@ -34,7 +34,7 @@ class ProblemRecord(Record):
     sources: dict[str, str]
     """SHA-256 of every file that the specification was made from, by absolute path."""
     finished_at: str | None = None
-    """A finished problem can be taken up again; until then the Stop hook leaves it to the sessions that worked on it."""
+    """A finished problem can be taken up again; until then the Stop hook leaves it to its own sessions."""
 
 
 @dataclass(frozen=True)

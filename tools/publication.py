@@ -27,6 +27,7 @@ from nki_anvil.tools.declaration import Declaration, Function
 from nki_anvil.tools.desk import Desk
 from nki_anvil.tools.pending import Detached
 from nki_anvil.tools.result import LongResult, Result
+from nki_anvil.tools.since import since_then
 from nki_anvil.tools.telling import telling
 
 DETACH = inspect.Parameter(
@@ -105,7 +106,8 @@ def _published(function: Function, *, long: bool) -> Callable[..., Awaitable[Res
         try:
             desk = ctx.request_context.lifespan_context
             with _errand(function.__name__, ctx, arguments), logbook.noted(), desk.occupied():
-                return await _Running(function, ctx, arguments).result(detach=detach, long=long)
+                result = await _Running(function, ctx, arguments).result(detach=detach, long=long)
+                return await since_then(desk, arguments, result) if long else result
         except AnvilError as error:
             raise ToolError(error.text) from error
 

@@ -84,6 +84,31 @@ async def test_a_detached_call_answers_at_once_tells_progress_and_then_the_resul
         assert (await call(client, "verify_kernel", **arguments))["repeated"], "the result was handed over once"
 
 
+@pytest.mark.parametrize("detach", [True, False])
+async def test_a_result_about_a_file_that_was_edited_meanwhile_says_so(slow: Slow, detach: bool):
+    slow.edit(kernel(5))
+    answers: list[dict[str, Any]] = []
+    async with served(slow) as client:
+
+        async def verify() -> None:
+            answers.append(await call(client, "verify_kernel", problem="p", detach=detach))
+
+        async with anyio.create_task_group() as waiting:
+            waiting.start_soon(verify)
+            await slow.begun.wait()
+            slow.edit(kernel(4, fails="values"))
+            slow.gate.set()
+        if detach:
+            answers.append(await call(client, "verify_kernel", problem="p"))
+        assert answers[-1]["passed"]
+        assert "kernel.py was edited since this call read it" in answers[-1]["summary"]
+        assert answers[-1]["next_steps"][0].startswith("verify_kernel: judge what kernel.py holds now")
+        assert "no full verdict" in await refusal(client, "benchmark_kernel", problem="p")
+        slow.edit(kernel(5))
+        again = await call(client, "verify_kernel", problem="p")
+        assert (again["repeated"], "edited" in again["summary"]) == (True, False)
+
+
 async def test_a_detached_call_that_failed_says_why_to_who_asks(slow: Slow):
     async with served(slow) as client:
         assert (await call(client, "profile_kernel", problem="q", detach=True))["pending"]
