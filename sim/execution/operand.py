@@ -88,7 +88,11 @@ def _row_elements(memory: Memory, access: int) -> int:
 
 
 class _Shifted:
-    """A pattern whose offset moves by a scalar in a tile or a register."""
+    """A pattern whose offset moves by a scalar in a tile or a register.
+
+    What a DMA skips is a transfer that lies outside altogether; how much of one that lies outside in part is told
+    nowhere, so that nobody knows what it brings.
+    """
 
     def __init__(self, memory: Memory, bench: Bench, access: int, line: int, skip: bool) -> None:
         row = memory.program.tables["accesses"]
@@ -98,8 +102,11 @@ class _Shifted:
         self._line, self._skip = line, skip
         self._step = int(row["scalar_step"][access])
         self._low, self._high = slack(memory, access)
-        self._shape = memory.program.shape(access)
-        self._dtype = dtypes.numpy_dtype(dtypes.NAMES[int(row["dtype"][access])])
+        self._shape, self._pattern = memory.program.shape(access), memory.pattern(access)
+        self._offset, dtype = int(row["offset"][access]), dtypes.NAMES[int(row["dtype"][access])]
+        self._dtype = dtypes.numpy_dtype(dtype)
+        self._block = memory.block(int(row["tensor"][access]), dtype)
+        self._unknown = [pattern(dtype, which) for which in (0, 1)]
 
     def _locate(self) -> Array | None:
         shift = self.shift()
@@ -107,11 +114,7 @@ class _Shifted:
 
     def shift(self) -> int | None:
         """Elements by which the register or the index moves it now; None where that is outside and may be."""
-        index = self._index
-        if index is None:
-            value = self._bench.registers.read(self._register, self._line)
-        else:
-            value = scalar_of(index, self._line)
+        value = self._value()
         shift = value * self._step
         if self._low <= shift <= self._high:
             return shift
@@ -119,16 +122,32 @@ class _Shifted:
             return None
         raise out_of_bounds(value, self._low // max(self._step, 1), self._high // max(self._step, 1), self._line)
 
+    def _value(self) -> int:
+        if self._index is None:
+            return self._bench.registers.read(self._register, self._line)
+        return scalar_of(self._index, self._line)
+
+    def _inside(self) -> NDArray[np.int64]:
+        """The elements of the block under a pattern that lies outside of it in part, or altogether."""
+        places = np.full(1, self._offset + self._value() * self._step, np.int64)
+        for step, count in self._pattern:
+            places = (places[:, None] + step * np.arange(count)).ravel()
+        return places[(places >= 0) & (places < len(self._block))]
+
     def get(self) -> tuple[Array, NDArray[np.bool_] | None]:
         view = self._locate()
-        if view is None:
-            return np.zeros(self._shape, self._dtype), np.zeros(self._shape[0], np.bool_)
-        return view, None
+        if view is not None:
+            return view, None
+        if len(self._inside()):
+            return np.resize(self._unknown[self._bench.poison], self._shape), None
+        return np.zeros(self._shape, self._dtype), np.zeros(self._shape[0], np.bool_)
 
     def put(self, values: Array) -> None:
         view = self._locate()
         if view is not None:
             view[...] = values
+        elif len(inside := self._inside()):
+            self._block[inside] = np.resize(self._unknown[self._bench.poison], len(inside))
 
 
 class _Gathered:

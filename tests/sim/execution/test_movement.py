@@ -57,6 +57,37 @@ def test_an_index_outside_is_an_error_with_its_line_or_is_skipped(index: int) ->
     assert gather([0, index, 1], "skip")[:, 0].tolist() == [0, -1, 5]
 
 
+def moved(index: int, stores: bool) -> Any:
+    """Two rows of numbers, taken from six or stored among six of -1 from a row on; what is outside is skipped."""
+    b, x = ProgramBuilder(), numbers(6, 5)
+    source, register = b.input((6, 5)), b.register()
+    b.emit("register_move", register=register, source=None, value=index)
+    tile, out = b.tensor((2, 5)), b.result((6, 5) if stores else (2, 5))
+    b.emit("memset", tile, value=-1.0)
+    if stores:
+        b.emit("dma_copy", out, source)
+        b.emit("dma_copy", b.shifted(out.ap([(5, 2), (1, 5)]), 5, register=register), tile, oob_mode="skip")
+    else:
+        b.emit("dma_copy", tile, b.shifted(source.ap([(5, 2), (1, 5)]), 5, register=register), oob_mode="skip")
+        b.emit("dma_copy", out, tile)
+    return run(b, x)[:, 0]
+
+
+@pytest.mark.parametrize(
+    ("index", "stored", "loaded"),
+    [
+        (4, [0, 5, 10, 15, -1, -1], [20, 25]),
+        (6, [0, 5, 10, 15, 20, 25], [-1, -1]),
+        (-2, [0, 5, 10, 15, 20, 25], [-1, -1]),
+        (5, [0, 5, 10, 15, 20, np.nan], [np.nan, np.nan]),
+        (-1, [np.nan, 5, 10, 15, 20, 25], [np.nan, np.nan]),
+    ],
+)
+def test_nobody_knows_what_a_transfer_brings_that_lies_outside_in_part(index: int, stored: Any, loaded: Any) -> None:
+    np.testing.assert_array_equal(moved(index, stores=True), stored)
+    np.testing.assert_array_equal(moved(index, stores=False), loaded)
+
+
 def test_an_index_tile_scatters_rows() -> None:
     b, x = ProgramBuilder(), numbers(2, 3)
     source, index, out = b.input((2, 3)), b.input((2, 1), "int32"), b.result((4, 3))
