@@ -17,7 +17,7 @@ from nki_anvil.lab.specification import Specification
 OWN_CASES: Final = 5
 TIMED_CASES: Final = 2
 """At the timed shape set, where it is not among those that get every gate; beside them one case of mixed rows, and
-one of peaks where there are several inputs, for a kernel that is right at one shape can be wrong at another."""
+peaks at every edge, for a kernel that is right at one shape can be wrong at another."""
 
 TOGETHER: Final = (
     "uniform", "outlier", "integers", "x100", "rows", "zeros", "spike", "shifted", "ties", "bands", "bands/turned",
@@ -80,8 +80,8 @@ def plans(
 
 
 def _timed(varied: list[InputSpec], floats: list[InputSpec]) -> list[Plan]:
-    """At a shape that is only timed: mixed rows and, as their products hang on the largest, peaks of several inputs."""
-    return [*([Plan("mixed")] if varied else []), *([Plan("peaks/0")] if len(floats) > 1 else [])]
+    """At a shape that is only timed: mixed rows, and peaks at every edge, which mixed rows have by chance."""
+    return [*([Plan("mixed")] if varied else []), *(Plan(f"peaks/{turn}") for turn in range(_edged(floats)))]
 
 
 def _families(varied: list[InputSpec], floats: list[InputSpec], large: bool) -> Iterator[Plan]:
@@ -117,9 +117,18 @@ def _in_turn(position: int, large: bool) -> Sequence[str]:
 
 def _turns(floats: list[InputSpec]) -> int:
     """Cases of peaks until every column had one in every tile, and the first row at both of its ends."""
+    return max([2, *(places.turns(prod(shape[:-1]), shape[-1], PEAKS) for shape in _wide(floats))])
+
+
+def _wide(floats: list[InputSpec]) -> list[tuple[int, ...]]:
+    """Shapes of the inputs that have rows; of vectors where there are no others."""
     shapes = [spec.drawn or spec.shape or () for spec in floats]
-    wide = [shape for shape in shapes if len(shape) > 1] or shapes
-    return max([2, *(places.turns(prod(shape[:-1]), shape[-1], PEAKS) for shape in wide if shape)])
+    return [shape for shape in shapes if len(shape) > 1] or [shape for shape in shapes if shape]
+
+
+def _edged(floats: list[InputSpec]) -> int:
+    """Cases of peaks until every edge had one: a single one, but where there are few rows."""
+    return max((places.edge_turns(prod(shape[:-1]), shape[-1]) for shape in _wide(floats)), default=0)
 
 
 def _whole(integers: list[InputSpec]) -> Iterator[Plan]:

@@ -43,6 +43,15 @@ def turns(rows: int, length: int, most: int) -> int:
     return max(edged, min(most, -(-columns // in_turn(rows))))
 
 
+def edge_turns(rows: int, length: int) -> int:
+    """Cases until every edge had a peak in some run of rows."""
+    count = len(edges(length))
+    if rows < SHORTEST:
+        return -(-count // max(1, rows))
+    runs = rows // RUN + (rows % RUN >= SHORTEST)
+    return max(1, -(-(count - 2) // (FIXED - 2)) - runs + 1)  # a turn goes on by one run
+
+
 def peaks(rng: Any, rows: int, length: int, turn: int) -> Array:
     """A column for each row; ``turn`` counts cases, of which each takes other columns in a tile than the one before."""
     columns = np.full(rows, -1)

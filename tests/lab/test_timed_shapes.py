@@ -32,6 +32,12 @@ def softmax_without_maximum_where_it_is_timed(x: Any) -> Any:
     return w / w.sum(-1, keepdims=True)
 
 
+def softmax_whose_maximum_ends_with_the_last_whole_block_where_it_is_timed(x: Any) -> Any:
+    """A block of 96 columns is whole at one shape, and leaves 4 of 100 at the other."""
+    w = np.exp(x - x[..., : x.shape[-1] - x.shape[-1] % 96].max(-1, keepdims=True))
+    return w / w.sum(-1, keepdims=True)
+
+
 def rmsnorm(x: Any, gain: Any, eps: float) -> Any:
     return x * (F(1) / np.sqrt(np.square(x).mean(-1, keepdims=True) + F(eps))) * gain
 
@@ -50,13 +56,15 @@ def bmm_softmax_whose_maximum_leaves_the_last_column_out_where_it_is_timed(lhs: 
     return w / w.sum(-1, keepdims=True)
 
 
-async def judged(problem: str, kernel: Callable[..., Any], tmp_path: Path) -> Verdict:
+async def judged(
+    problem: str, kernel: Callable[..., Any], tmp_path: Path, rows: int = 160, wide: int = WIDE
+) -> Verdict:
     folder = shutil.copytree(SEEDS / problem, tmp_path / problem)
     text, _, rest = (folder / "problem.toml").read_text().partition("[shapes.nkibench]")
     small = re.sub(r"^M = \d+$", "M = 64", re.sub(r"^N = \d+$", "N = 96", text, flags=re.M), flags=re.M)
     small = small.replace('timed = "default"', 'timed = "wide"')
-    wide = re.sub(r"^(\[inputs\.)", f"[shapes.wide]\nM = 160\nN = {WIDE}\n\n\\1", rest, count=1, flags=re.M)
-    (folder / "problem.toml").write_text(small + "[shapes.nkibench]" + wide)
+    timed = re.sub(r"^(\[inputs\.)", f"[shapes.wide]\nM = {rows}\nN = {wide}\n\n\\1", rest, count=1, flags=re.M)
+    (folder / "problem.toml").write_text(small + "[shapes.nkibench]" + timed)
     specification = await load(folder)
     found = await verify(
         specification, KERNEL, "0" * 64, backend=NumpyBackend(kernel), pool=Pool(specification, tmp_path / "data"),
@@ -93,3 +101,14 @@ async def test_a_column_that_only_large_products_ask_for_is_missed_at_the_timed_
     assert verdict.failed_gate == "values"
     assert verdict.where is not None
     assert (verdict.where.shapes, verdict.where.family) == ("wide", "peaks")
+
+
+@pytest.mark.parametrize("rows", [1, 16, 96])
+async def test_a_maximum_that_ends_with_the_last_whole_block_is_found_at_the_timed_shape(
+    rows: int, tmp_path: Path
+) -> None:
+    kernel = softmax_whose_maximum_ends_with_the_last_whole_block_where_it_is_timed
+    verdict = await judged("softmax", kernel, tmp_path, rows, 100)
+    assert verdict.failed_gate == "values"
+    assert verdict.where is not None
+    assert verdict.where.shapes == "wide"

@@ -1,6 +1,7 @@
 """Peaks stand at the edges of every run of rows, and over a problem's cases in every column."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -48,3 +49,11 @@ def test_where_tiles_begin_and_end_is_an_edge_inside_a_row() -> None:
     assert places.edges(1) == [0]
     columns = places.peaks(np.random.default_rng(1), 320, 768, 0)
     assert set(places.edges(768)) <= set(columns[[*range(128)]].tolist())
+
+
+@pytest.mark.parametrize("rows", [1, 5, 8, 16, 39, 40, 96, 320])
+def test_as_many_cases_as_edges_take_have_a_peak_at_each(rows: int) -> None:
+    turns = places.edge_turns(rows, 640)
+    found = {int(c) for turn in range(turns) for c in places.peaks(np.random.default_rng(turn), rows, 640, turn)}
+    assert set(places.edges(640)) <= found
+    assert turns == 1 or rows < 4 * places.RUN
