@@ -74,9 +74,11 @@ async def open_problem(
             report=report,
         )
         end_to_end.refuse_without_device(specification, lab.backend_named(wanted.backend))
+        refuse_additions(reference, specification)
         problem = await run_sync(pin, lab, wanted, specification)
     else:
         end_to_end.refuse_without_device(known.specification, lab.backend_named(wanted.backend))
+        refuse_additions(reference, known.specification)
         problem = await run_sync(take_up, lab, wanted, known)
     bench = await run_sync(workbench, lab, problem.name)
     reason = await establish(bench, report)
@@ -112,6 +114,13 @@ def resolve(
     kernel = working_file.of_a_problem(lab.workspace, kernel_path) if kernel_path else None
     declared = None if chip == DEFAULT_CHIP else chip
     return Wanted(found, kernel, name, tolerance, declared, backend or lab.backend)
+
+
+def refuse_additions(reference: str, specification: Specification) -> None:
+    """Raises ProblemChanged where what a name stands for would rest on a file that somebody put beside it."""
+    if reference.startswith((seeds.PREFIX, naming.PREFIX)):
+        for file in specification.reference_beside:
+            raise seeds.another(Path(file), reference)
 
 
 def find(lab: Laboratory, wanted: Wanted) -> Problem | None:

@@ -40,10 +40,14 @@ def copy(name: str, workspace: Path) -> Path:
 def refuse_another(shipped: Path, there: Path, name: str) -> None:
     """Raises ProblemChanged where a file that was copied once is not what the name stands for."""
     if not there.is_file() or there.read_bytes() != shipped.read_bytes():
-        raise ProblemChanged(
-            f"{there} is not that of {name}.",
-            f"Open the folder {there.parent} by its path, or move that file away.",
-        )
+        raise another(there, name)
+
+
+def another(there: Path, name: str) -> ProblemChanged:
+    """What stands in a named problem's place, or beside it, and is none of its files."""
+    return ProblemChanged(
+        f"{there} is not that of {name}.", f"Open the folder {there.parent} by its path, or move that file away."
+    )
 
 
 def place(name: str) -> Path:

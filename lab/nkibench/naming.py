@@ -15,7 +15,7 @@ def copy(name: str, workspace: Path) -> Path:
     """The folder ``kernels/NAME`` with the task's reference and kernel; files that are there already stay as they are.
 
     ``name`` is a task, or ``FOLDER/TASK`` where the workspace holds several checkouts. Raises PathUnreadable,
-    ProblemUnknown and, where the reference is another there, ProblemChanged.
+    ProblemUnknown and, where the reference is another there or a problem.toml names one, ProblemChanged.
     """
     where, _, task_name = name.rpartition("/")
     root = working_file.confine(workspace, where) if where else workspace
@@ -26,4 +26,6 @@ def copy(name: str, workspace: Path) -> Path:
         if not (folder / target).exists():
             state.write_bytes(folder / target, source.read_bytes())
     seeds.refuse_another(task.reference, folder / "reference.py", PREFIX + name)
+    if (folder / "problem.toml").exists():
+        raise seeds.another(folder / "problem.toml", PREFIX + name)
     return folder

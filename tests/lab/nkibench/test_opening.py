@@ -8,6 +8,8 @@ import pytest
 from lab_world import World
 from served import call, refusal, served
 
+from nki_anvil.lab import standard
+
 pytestmark = pytest.mark.anyio
 
 
@@ -33,6 +35,21 @@ async def test_a_name_does_not_open_another_reference_that_stands_in_its_place(w
         said = await refusal(client, "open_problem", reference=name)
     assert f"is not that of {name}" in said
     assert "problem.changed" in said
+
+
+@pytest.mark.parametrize("added", ["problem.toml", "helper.py"])
+async def test_a_name_rests_on_no_file_that_was_put_beside_its_own(world: World, checkout: Path, added: str):
+    folder = world.lab.workspace / "kernels" / "powers"
+    folder.mkdir(parents=True)
+    (folder / added).write_text("tolerance = 0.5\n" if added == "problem.toml" else "SCALE = 2\n")
+    reference = checkout / "reference" / "powers.py"
+    reference.write_text(
+        reference.read_text().replace("\n", "\ntry:\n    import helper\nexcept ImportError: pass\n", 1)
+    )
+    world.lab.load = standard.load
+    async with served(world) as client:
+        said = await refusal(client, "open_problem", reference="nkibench:powers")
+    assert f"{added} is not that of nkibench:powers" in said
 
 
 async def test_a_task_that_is_not_there_is_refused_with_those_that_are(world: World, checkout: Path):
