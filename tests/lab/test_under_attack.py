@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 from anyio import from_thread
-from lab_world import World, kernel
+from lab_world import World, kernel, verdict_of
 
 from nki_anvil.backends.backend import silent
 from nki_anvil.backends.errors import (
@@ -25,6 +25,7 @@ from nki_anvil.lab.auditing import audit
 from nki_anvil.lab.benchmarking import benchmark_kernel
 from nki_anvil.lab.digest import digest
 from nki_anvil.lab.rules import Rules
+from nki_anvil.lab.workbench import workbench
 
 pytestmark = pytest.mark.anyio
 
@@ -360,6 +361,27 @@ async def test_a_comparison_of_other_machines_or_with_a_kernel_that_failed_since
     world.lab = world.again()
     await world.verify(kernel(8.5))
     assert not (await world.benchmark(kernel(8.5))).repeated
+
+
+async def test_instructions_that_fail_for_another_client_in_the_very_moment_in_which_they_pass_have_failed(
+    world: World,
+) -> None:
+    await world.open()
+    bench = workbench(world.lab, "p")
+    text = kernel(5, program="wrong", fails="values")
+    other, _ = bench.problem.attempts.take(text, at="2026-01-01T00:00:00+00:00")
+    told: list[bool] = []
+
+    def fails_now(problem: str, what: str, attempt: int | None) -> None:
+        if attempt == other.number + 1 and not told and bench.problem.attempts.get(attempt).verdicts():
+            told.append(bench.problem.attempts.get(attempt).verdicts()[-1].passed)
+            bench.keep_verdict(other, verdict_of(bench.specification, text, other.digest, world.backend))
+
+    world.lab.changed = fails_now
+    late = await world.verify(kernel(5, program="wrong"))
+    assert told == [True]
+    assert not late.passed
+    assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
 
 
 async def test_a_text_that_cannot_be_read_says_nothing_of_its_instructions(world: World) -> None:
