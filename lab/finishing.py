@@ -14,6 +14,7 @@ from nki_anvil.lab.best import Best, Holder
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.contest import arm_of, sampler
 from nki_anvil.lab.digest import digest
+from nki_anvil.lab.end_to_end import WrongWhileTimed
 from nki_anvil.lab.judging import standing_best
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.report import page
@@ -34,13 +35,22 @@ async def finish_problem(lab: Laboratory, problem: str, *, report: Report = sile
 
 
 async def remeasure(bench: Workbench, best: Best, report: Report) -> Comparison:
-    """Baseline and best in fresh rounds. Not the product of the steps: this is the claim."""
+    """Baseline and best in fresh rounds. Not the product of the steps: this is the claim.
+
+    A best whose command reports too little in one of them is best no more. Raises WrongWhileTimed for either.
+    """
     attempts = bench.problem.attempts
     baseline = await arm_of(await run_sync(attempts.get, best.baseline.attempt))
     if best.digest == best.baseline.digest:
         return await (await sampler(bench, None, report)).alone(baseline)
-    final = await arm_of(await run_sync(attempts.get, best.attempt))
-    return await (await sampler(bench, baseline, report)).compare(final, baseline)
+    attempt = await run_sync(attempts.get, best.attempt)
+    final = await arm_of(attempt)
+    try:
+        return await (await sampler(bench, baseline, report)).compare(final, baseline)
+    except WrongWhileTimed as wrong:
+        if wrong.verdict.kernel_digest == best.digest:
+            await run_sync(bench.keep_verdict, attempt, wrong.verdict)
+        raise
 
 
 def evidence(bench: Workbench, best: Best, claim: Comparison) -> receipt.Receipt | None:

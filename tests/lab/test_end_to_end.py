@@ -152,3 +152,22 @@ async def test_a_kernel_that_fails_while_it_is_timed_is_no_longer_verified(lab: 
     evaluated = await evaluate_candidates(lab, "p", [Candidate(kernel=one) for one in (source, other)])
     assert [one.passed for one in evaluated.candidates] == [True, False], "the others are compared all the same"
     assert evaluated.candidates[0].outcome == "keep"
+
+
+async def test_a_best_whose_command_reports_too_little_at_the_end_is_best_no_more(
+    lab: Laboratory, machine: Commanded
+) -> None:
+    opened = await open_problem(lab, "problem.toml")
+    assert opened.baseline is not None
+    source, run = text(8), machine.run
+    assert (await judged(lab, source)).outcome == "keep"
+
+    async def worse(job: Job, report: Any = None) -> Run:
+        bad = job.model_copy(update={"kernel": job.kernel.replace("accuracy 1", "accuracy 0.2")})
+        return await run(bad if job.kernel == source else job, report)
+
+    machine.run = worse  # type: ignore[method-assign]
+    with pytest.raises(GateUnverified, match=r"accuracy of 0\.2"):
+        await finish_problem(lab, "p")
+    assert not (await verify_kernel(lab, "p", source=source)).passed
+    assert (await finish_problem(lab, "p")).best_digest == opened.baseline.digest
