@@ -203,27 +203,31 @@ def _integers(expected: Expected, off: F64) -> Use:
 
 
 def _leaning(expected: Expected, r: F64, off: F64) -> Iterator[Use]:
-    """Whether all of a coarsely stored output is too large, or too small; ``off`` is y - r.
+    """Whether all of a coarsely stored output, or of one tile, is too large, or too small; ``off`` is y - r.
 
     A constant that is off by parts in a thousand drowns in the rounding of every element, and adds up over all of them.
     What the nearest storable number is off counts for nothing; elements that honest runs round either way may lean.
     Only on own draws: where a family makes all elements alike, they are rounded alike as well.
     """
     coarse = UNIT_ROUNDOFF.get(expected.dtype, 0.0)
-    if expected.exact or expected.integer or coarse <= expected.unit:
-        return
     largest = float(np.abs(r).max(initial=0.0))
-    if largest <= NOTHING:
+    if expected.exact or expected.integer or coarse <= expected.unit or largest <= NOTHING:
         return
     known, half = r / largest, rounded(r, expected.dtype) - r
-    squares = np.square(known)
-    total = float(squares.sum())
-    carried = total**2 / float(np.square(squares).sum())
+    leaning = (off - half) * known / largest
     undecided = expected.spread > np.abs(half) * (1 + 2.0**-16)
-    by_chance = float((expected.spread * np.abs(known))[undecided].sum()) / largest
-    measured = abs(float(((off - half) * known).sum())) / largest / total
-    allowed = coarse * (LEANING + LEANING_BY_CHANCE / np.sqrt(carried)) + ROW_FACTOR * by_chance / total
-    yield Use("leaning of the whole output", measured / allowed, _place(np.abs(off)), measured, allowed)
+    by_chance = np.where(undecided, expected.spread * np.abs(known) / largest, 0.0)
+    squares = np.square(known)
+    for direction in ("whole", "tile") if "tile" in directions(r.shape) else ("whole",):
+        size = np.maximum(_sums(squares, direction), NOTHING)
+        carried = np.square(size) / np.maximum(_sums(np.square(squares), direction), NOTHING**2)
+        measured = np.abs(_sums(leaning, direction)) / size
+        allowed = coarse * (LEANING + LEANING_BY_CHANCE / np.sqrt(np.maximum(carried, 1.0)))
+        allowed = allowed + ROW_FACTOR * _sums(by_chance, direction) / size
+        worst = int(np.argmax(measured / allowed))
+        place, (lean, most) = _inside_row(np.abs(off), direction, worst), (measured.flat[worst], allowed.flat[worst])
+        name = "leaning of the whole output" if direction == "whole" else "leaning of a tile"
+        yield Use(name, float(lean / most), place, float(lean), float(most))
 
 
 def _whole(expected: Expected, r: F64, off: F64, tolerance: float, own: bool) -> Use:
