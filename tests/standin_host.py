@@ -170,7 +170,9 @@ class StandInHost:
             f"AuthorizedKeysFile {self.folder / 'authorized_keys'}", "PasswordAuthentication no",
             "KbdInteractiveAuthentication no", "UsePAM no", "StrictModes no", f"PidFile {self.folder / 'sshd.pid'}",
             "PermitRootLogin prohibit-password", f"AllowUsers {getpass.getuser()}", "MaxStartups 100",
-            "MaxSessions 100", "",
+            "MaxSessions 100",
+            "SetEnv SHLVL=1",  # without it bash reads this account's start-up file for every command
+            "",
         ])  # fmt: skip
 
     def _client_configuration(self) -> str:
