@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nki_anvil.sim import dtypes
+from nki_anvil.sim.operands import indices, operands
 from nki_anvil.sim.operations import BITVEC
 from nki_anvil.sim.rules.reading import Reading, Use
 from nki_anvil.sim.rules.rule import Rule, Violation
@@ -166,6 +167,19 @@ def _registers(reading: Reading) -> Iterator[Violation]:
                 yield _breach(
                     use, f"{use.name} takes one element in HBM or SBUF, not {list(tile.shape)} in {tile.memory}."
                 )
+            elif tile.dtype not in dtypes.INTEGERS:
+                yield _breach(use, f"{use.name} moves bits, and those of {tile.dtype} are no number for a register.")
+
+
+def _indices(reading: Reading) -> Iterator[Violation]:
+    """Offsets that accesses read at run time; one line each."""
+    rows = reading.program.tables["instructions"]
+    sites, accesses = indices(reading.program, operands(reading.program))
+    found = {(int(rows["line"][site]), int(access)) for site, access in zip(sites, accesses, strict=True)}
+    for line, access in sorted(found):
+        dtype = reading.tile(access).dtype
+        if dtype not in dtypes.INTEGERS:
+            yield Violation(line, f"An offset is read from a tile of {dtype}; its bits are taken as an integer.")
 
 
 RULES = (
@@ -192,6 +206,10 @@ RULES = (
     Rule("TRN2-REDUCE", "tensor_reduce reduces trailing free dimensions, and dst has what is left.", "error",
          "Rearrange the view so that the reduced dimensions come last.", "nki.isa.tensor_reduce", _reduces,
          {"0.3": "warning"}),
-    Rule("TRN2-REGISTER", "Registers exchange one element with HBM or SBUF.", "error",
-         "Slice a single element.", "nki.isa.register_load, nki.isa.register_store", _registers),
+    Rule("TRN2-REGISTER", "Registers exchange one integer with HBM or SBUF, bit by bit.", "error",
+         "Slice a single element, of int32; convert floats with nisa.tensor_copy first.",
+         "nki.isa.register_load, nki.isa.register_store", _registers),
+    Rule("TRN2-INDEX", "Offsets and indices that an access reads at run time are integers.", "error",
+         "Convert them into an int32 or uint32 tile with nisa.tensor_copy.",
+         "nki.language.NkiTensor.ap, scalar_offset and vector_offset", _indices),
 )  # fmt: skip

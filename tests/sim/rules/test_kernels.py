@@ -164,6 +164,9 @@ PAIRS: dict[str, Pair] = {
                           " accumulate=False, tile_position=(64, 0), tile_size=(64, 64))",
                           "nisa.nc_matmul(tile(128, 4, buffer=nl.psum)[64:128], tile(64, 64), tile(64, 4),"
                           " accumulate=False, tile_position=(64, 64), tile_size=(64, 64))"),
+    "TRN2-INDEX": one("nisa.dma_copy(tile(4, 4), x.ap([[512, 4], [1, 4]], vector_offset=tile(4, 1), indirect_dim=0))",
+                      "nisa.dma_copy(tile(4, 4), x.ap([[512, 4], [1, 4]], vector_offset=tile(4, 1, dtype=nl.int32),"
+                      " indirect_dim=0))"),
     "TRN2-MM-PAIR": one("t = tile(128, 64); nisa.nc_matmul(tile(64, 64, buffer=nl.psum), t[0:64], t[64:128],"
                         " accumulate=False)",
                         "t = tile(128, 64); nisa.nc_matmul(tile(64, 64, buffer=nl.psum), t[64:128], tile(64, 64),"
@@ -352,6 +355,13 @@ def test_both_lines_of_an_overlap_of_addresses_are_named() -> None:
 def test_an_exchange_of_tiles_orders_nothing_in_shared_memory() -> None:
     taken = "nisa.sendrecv(t, t, 1 - me, 1 - me, 0)\nnisa.dma_copy(t, middle[nl.ds(1 - me, 1)])"
     assert [one.code for one in findings(HALVES + taken, PAIRS["TRN2-RACE"])] == ["TRN2-RACE"]
+
+
+@pytest.mark.parametrize("moves", ["register_load(r, f)", "register_store(f, r)"])
+def test_a_register_takes_the_bits_of_an_integer(moves: str) -> None:
+    body = "f = tile(1, 1, dtype=nl.{})\nr = nisa.register_alloc(1)\nnisa." + moves
+    for dtype, refused in (("int32", []), ("float32", ["TRN2-REGISTER"])):
+        assert [one.code for one in findings(body.format(dtype), PAIRS["TRN2-REGISTER"])] == refused
 
 
 @pytest.mark.parametrize(("width", "refused"), [(256, []), (257, ["TRN2-LNC-SBUF"])])

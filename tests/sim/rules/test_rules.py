@@ -177,7 +177,8 @@ def fresh(name: str, width: int, **attributes: Any) -> Callable[[Kernel], None]:
     """An instruction that reads a tile of which ``width`` of eight columns are written."""
 
     def build(k: Kernel) -> None:
-        tile = k.tensor((4, 8), line=5 if name == "output" else 900)
+        dtype = "int32" if name == "register_load" else "float32"
+        tile = k.tensor((4, 8), dtype, line=5 if name == "output" else 900)
         k.emit("memset", tile[:, 0:width], value=0, line=900)
         if name == "output":
             out = k.tensor((4, 8), memory="shared_hbm", line=5)
