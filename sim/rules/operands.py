@@ -58,6 +58,18 @@ _PREDICATES = {
 }
 
 
+_INDEX8 = ("uint16", "uint32")
+_NARROW = tuple(name for name in dtypes.NAMES if name not in ("int32", "uint32"))
+_FORMATS = {
+    "nc_find_index8": {"dst": _INDEX8},
+    "nc_match_replace8": {"dst_idx": _INDEX8},
+    "topk": {"idx_dst": ("uint32",)},
+    "nonzero_with_count": {"dst": ("int32",), "src": ("float32", "int32")},
+    "tensor_scalar_cumulative": {"dst": _NARROW, "src": _NARROW},
+}
+"""The formats of operands that an instruction does not convert."""
+
+
 def _breach(use: Use, message: str) -> Violation:
     return Violation(use.line, message, use.count)
 
@@ -160,6 +172,14 @@ def _reduces(reading: Reading) -> Iterator[Violation]:
             yield _breach(use, f"tensor_reduce leaves [{data.partitions}, {kept}]; dst is {list(dst.shape)}.")
 
 
+def _formats(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named(*_FORMATS):
+        for slot, formats in _FORMATS[use.name].items():
+            if slot in use.tiles and (found := use.tiles[slot].dtype) not in formats:
+                instead = f", but {' or '.join(formats)}" if len(formats) <= len(_INDEX8) else ""
+                yield _breach(use, f"{use.name} takes no {slot} in {found}{instead}.")
+
+
 def _registers(reading: Reading) -> Iterator[Violation]:
     for use in reading.named("register_load", "register_store"):
         for tile in (*use.reads, *use.writes):
@@ -209,6 +229,10 @@ RULES = (
     Rule("TRN2-REGISTER", "Registers exchange one integer with HBM or SBUF, bit by bit.", "error",
          "Slice a single element, of int32; convert floats with nisa.tensor_copy first.",
          "nki.isa.register_load, nki.isa.register_store", _registers),
+    Rule("TRN2-FORMAT", "Instructions that find places store them as integers, and a cumulative one takes none of 32"
+         " bits.", "error", "Give the tile the format that the message names, and convert it with nisa.tensor_copy.",
+         "nki.isa.nc_find_index8, nc_match_replace8, topk, nonzero_with_count, tensor_scalar_cumulative", _formats,
+         {"beta1": "warning"}),
     Rule("TRN2-INDEX", "Offsets and indices that an access reads at run time are integers.", "error",
          "Convert them into an int32 or uint32 tile with nisa.tensor_copy.",
          "nki.language.NkiTensor.ap, scalar_offset and vector_offset", _indices),
