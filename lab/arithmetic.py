@@ -15,6 +15,8 @@ from typing import Any, Final, Literal, TypeGuard, cast
 
 import numpy as np
 
+from nki_anvil.lab.partial_sums import partial_sums
+
 Order = Literal["plain", "sequential", "reversed", "slabs"]
 Array = np.ndarray[Any, Any]
 
@@ -98,6 +100,9 @@ class Value(np.ndarray[Any, Any]):
     def dot(self, other: Any, out: Any = None) -> Any:  # type: ignore[override]
         return _dot(self, other, out)
 
+    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:  # type: ignore[override]
+        return _cumsum(self, axis, dtype, out)
+
 
 def value(array: Any, how: Arithmetic) -> Any:
     """An argument of the reference as the arithmetic sees it; integers and Python scalars stay."""
@@ -166,6 +171,9 @@ def _apply(how: Arithmetic, ufunc: np.ufunc, method: str, operands: list[Any], o
         result = _sum(operands[0], options.get("axis", 0), bool(options.get("keepdims")), how)
         initial = options.get("initial")
         return result if not isinstance(initial, (int, float)) else result + how.dtype(initial)
+    if ufunc is np.add and method == "accumulate" and _floating(operands):
+        how.vector_flops += float(np.size(operands[0]))
+        return _kept(partial_sums(operands[0], options.get("axis", 0), how.order, SLAB), how)
     result = getattr(ufunc, method)(*operands, **options)
     if plain_sum:
         result = _kept(result, how)
@@ -258,6 +266,15 @@ def _outer_products(a: Array, b: Array, how: Arithmetic) -> Array:
     return total
 
 
+def _cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    a = np.asanyarray(a) if axis is not None else np.asanyarray(a).ravel()
+    if a.dtype.kind == "f":
+        result = np.add.accumulate(a.view(Value), axis=0 if axis is None else axis)
+    else:
+        result = np.cumsum(np.asarray(a), axis=axis, dtype=dtype).view(Value)
+    return result if out is None else _store(out, result)
+
+
 def _dot(a: Any, b: Any, out: Any = None) -> Any:
     a, b = np.asanyarray(a), np.asanyarray(b)
     if a.ndim == 0 or b.ndim == 0:
@@ -330,6 +347,7 @@ _CONTRACTIONS: Final[dict[Any, Callable[..., Any]]] = {
     np.tensordot: _tensordot,
     np.einsum: _einsum,
     np.inner: _inner,
+    np.cumsum: _cumsum,
 }
 
 

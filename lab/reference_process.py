@@ -197,7 +197,7 @@ def structure(module: ReferenceModule, request: Record, folder: Path) -> Record:
         "influence": counts,
         "constant": not any(counts.values()),
         "exact": _contraction(exact, drawn, other, base, arrays),
-        "gathered": {name: _gathered(exact, drawn, name, base) for name in arrays if is_float(drawn[name])},
+        "gathered": {name: _gathered(exact, (drawn, other), name) for name in arrays if is_float(drawn[name])},
         "large": is_large(work, [*drawn.values(), *base]),
         "peak_bytes": _peak_bytes(),
     }
@@ -222,39 +222,46 @@ def _close(a: Sequence[Array], b: Sequence[Array]) -> bool:
     )
 
 
-def _gathered(
-    exact: Callable[[dict[str, Any]], list[Array]], drawn: dict[str, Any], name: str, base: list[Array]
-) -> list[int]:
-    """Along which axes of an input neighbours reach one and the same output element."""
-    own = drawn[name]
-    start = [n // 4 * 2 if n > 2 else 0 for n in own.shape]
-    value = 4.0 * float(np.abs(own.astype(np.float64)).max(initial=0.0)) + 1.0
-    reached = _reached(exact, drawn, name, tuple(start), base, value)
-    if not any(mask.any() for mask in reached):
-        value = -value
-        reached = _reached(exact, drawn, name, tuple(start), base, value)
-    found: list[int] = []
-    for axis, length in enumerate(own.shape):
-        if length < 2:
-            continue
-        place = tuple(n + (i == axis) for i, n in enumerate(start))
-        there = _reached(exact, drawn, name, place, base, value)
-        if any((a & b).any() for a, b in zip(reached, there, strict=True)):
-            found.append(axis)
-    return found
+def _gathered(exact: Callable[[dict[str, Any]], list[Array]], draws: Sequence[dict[str, Any]], name: str) -> list[int]:
+    """Along which axes of an input neighbours reach one and the same output element.
+
+    The first of a few elements that reaches any is asked: what a mask or a length hides in one draw reaches nothing.
+    """
+    shape = draws[0][name].shape
+    for start in ([n // 4 * 2 if n > 2 else 0 for n in shape], [0] * len(shape)):
+        for drawn in draws:
+            base = exact(drawn)
+            height = 4.0 * float(np.abs(drawn[name].astype(np.float64)).max(initial=0.0)) + 1.0
+            for value in (height, -height):
+                reached = _reached(exact, drawn, name, start, base, value)
+                if any(mask.any() for mask in reached):
+                    return [
+                        axis
+                        for axis, length in enumerate(shape)
+                        if length > 1 and _meet(reached, _reached(exact, drawn, name, _next(start, axis), base, value))
+                    ]
+    return []
+
+
+def _next(place: Sequence[int], axis: int) -> list[int]:
+    return [n + (i == axis) for i, n in enumerate(place)]
+
+
+def _meet(ones: Sequence[Array], others: Sequence[Array]) -> bool:
+    return any(bool((a & b).any()) for a, b in zip(ones, others, strict=True))
 
 
 def _reached(
     exact: Callable[[dict[str, Any]], list[Array]],
     drawn: dict[str, Any],
     name: str,
-    place: tuple[int, ...],
+    place: Sequence[int],
     base: list[Array],
     value: float,
 ) -> list[Array]:
     """Where outputs change when one element is set to another value."""
     changed = drawn[name].astype(np.float64)
-    changed[place] = value
+    changed[tuple(place)] = value
     with np.errstate(all="ignore"):
         return [new != old for new, old in zip(exact({**drawn, name: changed}), base, strict=True)]
 

@@ -64,6 +64,9 @@ def _one(spec: Spec, position: int, case: Case, target: Spec, every: list[Spec])
     own = _own(spec, shape, _random(int(case["seed"]), position))
     if spec.get("domain") == "constant" or family == "own":
         return own
+    if _is_whole(spec) and family in _MINGLED:
+        word = zlib.crc32(family.encode())
+        return _mingled(spec, own, _random(int(case["seed"]), position, word), f"{family}/{variant}")
     paired = family in _PAIRED
     if not paired and case.get("only") not in (None, spec["name"]):
         return own
@@ -332,6 +335,13 @@ def _whole(spec: Spec, own: Array, rng: Any, variant: str) -> Array:
     return whole_numbers.bands(own, rng, low, high, turned, _turn(variant.removeprefix("turned/")))
 
 
+def _mingled(spec: Spec, own: Array, rng: Any, family: str) -> Array:
+    """Beside towers at the ends of axes all integers are the largest: a prefix has its full length."""
+    if family.startswith("towers") and _axes_and_turn(family.removeprefix("towers/"))[1] % 2 == 0:
+        return np.full_like(own, int(_or(spec.get("high"), 1)))
+    return whole_numbers.mingled(own, rng, int(spec.get("low") or 0), int(_or(spec.get("high"), 1)))
+
+
 _FAMILIES: dict[str, Callable[[_Draw], Array]] = {
     "own": lambda d: d.own,
     "uniform": lambda d: regimes.uniform(d.own, d.rng, d.scale),
@@ -365,6 +375,8 @@ _FAMILIES: dict[str, Callable[[_Draw], Array]] = {
 _RELATED = ("lone", "alike", "opposed")
 _WHOLE = ("whole", "mixed")
 """What integers answer as such; to others they stay as they were drawn."""
+_MINGLED = ("planes", "towers", "peaks", "signs", "x100")
+"""Of floats, in which integers are not all as they were drawn."""
 _PAIRED = ("cancelling", "exact20", *_RELATED)
 
 PARTIAL = (

@@ -49,27 +49,33 @@ def turns(shape: Sequence[int], axes: Sequence[int]) -> int:
 
 
 def towers(own: Array, axes: Sequence[int], rng: Any, height: float, turn: int) -> Array:
-    """In every plane one element stands 10^U(2, 2.3) high, at an edge of one of the axes and anywhere along others."""
+    """In every plane one element stands 10^U(2.5, 3.5) high: in even cases at an end of one of the axes, in odd ones at
+    an edge of tiles between, and anywhere along the others.
+    """
     values = np.array(_planes(own, axes), np.float32)
     lengths = [own.shape[axis] for axis in axes]
-    ends, count = _ends(lengths), len(values)
+    chosen, count = _edges(lengths)[turn % 2], len(values)
     coordinates = [rng.integers(0, length, count) for length in lengths]
     for plane in range(count):
-        which, edge = ends[(turn * count + plane) % len(ends)]
+        number = turn // 2 * count + plane
+        which, edge = chosen[(number + number // len(chosen)) % len(chosen)]
         coordinates[which][plane] = edge
-    values[np.arange(count), np.ravel_multi_index(coordinates, lengths)] = height * 10.0 ** rng.uniform(2, 2.3, count)
+    heights = height * 10.0 ** rng.uniform(2.5, 3.5, count)
+    values[np.arange(count), np.ravel_multi_index(coordinates, lengths)] = heights
     return _back(values, own, axes)
 
 
 def tower_turns(shape: Sequence[int], axes: Sequence[int]) -> int:
-    """Cases until each edge had a tower."""
-    return -(-len(_ends([shape[axis] for axis in axes])) // _count(shape, axes))
+    """Cases until each end, and each edge, had a tower."""
+    most = max(map(len, _edges([shape[axis] for axis in axes])))
+    return 2 * -(-most // _count(shape, axes))
 
 
-def _ends(lengths: Sequence[int]) -> list[tuple[int, int]]:
-    """Which axis and where: every axis' two ends first, then the edges of tiles inside."""
-    edges = [(which, edge) for which, length in enumerate(lengths) for edge in places.edges(length)]
-    return sorted(edges, key=lambda end: end[1] not in (0, lengths[end[0]] - 1))
+def _edges(lengths: Sequence[int]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Which axis and where: every axis' two ends, and the edges of tiles between (the ends, where there are none)."""
+    ends = [(which, edge) for which, length in enumerate(lengths) for edge in (length - 1, 0)]
+    every = [(which, edge) for which, length in enumerate(lengths) for edge in places.edges(length)]
+    return ends, [edge for edge in every if edge not in ends] or ends
 
 
 def _count(shape: Sequence[int], axes: Sequence[int]) -> int:

@@ -79,6 +79,18 @@ def edges(own: Array, rng: Any, low: int, high: int, turn: int) -> Array:
     return rng.permutation(near[(turn * own.size + np.arange(own.size)) % len(near)]).reshape(own.shape)
 
 
+def mingled(own: Array, rng: Any, low: int, high: int) -> Array:
+    """Rows, or a vector's elements, as they were drawn, at edges, all of the smallest number or all of the largest.
+
+    For cases in which floats stand out: what lies at the end of a prefix of full length, or is all that there is.
+    """
+    rows = own.reshape(-1, own.shape[-1]) if own.ndim > 1 else own.reshape(-1, 1)
+    kinds = rng.permutation(np.arange(len(rows)) + int(rng.integers(4))) % 4
+    values: Array = cast(Any, np).where((kinds == 1)[:, None], _edges(rows, rng, low, high), rows)
+    values[kinds == 2], values[kinds == 3] = low, high
+    return values.reshape(own.shape)
+
+
 def _mostly_at(edges: list[int], length: int, count: int, rng: Any) -> Array:
     """Positions below a length, half of them at edges."""
     anywhere: Array = rng.integers(0, length, count)

@@ -47,3 +47,24 @@ def test_towers_stand_alone_in_their_planes_and_reach_every_end_of_each_axis(sha
     places = np.concatenate([np.argwhere(x > 50) for x in cases])
     for axis in axes:
         assert {0, shape[axis] - 1} <= set(places[:, axis].tolist())
+
+
+@pytest.mark.parametrize("turn", [0, 2])
+def test_beside_towers_at_the_ends_prefixes_have_their_full_length(turn: int) -> None:
+    arguments = [
+        {"name": "k", "shape": [2, 256, 64], "dtype": "float32"},
+        {"name": "length", "shape": [2, 1], "dtype": "int32", "domain": "integer", "low": 0, "high": 255},
+    ]
+    case = {"seed": 1, "family": f"towers/1,2/{turn}", "only": "k"}
+    assert (inputs.draw({"inputs": arguments}, case)["length"] == 255).all()
+
+
+@pytest.mark.parametrize("family", ["x100", "peaks/0", "planes/1,2/0", "towers/1,2/1"])
+def test_beside_floats_that_stand_out_masks_are_full_empty_and_as_drawn(family: str) -> None:
+    arguments = [
+        {"name": "x", "shape": [2, 128, 64], "dtype": "float32"},
+        {"name": "mask", "shape": [128, 64], "dtype": "uint8", "domain": "integer", "low": 0, "high": 1},
+    ]
+    mask = inputs.draw({"inputs": arguments}, {"seed": 1, "family": family, "only": "x"})["mask"]
+    means = mask.mean(-1)
+    assert min((means == 0).sum(), (means == 1).sum(), ((means > 0.2) & (means < 0.8)).sum()) >= 16
