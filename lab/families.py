@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from nki_anvil.backends.job import InputSpec
 from nki_anvil.backends.worker import places, planes, regimes, whole_numbers
+from nki_anvil.backends.worker.inputs import mixed_turns
 from nki_anvil.lab.specification import Specification
 
 OWN_CASES: Final = 5
@@ -80,8 +81,17 @@ def plans(
 
 
 def _timed(varied: list[InputSpec], floats: list[InputSpec]) -> list[Plan]:
-    """At a shape that is only timed: mixed rows, and peaks at every edge, which mixed rows have by chance."""
-    return [*([Plan("mixed")] if varied else []), *(Plan(f"peaks/{turn}") for turn in range(_edged(floats)))]
+    """At a shape that is only timed: mixed rows, and peaks at every edge, which mixed rows have by chance.
+
+    Where the first input has few rows, as many cases as it takes until they were of every kind, and had every edge.
+    """
+    first = next(iter(_wide(floats)), None)
+    mixed = mixed_turns(first) if first and len(first) > 1 else 1
+    edged = places.edge_turns(prod(first[:-1]), first[-1]) if first else 0
+    return [
+        *([Plan("mixed"), *(Plan(f"mixed/{turn}") for turn in range(1, mixed))] if varied else []),
+        *(Plan(f"peaks/{turn}") for turn in range(edged)),
+    ]
 
 
 def _families(varied: list[InputSpec], floats: list[InputSpec], large: bool) -> Iterator[Plan]:
@@ -124,11 +134,6 @@ def _wide(floats: list[InputSpec]) -> list[tuple[int, ...]]:
     """Shapes of the inputs that have rows; of vectors where there are no others."""
     shapes = [spec.drawn or spec.shape or () for spec in floats]
     return [shape for shape in shapes if len(shape) > 1] or [shape for shape in shapes if shape]
-
-
-def _edged(floats: list[InputSpec]) -> int:
-    """Cases of peaks until every edge had one: a single one, but where there are few rows."""
-    return max((places.edge_turns(prod(shape[:-1]), shape[-1]) for shape in _wide(floats)), default=0)
 
 
 def _whole(integers: list[InputSpec]) -> Iterator[Plan]:

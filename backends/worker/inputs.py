@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -240,16 +241,26 @@ def _signed(d: _Draw, shape: tuple[int, ...]) -> Array:
 
 
 def _mixed(d: _Draw) -> Array:
-    """Every row follows another family, so that one case asks for what several would; vectors stay as they are."""
+    """Every row follows another family, so that one case asks for what several would; vectors stay as they are.
+
+    Where there are fewer rows than those, the next case (the variant) goes on with them.
+    """
     if d.own.ndim < 2:
         return d.own
     values = np.array(d.own, dtype=np.float32)
-    kinds = d.rng.integers(0, len(_MIXTURE) + len(regimes.REGIMES), values.shape[:-1])
+    rows = values.shape[:-1]
+    taken = np.arange(prod(rows)) + _turn(d.variant) * prod(rows)
+    kinds = d.rng.permutation(taken % (len(_MIXTURE) + len(regimes.REGIMES))).reshape(rows)
     for kind, family in enumerate(_MIXTURE):
         values[kinds == kind] = family(d)[kinds == kind]
     for kind, regime in enumerate(regimes.REGIMES, len(_MIXTURE)):
         values[kinds == kind] = regime(regimes.Region(d.own[kinds == kind], d.rng, d.scale, d.sigma))
     return values
+
+
+def mixed_turns(shape: Sequence[int]) -> int:
+    """Cases of mixed rows until each family and regime had a row."""
+    return -(-(len(_MIXTURE) + len(regimes.REGIMES)) // max(1, prod(shape[:-1])))
 
 
 def _bands(d: _Draw) -> Array:

@@ -38,6 +38,11 @@ def softmax_whose_maximum_ends_with_the_last_whole_block_where_it_is_timed(x: An
     return w / w.sum(-1, keepdims=True)
 
 
+def softmax_whose_maximum_starts_at_zero_where_it_is_timed(x: Any) -> Any:
+    w = np.exp(x - x.max(-1, keepdims=True, initial=0.0 if x.shape[-1] == 100 else -np.inf))
+    return w / w.sum(-1, keepdims=True)
+
+
 def rmsnorm(x: Any, gain: Any, eps: float) -> Any:
     return x * (F(1) / np.sqrt(np.square(x).mean(-1, keepdims=True) + F(eps))) * gain
 
@@ -101,6 +106,15 @@ async def test_a_column_that_only_large_products_ask_for_is_missed_at_the_timed_
     assert verdict.failed_gate == "values"
     assert verdict.where is not None
     assert (verdict.where.shapes, verdict.where.family) == ("wide", "peaks")
+
+
+@pytest.mark.parametrize("rows", [1, 16])
+async def test_few_rows_at_the_timed_shape_are_of_every_kind_in_turn(rows: int, tmp_path: Path) -> None:
+    verdict = await judged("softmax", softmax_whose_maximum_starts_at_zero_where_it_is_timed, tmp_path, rows, 100)
+    assert verdict.failed_gate == "values"
+    assert verdict.families["mixed"] >= 16 // rows
+    assert verdict.where is not None
+    assert (verdict.where.shapes, verdict.where.family.partition("/")[0]) == ("wide", "mixed")
 
 
 @pytest.mark.parametrize("rows", [1, 16, 96])
