@@ -162,12 +162,12 @@ def banded(rows: int, kinds: int) -> tuple[int, int]:
 
 
 def turns(family: str, shape: Sequence[int]) -> int:
-    """Cases until a family of bands or tiles had each of its regimes in an input of this shape."""
+    """Cases until a family of bands had each of its regimes in an input of this shape, one of tiles in each tile."""
     name, _, variant = family.partition("/")
     kinds = {"bands": len(REGIMES), "patterns": len(PATTERNS), "tiles": len(TILED)}[name]
     whole = np.broadcast_to(np.float32(0), tuple(shape))
     if name == "tiles":
-        return -(-kinds // (int(_tiles(whole).max(initial=0)) + 1))
+        return kinds
     return -(-kinds // max(1, banded(len(_rows(whole, variant == "turned")), kinds)[1]))
 
 
@@ -244,11 +244,10 @@ def signs(own: Array, rng: Any, scale: float, target: bool, turn: int) -> Array:
 
 
 def tiles(own: Array, rng: Any, scale: float, sigma: float, turn: int = 0) -> Array:
-    """Every tile of rows is far below zero, far above, or of nearly one value in each row; fewer go on in turn."""
+    """Every tile of rows is far below zero, far above, or of nearly one value in each row; in the next turn another."""
     rows, of = _rows(own, False).astype(np.float64), _tiles(own)
     count = int(of.max()) + 1
-    kinds = rng.permutation(np.arange(count) + turn * count) % len(TILED)
-    for tile, kind in enumerate(kinds):
+    for tile, kind in enumerate((np.arange(count) + turn) % len(TILED)):
         rows[of == tile] = TILED[kind](Region(rows[of == tile], rng, scale, sigma))
     return _back(rows, own, False)
 
