@@ -1,20 +1,22 @@
 """Races of two cores at places that are known only now: who has touched what since the cores last met over it.
 
 What ``rules.races`` says of accesses that stand still is said here, in the same words and code, of tensors of which
-some access moves at run time, and of all where data decide how often the cores meet. What both cores write has to be
-the same when they meet over it, or when they are done.
+some access moves at run time or a barrier names a part, and of all where data decide how often the cores meet. What
+both cores write has to be the same when they meet over it, or when they are done.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import product
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim import dtypes
+from nki_anvil.sim.coverage import covering
 from nki_anvil.sim.execution.bench import Bench, Step
 from nki_anvil.sim.execution.errors import ExecutionError
 from nki_anvil.sim.execution.memory import Memory
@@ -68,6 +70,7 @@ class Touched:
         ]
         moving = set(owner[every.access[dynamic(self._program)[every.access]]].tolist())
         moving |= {race.tensor for race in races(Reading(self._program)) if race.writes}
+        moving |= self._met_in_part()
         for tensor in np.flatnonzero(shared(self._program)).tolist():
             twice = tensor in writers[0] & writers[1]
             apart = twice or tensor in (writers[0] & readers[1]) | (writers[1] & readers[0])
@@ -76,6 +79,13 @@ class Touched:
                 self._flags[tensor] = blank
                 if twice:
                     self._left[tensor] = blank.copy(), blank.copy()
+
+    def _met_in_part(self) -> set[int]:
+        """Tensors of which some barrier names a part."""
+        barriers = np.flatnonzero(self._program.tables["instructions"]["opcode"] == _BARRIER).tolist()
+        named = {data for index in barriers for data in self._program.operands(index) if data != NONE}
+        whole = covering(self._program, self._memory.patterns)
+        return {self._owner[data] for data in named if not whole[data]}
 
     def begin(self) -> list[Step]:
         """Before the first instruction."""
@@ -86,13 +96,31 @@ class Touched:
         return [partial(self._agree, tensor) for tensor in self._left]
 
     def met(self, meeting: tuple[int, ...]) -> list[Step]:
-        """What a meeting orders: a barrier the tensor that both cores name, an exchange only its tiles."""
-        if int(self._program.tables["instructions"]["opcode"][meeting[0]]) != _BARRIER:
+        """What a meeting orders: a barrier what both cores name, an exchange only its tiles."""
+        rows = self._program.tables["instructions"]
+        if int(rows["opcode"][meeting[0]]) != _BARRIER:
             return []
-        named = [{self._owner[data] for data in self._program.operands(index) if data != NONE} for index in meeting]
-        both = [tensor for tensor in named[0].intersection(*named[1:]) if tensor in self._flags]
-        agree = [partial(self._agree, tensor) for tensor in both if tensor in self._left]
-        return [*agree, *(partial(self._flags[tensor].fill, 0) for tensor in both)]
+        line = int(rows["line"][meeting[0]])
+        named = [[data for data in self._program.operands(index) if data != NONE] for index in meeting]
+        pairs = [pair for pair in product(*named) if len({self._owner[data] for data in pair}) == 1]
+        steps: list[Step] = []
+        for pair in pairs:
+            if (tensor := self._owner[pair[0]]) in self._flags:
+                steps += [partial(self._agree, tensor)] if tensor in self._left else []
+                steps.append(partial(self._forget, tensor, [self._operand(data, line) for data in pair]))
+        return steps
+
+    def _operand(self, access: int, line: int, skip: bool = False) -> Operand:
+        return Operand(self._memory, self._bench, access, line, skip)
+
+    def _forget(self, tensor: int, named: list[Operand]) -> None:
+        """What has been ordered: the places that both cores' barrier names."""
+        flags = self._flags[tensor]
+        ordered = np.zeros(len(flags), np.uint8)
+        for core, operand in enumerate(named):
+            if (seen := self._under(ordered, operand)) is not None:
+                np.bitwise_or(seen, 1 << core, out=seen)
+        flags[ordered == (1 << len(named)) - 1] = 0
 
     def before(self, index: int) -> list[Step]:
         """Note what an instruction is about to touch; raises TRN2-RACE where the other core was there."""
@@ -123,7 +151,7 @@ class Touched:
         writes = len(TABLE[NAMES[opcode]].writes)
         for position, access in enumerate([*accesses, *self._index.get(index, ())]):
             if access != NONE and self._owner[access] in self._flags:
-                yield Operand(self._memory, self._bench, access, line, skip), position < writes
+                yield self._operand(access, line, skip), position < writes
 
     def _note(self, operand: Operand, writes: bool, core: int, line: int) -> None:
         flags = self._flags[operand.tensor]

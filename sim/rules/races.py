@@ -88,7 +88,7 @@ def _stretches(program: Program) -> dict[tuple[int, int], _Stretch]:
         opcode, core, line = (rows[name][index] for name in ("opcode", "core", "line"))
         if opcode in _MEETINGS:
             if opcode == _BARRIER:
-                met[core].update(owner[data] for data in program.operands(index) if data != NONE)
+                met[core].update(_data(program, index))
             continue
         written = len(TABLE[NAMES[opcode]].writes)
         idle = opcode == _COPY and onto_itself(program, index)
@@ -213,6 +213,10 @@ def _meetings(reading: Reading) -> Iterator[Violation]:
             message = f"Core 0 comes to {names[0]}, core 1 to {names[1]} in line {int(rows['line'][second])}."
             yield Violation(int(rows["line"][first]), message)
             return
+        if rows["opcode"][first] == _BARRIER and _data(reading.program, first) != _data(reading.program, second):
+            message = f"Core 0 waits here for another tensor than core 1 in line {int(rows['line'][second])}."
+            yield Violation(int(rows["line"][first]), message)
+            return
         pipes = [reading.program.attributes[int(rows["attributes"][i])].get("pipe_id") for i in (first, second)]
         if pipes[0] != pipes[1]:
             message = f"Core 0 exchanges tiles by pipe {pipes[0]}, core 1 by {pipes[1]} in line"
@@ -222,6 +226,12 @@ def _meetings(reading: Reading) -> Iterator[Violation]:
         longer = max(lists, key=len)
         message = f"The cores meet {len(lists[0])} and {len(lists[1])} times: one of them waits here for ever."
         yield Violation(int(rows["line"][longer[min(map(len, lists))]]), message)
+
+
+def _data(program: Program, barrier: int) -> list[int]:
+    """The tensor that a barrier orders."""
+    owner = program.tables["accesses"]["tensor"]
+    return [int(owner[data]) for data in program.operands(barrier) if data != NONE]
 
 
 def _odd_barriers(program: Program) -> Iterator[Violation]:
@@ -261,7 +271,7 @@ RULES = (
          " by chance unless the values are equal.", "warning",
          "Split the output by nl.program_id(0), or let one core write it.", _GUIDE, partial(_breaches, True)),
     Rule("TRN2-LNC-MEET", "Both cores of a pair come to the same barriers and exchanges, in the same order; a barrier"
-         " names both, and data in shared HBM; an exchange has one pipe_id on both.", "error",
+         " names both, and the same data in shared HBM; an exchange has one pipe_id on both.", "error",
          "Keep nisa.core_barrier(data, cores=(0, 1)) and nisa.sendrecv out of branches on nl.program_id(0).", _GUIDE,
          _meetings),
     Rule("TRN2-LNC-SBUF", "sendrecv exchanges tiles in SBUF, by GpSimd's own DMA at most 256 elements per partition.",

@@ -399,6 +399,31 @@ def test_a_copy_of_a_moving_place_onto_itself_disturbs_who_writes_there(alone: b
         assert (executable.run([]).outputs[0] == 1).all()
 
 
+@pytest.mark.parametrize(
+    ("named", "races"), [((0, 4), False), ((0, 1), True), ((1, 2), False), ((2, 2), True), ((0, 2), True)]
+)
+def test_a_barrier_over_a_part_orders_that_part(named: tuple[int, int], races: bool) -> None:
+    """Core 0 stores the rows 1 and 2, core 1 takes them; what the barrier names are so many rows from one on."""
+    b = ProgramBuilder(cores=2)
+    source, middle, out = b.input((4, 4)), b.tensor((4, 4), memory="shared_hbm"), b.result((2, 4))
+    for core in (0, 1):
+        b.core = core
+        tile = b.tensor((2, 4))
+        if core == 0:
+            b.emit("dma_copy", tile, source[1:3])
+            b.emit("dma_copy", middle[1:3], tile)
+        b.emit("core_barrier", middle[named[0] : sum(named)], cores=[0, 1])
+        if core == 1:
+            b.emit("dma_copy", tile, middle[1:3])
+            b.emit("dma_copy", out, tile)
+    executable = Executable(b.program())
+    if races:
+        with pytest.raises(ExecutionError, match="TRN2-RACE"):
+            executable.run([numbers(4, 4)])
+    else:
+        np.testing.assert_array_equal(executable.run([numbers(4, 4)]).outputs[0], numbers(4, 4)[1:3])
+
+
 @pytest.mark.parametrize(("turns", "races"), [(1, False), (0, True)])
 def test_a_barrier_in_a_loop_that_does_not_run_orders_nothing(turns: int, races: bool) -> None:
     b = ProgramBuilder(cores=2)

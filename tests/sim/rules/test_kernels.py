@@ -426,6 +426,16 @@ nisa.dma_copy(t, middle[nl.ds(1 - me, 1)])
     assert [one.code for one in findings(HALVES + body, PAIRS["TRN2-RACE"])] == ["TRN2-RACE"] * races
 
 
+@pytest.mark.parametrize(("first", "second"), [("other", "middle"), ("middle", "other")])
+def test_cores_that_wait_over_different_tensors_do_not_meet(first: str, second: str) -> None:
+    body = f"""
+other = nl.ndarray((4, 4), nl.float32, buffer=nl.shared_hbm)
+nisa.core_barrier({first} if me else {second}, cores=(0, 1))
+nisa.core_barrier({second} if me else {first}, cores=(0, 1))
+"""
+    assert [one.code for one in findings(HALVES + body, PAIRS["TRN2-RACE"])] == ["TRN2-LNC-MEET"]
+
+
 def test_tiles_at_one_address_may_take_turns() -> None:
     turns = "for _ in range(2):\n    t = nl.ndarray((4, 4), nl.float32, address=(0, 0)); nisa.memset(t, 1)"
     assert findings(turns, PAIRS["TRN2-ADDRESS"]) == []
