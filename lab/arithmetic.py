@@ -176,18 +176,31 @@ def _apply(how: Arithmetic, ufunc: np.ufunc, method: str, operands: list[Any], o
         return _kept(partial_sums(operands[0], options.get("axis", 0), how.order, SLAB), how)
     result = getattr(ufunc, method)(*operands, **options)
     if plain_sum:
-        result = _kept(result, how)
+        result = _kept(result, how, _on_the_way(operands[0], options) if how.rounding else 0.0)
     if _floating(operands):
         biggest = max(np.size(o) for o in operands)
         how.vector_flops += float(biggest if method != "__call__" else np.size(result))
     return result
 
 
-def _kept(result: Any, how: Arithmetic) -> Any:
-    """A contraction's result as a register of the format that the run stands for would keep it."""
+def _kept(result: Any, how: Arithmetic, passed: Any = 0.0) -> Any:
+    """A contraction's result as a register of the format that the run stands for would keep it.
+
+    ``passed`` is what it held on the way: where terms cancel, they were rounded at their own size.
+    """
     if not how.rounding or how.rng is None or not _floating([result]):
         return result
-    return result * (1.0 + cast("Any", how.rng).uniform(-how.rounding, how.rounding, result.shape))
+    size = np.maximum(np.abs(result), passed)
+    return result + size * cast("Any", how.rng).uniform(-how.rounding, how.rounding, np.shape(result))
+
+
+def _on_the_way(array: Array, options: dict[str, Any]) -> Any:
+    """The root of the sum of squares of a running sum's steps, were its terms' signs random; shaped like the sums.
+
+    Each step is rounded at its own size, and after k terms of size s of any sign that is some s sqrt(k).
+    """
+    squares = np.square(array).sum(axis=options.get("axis", 0), keepdims=bool(options.get("keepdims")))
+    return np.sqrt(squares * (array.size / max(1, np.size(squares)) / 2))
 
 
 def _sum(array: Array, axis: Any, keepdims: bool, how: Arithmetic) -> Array:

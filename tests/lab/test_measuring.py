@@ -159,6 +159,17 @@ def forward(x):
 """
 
 
+MEANS = """
+import numpy as np
+
+def get_inputs():
+    return [np.random.normal(size=(64, 800)).astype(np.float32)]
+
+def forward(x):
+    return x.mean(axis=1, keepdims=True) + 0 * x
+"""
+
+
 def test_what_hangs_on_one_rounding_of_a_sum_may_err_by_it_though_every_float32_run_rounds_alike(tmp_path: Path):
     (tmp_path / "reference.py").write_text(SCORES)
     measuring = Measuring(ReferenceModule(tmp_path / "reference.py", {}), REQUEST, tmp_path)
@@ -167,6 +178,16 @@ def test_what_hangs_on_one_rounding_of_a_sum_may_err_by_it_though_every_float32_
     (output,) = runs.outputs
     half_a_place = 8 * 48 * 2.0**-24
     assert np.median(output.spread[:, 1:]) > half_a_place / 4, "384 is exact in float32, in whatever order it is summed"
+
+
+def test_a_mean_whose_terms_cancel_may_err_as_a_running_sum_of_them_does_in_some_order(tmp_path: Path):
+    (tmp_path / "reference.py").write_text(MEANS)
+    measuring = Measuring(ReferenceModule(tmp_path / "reference.py", {}), REQUEST, tmp_path)
+    x = np.tile(np.float32([1, -1]), (64, 400))
+    runs = measuring.runs.measure([x], seed=1)  # exact in each of the orders that are tried
+    assert runs is not None
+    random_order = 2.0**-24 * np.sqrt(x.shape[1] ** 2 / 2) / x.shape[1]
+    assert random_order / 4 < np.median(runs.outputs[0].spread) < random_order
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
