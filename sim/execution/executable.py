@@ -19,6 +19,7 @@ from nki_anvil.sim.execution.linker import Linker
 from nki_anvil.sim.execution.memory import Memory
 from nki_anvil.sim.execution.outcome import Outcome
 from nki_anvil.sim.execution.races import Touched
+from nki_anvil.sim.execution.sums import Foreign
 from nki_anvil.sim.operands import operands
 from nki_anvil.sim.program import NONE, ROLES, Program
 
@@ -42,6 +43,7 @@ class Executable:
         self._fresh = Fresh(self._memory, self._bench, self._writes)
         self._linker = Linker(self._memory, self._bench, self._writes, share)
         self._touched = Touched(self._memory, self._bench)
+        self._foreign = Foreign(self._memory, self._bench, self._writes)
         self._arguments = self._tensors("input", "argument")
         self._written = self._written_inputs()
         self._constants()
@@ -116,7 +118,14 @@ class Executable:
             body = self._block(0, len(self.program), NONE)
         else:
             body = Interleaving(self.program, self._bench, self._block, self._exchange, self._together).steps()
-        return [*self._touched.begin(), *self._fresh.at_start(), *body, *self._touched.end(), *self._fresh.at_end()]
+        return [
+            *self._touched.begin(),
+            *self._foreign.begin(),
+            *self._fresh.at_start(),
+            *body,
+            *self._touched.end(),
+            *self._fresh.at_end(),
+        ]
 
     def _exchange(self, indices: tuple[int, ...]) -> list[Step]:
         """Where both cores meet: after a barrier nothing more is to do, a sendrecv swaps tiles."""
@@ -203,11 +212,11 @@ class Executable:
             raise ExecutionError("SIM-STEPS", message, line)
 
     def _instruction(self, index: int) -> list[Step]:
-        touched = self._touched
+        watching = (self._touched, self._foreign)
         return [
-            *touched.before(index),
+            *(step for watch in watching for step in watch.before(index)),
             *self._linker.steps(index),
-            *touched.after(index),
+            *(step for watch in watching for step in watch.after(index)),
             *self._writes.after(index),
         ]
 

@@ -23,7 +23,7 @@ class Operand:
 
     def __init__(self, memory: Memory, bench: Bench, access: int, line: int, skip: bool) -> None:
         row = memory.program.tables["accesses"]
-        self.access = access
+        self.access, self.line = access, line
         self.tensor = int(row["tensor"][access])
         self.dtype = dtypes.NAMES[int(row["dtype"][access])]
         self.pattern = memory.pattern(access)
@@ -74,6 +74,19 @@ class Operand:
             places = (places[:, None] + step * np.arange(count)).ravel()
         size = dtypes.size_of(self.dtype)
         return ((places + offset)[:, None] * size + np.arange(size)).ravel()
+
+    def under(self, flags: NDArray[np.uint8]) -> NDArray[np.uint8] | None:
+        """Those of one flag per byte of its tensor that it sees now, with one more dimension of each element's bytes.
+
+        None where it lies outside and is skipped; not for a gathered one.
+        """
+        shift = self.shift()
+        if shift is None:
+            return None
+        size = dtypes.size_of(self.dtype)
+        steps, counts = zip(*self.pattern, strict=True)
+        start = (self.offset + shift) * size
+        return np.ndarray((*counts, size), np.uint8, flags, start, (*(step * size for step in steps), 1))
 
     def fetch(self, into: Array) -> None:
         """Copy the current values into an array of the operand's shape, converting plainly."""

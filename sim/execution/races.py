@@ -15,7 +15,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.sim import dtypes
 from nki_anvil.sim.coverage import covering
 from nki_anvil.sim.execution.bench import Bench, Step
 from nki_anvil.sim.execution.errors import ExecutionError
@@ -118,7 +117,7 @@ class Touched:
         flags = self._flags[tensor]
         ordered = np.zeros(len(flags), np.uint8)
         for core, operand in enumerate(named):
-            if (seen := self._under(ordered, operand)) is not None:
+            if (seen := operand.under(ordered)) is not None:
                 np.bitwise_or(seen, 1 << core, out=seen)
         flags[ordered == (1 << len(named)) - 1] = 0
 
@@ -161,7 +160,7 @@ class Touched:
             places = operand.places()
             found = flags[places]
             flags[places] = found | mark
-        elif (seen := self._under(flags, operand)) is not None:
+        elif (seen := operand.under(flags)) is not None:
             found = seen.copy()
             np.bitwise_or(seen, mark, out=seen)
         else:
@@ -178,7 +177,7 @@ class Touched:
         if operand.gathered:
             places = operand.places()
             left[places] = block[places]
-        elif (kept := self._under(left, operand)) is not None and (now := self._under(block, operand)) is not None:
+        elif (kept := operand.under(left)) is not None and (now := operand.under(block)) is not None:
             np.copyto(kept, now)
 
     def _agree(self, tensor: int) -> None:
@@ -189,17 +188,6 @@ class Touched:
 
     def _name(self, tensor: int) -> str:
         return self._program.names[tensor] or f"the tensor of {list(self._program.shapes[tensor])}"
-
-    @staticmethod
-    def _under(flags: Bytes, operand: Operand) -> Bytes | None:
-        """The flags under an access where it stands now, with one more dimension of each element's bytes."""
-        shift = operand.shift()
-        if shift is None:
-            return None
-        size = dtypes.size_of(operand.dtype)
-        steps, counts = zip(*operand.pattern, strict=True)
-        start = (operand.offset + shift) * size
-        return np.ndarray((*counts, size), np.uint8, flags, start, (*(step * size for step in steps), 1))
 
 
 def _meets_by_data(program: Program) -> bool:

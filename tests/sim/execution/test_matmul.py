@@ -14,6 +14,7 @@ from program_builder import ProgramBuilder, View
 from nki_anvil.sim.dtypes import numpy_dtype
 from nki_anvil.sim.execution import Executable, ExecutionError
 from nki_anvil.sim.execution.matmul import round_tf32
+from nki_anvil.sim.rules import check
 
 
 def draw(shape: tuple[int, ...], dtype: str = "float32", seed: int = 0) -> Any:
@@ -102,6 +103,46 @@ def test_an_open_accumulation_does_not_begin_with_what_memset_set(in_loop: bool)
     with product.b.loop("fori", product.b.register(), 0, 2 if in_loop else 1):
         product.multiply()
     np.testing.assert_allclose(product.result(), 2 * ONCE, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("turns", "flag", "refused"), [(1, True, False), (2, True, True), (2, False, False)])
+def test_a_matmul_does_not_add_to_what_a_copy_put_there_in_an_earlier_turn(
+    turns: int, flag: bool, refused: bool
+) -> None:
+    product = Product(S, X)
+    residual = product.b.tensor(product.psum.shape)
+    product.b.emit("memset", residual, value=1)
+    product.multiply(accumulate=False)
+    with product.b.loop("fori", product.b.register(), 0, turns):
+        product.multiply(accumulate=flag)
+        product.b.emit("tensor_copy", product.psum, residual)
+    if refused:
+        with pytest.raises(ExecutionError, match="TRN2-PSUM-MEMSET"):
+            product.result()
+    else:
+        assert (product.result() == 1).all()
+
+
+@pytest.mark.parametrize("how", ["still", "moved", "as another format"])
+def test_a_matmul_does_not_add_to_what_came_there_at_a_place_that_moves_or_as_another_format(how: str) -> None:
+    product = Product(S, X)
+    b, wide, register = product.b, product.b.tensor((32, 60), memory="psum"), product.b.register()
+    product.psum = wide[:, 0:48]
+    b.emit("register_move", register=register, value=0)
+    product.multiply(accumulate=False)
+    copied = b.tensor((32, 48), "int32" if how == "as another format" else "float32")
+    b.emit("memset", copied, value=1)
+    places = {
+        "moved": b.shifted(product.psum, 1, register=register),
+        "as another format": wide.ap([[60, 32], [1, 48]], dtype="int32"),
+    }
+    b.emit("tensor_copy", places.get(how, product.psum), copied)
+    product.multiply(accumulate=True)
+    if how != "still":
+        with pytest.raises(ExecutionError, match="TRN2-PSUM-MEMSET"):
+            product.result()
+    else:
+        assert "TRN2-PSUM-MEMSET" in {finding.code for finding in check(b.program())}
 
 
 def test_double_row_contracts_over_the_packed_pair_too() -> None:
