@@ -17,8 +17,8 @@ from nki_anvil.lab.specification import Specification
 
 OWN_CASES: Final = 5
 TIMED_CASES: Final = 2
-"""At the timed shape set, where it is not among those that get every gate; beside them one case of mixed rows, and
-peaks at every edge, for a kernel that is right at one shape can be wrong at another."""
+"""At the timed shape set, where it is not among those that get every gate; beside them one case of mixed rows, peaks
+at every edge and what no mixture holds, for a kernel that is right at one shape can be wrong at another."""
 
 TOGETHER: Final = (
     "uniform", "outlier", "integers", "x100", "rows", "zeros", "spike", "shifted", "ties", "bands", "bands/turned",
@@ -69,7 +69,7 @@ def plans(
     varied = [spec for spec in inputs if spec.domain != "constant"]
     floats = [spec for spec in varied if "float" in spec.dtype and spec.domain not in ("integer", "index")]
     if timed_only:
-        return [*own, *_timed(varied, floats)]
+        return [*own, *_timed(varied, floats), *_throughout(floats, {} if exact else gathered or {})]
     return [
         *own,
         *_families(varied, floats, large),
@@ -92,6 +92,23 @@ def _timed(varied: list[InputSpec], floats: list[InputSpec]) -> list[Plan]:
         *([Plan("mixed"), *(Plan(f"mixed/{turn}") for turn in range(1, mixed))] if varied else []),
         *(Plan(f"peaks/{turn}") for turn in range(edged)),
     ]
+
+
+def _throughout(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]]) -> Iterator[Plan]:
+    """At a shape that is only timed: what no mixture of rows holds, for all that an output gathers is of one kind.
+
+    All products below zero, planes of nearly one value and far below zero, columns where it gathers those.
+    """
+    if len(floats) > 1:
+        yield from (Plan(f"signs/{turn}") for turn in range(regimes.SIGNED))
+    for spec in floats:
+        shape, axes = spec.drawn or spec.shape or (), gathered.get(spec.name, ())
+        if len(axes) > 1:
+            named = ",".join(map(str, axes))
+            yield from (Plan(f"planes/{named}/{turn}", spec.name) for turn in range(min(2, planes.turns(shape, axes))))
+            yield from (Plan(f"towers/{named}/{turn}", spec.name) for turn in range(2))
+        elif axes and axes[0] != len(shape) - 1:
+            yield Plan("bands/turned", spec.name)
 
 
 def _families(varied: list[InputSpec], floats: list[InputSpec], large: bool) -> Iterator[Plan]:

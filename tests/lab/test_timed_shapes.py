@@ -16,7 +16,8 @@ from nki_anvil.lab.verdict import Verdict
 from nki_anvil.lab.verification import verify
 
 pytestmark = pytest.mark.anyio
-SEEDS = Path(__file__).parents[2] / "seeds" / "problems"
+ROOT = Path(__file__).parents[2]
+FOLDERS = (ROOT / "seeds" / "problems", ROOT / "tests" / "cheats" / "problems")
 F = np.float32
 WIDE = 384
 """The last axis at the timed shape set; 96 at the one that gets every gate."""
@@ -61,15 +62,30 @@ def bmm_softmax_whose_maximum_leaves_the_last_column_out_where_it_is_timed(lhs: 
     return w / w.sum(-1, keepdims=True)
 
 
+def bmm_softmax_whose_maximum_starts_at_zero_where_it_is_timed(lhs: Any, rhs: Any) -> Any:
+    scores = lhs @ rhs
+    w = np.exp(scores - scores.max(-1, keepdims=True, initial=0.0 if rhs.shape[-1] == WIDE else -np.inf))
+    return w / w.sum(-1, keepdims=True)
+
+
+def plane_softmax(x: Any, initial: float = -np.inf) -> Any:
+    w = np.exp(x - x.max((-2, -1), keepdims=True, initial=initial))
+    return w / w.sum((-2, -1), keepdims=True)
+
+
+def plane_softmax_whose_maximum_starts_at_minus_100_where_it_is_timed(x: Any) -> Any:
+    return plane_softmax(x, -100.0 if x.shape[-1] == WIDE else -np.inf)
+
+
 async def judged(
     problem: str, kernel: Callable[..., Any], tmp_path: Path, rows: int = 160, wide: int = WIDE
 ) -> Verdict:
-    folder = shutil.copytree(SEEDS / problem, tmp_path / problem)
-    text, _, rest = (folder / "problem.toml").read_text().partition("[shapes.nkibench]")
-    small = re.sub(r"^M = \d+$", "M = 64", re.sub(r"^N = \d+$", "N = 96", text, flags=re.M), flags=re.M)
-    small = small.replace('timed = "default"', 'timed = "wide"')
-    timed = re.sub(r"^(\[inputs\.)", f"[shapes.wide]\nM = {rows}\nN = {wide}\n\n\\1", rest, count=1, flags=re.M)
-    (folder / "problem.toml").write_text(small + "[shapes.nkibench]" + timed)
+    folder = shutil.copytree(next(at / problem for at in FOLDERS if (at / problem).is_dir()), tmp_path / problem)
+    text = re.sub(r"^\[shapes\.nkibench\]\n[^\[]*", "", (folder / "problem.toml").read_text(), flags=re.M)
+    high, across = ("M", "N") if re.search(r"^M = ", text, flags=re.M) else ("H", "W")
+    small = re.sub(rf"^{high} = \d+$", f"{high} = 64", text.replace('timed = "default"', 'timed = "wide"'), flags=re.M)
+    dims, _, inputs = re.sub(rf"^{across} = \d+$", f"{across} = 96", small, flags=re.M).partition("[inputs.")
+    (folder / "problem.toml").write_text(f"{dims}[shapes.wide]\n{high} = {rows}\n{across} = {wide}\n\n[inputs.{inputs}")
     specification = await load(folder)
     found = await verify(
         specification, KERNEL, "0" * 64, backend=NumpyBackend(kernel), pool=Pool(specification, tmp_path / "data"),
@@ -79,7 +95,8 @@ async def judged(
 
 
 @pytest.mark.parametrize(
-    ("problem", "kernel"), [("softmax", softmax), ("rmsnorm", rmsnorm), ("bmm_softmax", bmm_softmax)]
+    ("problem", "kernel"),
+    [("softmax", softmax), ("rmsnorm", rmsnorm), ("bmm_softmax", bmm_softmax), ("plane_softmax", plane_softmax)],
 )
 async def test_what_is_right_at_both_shapes_passes(problem: str, kernel: Callable[..., Any], tmp_path: Path) -> None:
     verdict = await judged(problem, kernel, tmp_path)
@@ -106,6 +123,21 @@ async def test_a_column_that_only_large_products_ask_for_is_missed_at_the_timed_
     assert verdict.failed_gate == "values"
     assert verdict.where is not None
     assert (verdict.where.shapes, verdict.where.family) == ("wide", "peaks")
+
+
+async def test_a_whole_matrix_at_the_timed_shape_is_of_one_kind_as_well(tmp_path: Path) -> None:
+    kernel = plane_softmax_whose_maximum_starts_at_minus_100_where_it_is_timed
+    verdict = await judged("plane_softmax", kernel, tmp_path)
+    assert verdict.failed_gate == "values"
+    assert verdict.where is not None
+    assert (verdict.where.shapes, verdict.where.family) == ("wide", "planes (x)")
+
+
+async def test_all_products_at_the_timed_shape_are_below_zero_as_well(tmp_path: Path) -> None:
+    kernel = bmm_softmax_whose_maximum_starts_at_zero_where_it_is_timed
+    verdict = await judged("bmm_softmax", kernel, tmp_path)
+    assert verdict.failed_gate == "values"
+    assert verdict.families["signs"] == 4, "two at either shape"
 
 
 @pytest.mark.parametrize("rows", [1, 16])
