@@ -183,7 +183,7 @@ def test_what_hangs_on_one_rounding_of_a_sum_may_err_by_it_though_every_float32_
 def test_a_mean_whose_terms_cancel_may_err_as_a_running_sum_of_them_does_in_some_order(tmp_path: Path):
     (tmp_path / "reference.py").write_text(MEANS)
     measuring = Measuring(ReferenceModule(tmp_path / "reference.py", {}), REQUEST, tmp_path)
-    x = np.tile(np.float32([1, -1]), (64, 400))
+    x = np.tile(np.array([1, -1], np.float32), (64, 400))
     runs = measuring.runs.measure([x], seed=1)  # exact in each of the orders that are tried
     assert runs is not None
     random_order = 2.0**-24 * np.sqrt(x.shape[1] ** 2 / 2) / x.shape[1]
