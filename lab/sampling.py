@@ -59,9 +59,10 @@ class Rounds:
 
 @dataclass
 class Held:
-    """The core that a comparison has, as far as the backend says: every later process asks for it."""
+    """What all processes of a call share: the core, as far as the backend says, and on the model the inputs."""
 
     core: str = ""
+    seed: int | None = None
 
 
 def free(_seconds: float) -> None:
@@ -194,7 +195,13 @@ class Sampler:
         return timed
 
     def _seed(self) -> int:
-        return int(self.random.integers(2**31))
+        """Another draw of the inputs for every round; on the model, which says each kernel's latency once, the same.
+
+        Where integer inputs steer loops, candidates would else be compared by different work.
+        """
+        if self.held.seed is None or self.backend.origin != "modelled":
+            self.held.seed = int(self.random.integers(2**31))
+        return self.held.seed
 
     def _judged(self, new: Arm, best: Arm, rounds: Rounds, ruling: Ruling, terms: Terms | None) -> Comparison:
         marked = rounds.marked(ruling.void)

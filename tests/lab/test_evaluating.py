@@ -57,6 +57,16 @@ async def test_the_same_program_twice_runs_once_and_enters_the_beam_once(world: 
     assert len({entry.attempt for entry in result.beam}) == len(result.beam) == 3
 
 
+async def test_the_model_times_every_candidate_and_best_on_the_same_inputs(world: World) -> None:
+    await world.open()
+    before = len(world.backend.jobs)
+    await world.evaluate([kernel(us) for us in (9, 8, 7)])
+    timed = [job for job in world.backend.jobs[before:] if job.purpose == "benchmark"]
+    seeds = {job.kernel: {other.cases[0].seed for other in timed if other.kernel == job.kernel} for job in timed}
+    assert len(seeds) == 4
+    assert len(set.intersection(*seeds.values())) == 1, "the ranking; who wins it meets best once more on other inputs"
+
+
 async def test_the_beam_outlives_the_call_and_never_loses_best(world: World) -> None:
     await world.open()
     await world.evaluate([kernel(us) for us in (9, 8, 7)])
