@@ -229,20 +229,28 @@ def _meetings(reading: Reading) -> Iterator[Violation]:
 
 
 def _data(program: Program, barrier: int) -> list[int]:
-    """The tensor that a barrier orders."""
-    owner = program.tables["accesses"]["tensor"]
-    return [int(owner[data]) for data in program.operands(barrier) if data != NONE]
+    """The tensor that a barrier orders; none where the cores do not share it."""
+    owner, both = program.tables["accesses"]["tensor"], shared(program)
+    return [int(owner[data]) for data in program.operands(barrier) if data != NONE and both[owner[data]]]
 
 
 def _odd_barriers(program: Program) -> Iterator[Violation]:
-    """Barriers of other cores than the pair's, or over what the cores do not share."""
-    rows, both, owner = program.tables["instructions"], shared(program), program.tables["accesses"]["tensor"]
+    """Barriers of other cores than the pair's."""
+    rows = program.tables["instructions"]
     for index in np.flatnonzero(rows["opcode"] == _BARRIER).tolist():
         cores = program.attributes[int(rows["attributes"][index])]["cores"]
         if sorted(cores or ()) != [0, 1]:
             yield Violation(int(rows["line"][index]), f"core_barrier of the cores {cores}; both are (0, 1).")
-        elif any(data != NONE and not both[owner[data]] for data in program.operands(index)):
-            yield Violation(int(rows["line"][index]), "core_barrier over data that is not in shared HBM.")
+
+
+def _idle_barriers(reading: Reading) -> Iterator[Violation]:
+    """Barriers over what the cores do not share: AWS's own kernels keep a loop's turns together by them."""
+    program = reading.program
+    rows = program.tables["instructions"]
+    for index in np.flatnonzero(rows["opcode"] == _BARRIER).tolist():
+        if program.cores > 1 and not _data(program, index):
+            message = "core_barrier over data that is not in shared HBM: the cores wait, and nothing is ordered."
+            yield Violation(int(rows["line"][index]), message)
 
 
 def _exchanges(reading: Reading) -> Iterator[Violation]:
@@ -271,9 +279,11 @@ RULES = (
          " by chance unless the values are equal.", "warning",
          "Split the output by nl.program_id(0), or let one core write it.", _GUIDE, partial(_breaches, True)),
     Rule("TRN2-LNC-MEET", "Both cores of a pair come to the same barriers and exchanges, in the same order; a barrier"
-         " names both, and the same data in shared HBM; an exchange has one pipe_id on both.", "error",
+         " names both, and the same data; an exchange has one pipe_id on both.", "error",
          "Keep nisa.core_barrier(data, cores=(0, 1)) and nisa.sendrecv out of branches on nl.program_id(0).", _GUIDE,
          _meetings),
+    Rule("TRN2-LNC-DATA", "A barrier orders its data alone, which is in HBM that both cores share.", "warning",
+         "Name the tensor that one core writes and the other reads.", _GUIDE, _idle_barriers),
     Rule("TRN2-LNC-SBUF", "sendrecv exchanges tiles in SBUF, by GpSimd's own DMA at most 256 elements per partition.",
          "error", "Copy the tile to SBUF first; share tensors in HBM with nisa.core_barrier.", "nki.isa.sendrecv",
          _exchanges),

@@ -306,6 +306,8 @@ PAIRS: dict[str, Pair] = {
                             cores=2),
     "TRN2-LNC-MEET": Pair(HALVES + "if me == 0: nisa.core_barrier(middle, cores=(0, 1))  # here",
                           HALVES + "nisa.core_barrier(middle, cores=(0, 1))", cores=2),
+    "TRN2-LNC-DATA": Pair(HALVES + "nisa.core_barrier(t, cores=(0, 1))  # here",
+                          HALVES + "nisa.core_barrier(middle, cores=(0, 1))", cores=2),
     "TRN2-LNC-SBUF": Pair(HALVES + "nisa.sendrecv(middle[0:1], t, 1 - me, 1 - me, 0)  # here",
                           HALVES + "nisa.sendrecv(t, t, 1 - me, 1 - me, 0)", cores=2),
     "DATA-LOOP": Pair(steered("b[0:1, 0:1]"), steered("i[0:1]").replace("  # here", "")),
