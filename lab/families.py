@@ -69,7 +69,7 @@ def plans(
     varied = [spec for spec in inputs if spec.domain != "constant"]
     floats = [spec for spec in varied if "float" in spec.dtype and spec.domain not in ("integer", "index")]
     if timed_only:
-        return [*own, *_timed(varied, floats), *_throughout(floats, {} if exact else gathered or {})]
+        return [*own, *_timed(varied, floats), *_throughout(floats, {} if exact else gathered or {}, large)]
     return [
         *own,
         *_families(varied, floats, large),
@@ -94,19 +94,21 @@ def _timed(varied: list[InputSpec], floats: list[InputSpec]) -> list[Plan]:
     ]
 
 
-def _throughout(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]]) -> Iterator[Plan]:
+def _throughout(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], large: bool) -> Iterator[Plan]:
     """At a shape that is only timed: what no mixture of rows holds, for all that an output gathers is of one kind.
 
-    All products below zero, planes of nearly one value and far below zero, columns where it gathers those.
+    All products large, or below zero, planes of nearly one value and far below zero, columns where it gathers those.
     """
     if len(floats) > 1:
+        yield Plan("x100")
         yield from (Plan(f"signs/{turn}") for turn in range(regimes.SIGNED))
     for spec in floats:
         shape, axes = spec.drawn or spec.shape or (), gathered.get(spec.name, ())
         if len(axes) > 1:
             named = ",".join(map(str, axes))
             yield from (Plan(f"planes/{named}/{turn}", spec.name) for turn in range(min(2, planes.turns(shape, axes))))
-            yield from (Plan(f"towers/{named}/{turn}", spec.name) for turn in range(2))
+            towers = TOWERS // 2 if large else TOWERS
+            yield from (Plan(f"towers/{named}/{turn}", spec.name) for turn in range(towers))
         elif axes and axes[0] != len(shape) - 1:
             yield Plan("bands/turned", spec.name)
 
