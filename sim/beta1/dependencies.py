@@ -2,7 +2,7 @@
 
 So do the programs of a launch, which may write one place alike but read nothing that another writes.
 
-Accumulation (``+=``, ``nl.loop_reduce``) is the one exception that Beta 1 allows.
+Accumulation (``+=``, ``nl.loop_reduce``) is the one exception that Beta 1 allows; its loop does not read the sum.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.instructions import NAMES, TABLE
+from nki_anvil.sim.kinds import WIDTHS
 from nki_anvil.sim.program import NONE, SCHEMA
 
 Rows = NDArray[np.int64]
@@ -33,6 +34,8 @@ _MATMUL: Final = NAMES.index("nc_matmul")
 _WRITES: Final = np.array([len(TABLE[name].writes) for name in NAMES], np.int64)
 _MOST: Final = 1 << 10
 """Pairs of a write and a read of one tensor that are compared one by one."""
+_TURNS: Final = 32
+"""Iterations that are paired one by one."""
 _LOOP: Final = re.compile(r"\bfor\s+(\w+)\s+in\b")
 
 
@@ -60,9 +63,11 @@ def check(loop: Any, times: int, sites: Rows, instructions: Rows, first_tensor: 
         lines = instructions[owner, _INSTRUCTION["line"]]
         _carried(loop, times, lines, used, writes, moving, recorder, turns)
         along = outside & (used[:, turns] == 0) & (used[:, _SITE["vector_access"]] == NONE)
-        along &= launch | (used[:, shifts] != 0)
-        along &= ~_adding(instructions, recorder.attribute_records())[owner] & (used[:, _SITE["scalar_access"]] == NONE)
-        _met(loop, times, lines[along], used[along], writes[along], recorder, shifts)
+        along &= (launch | (used[:, shifts] != 0) | ~writes) & (used[:, _SITE["scalar_access"]] == NONE)
+        adding = _adding(instructions, recorder.attribute_records())[owner]
+        summed = outside & still & writes & adding & (not launch)
+        for chosen in (along & ~adding, summed | (outside & still & ~writes & ~adding)):
+            _met(loop, times, lines[chosen], used[chosen], writes[chosen], recorder, shifts)
 
 
 def _operands(instructions: Rows, sites: Rows, base: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Rows]:
@@ -124,7 +129,7 @@ def _carried(
 
 
 def _met(loop: Any, times: int, lines: Rows, used: Rows, writes: NDArray[np.bool_], recorder: Any, shifts: int) -> None:
-    """Refuse a read of a part of a tensor that another iteration writes, where both move along it alike."""
+    """Refuse a read of a part of a tensor that another iteration writes."""
     tensors = used[:, _SITE["tensor"]]
     looks = used[:, [_SITE[name] for name in ("dtype", "offset", "first_pair", "pairs")] + [shifts]]
     for tensor in np.intersect1d(tensors[writes], tensors[~writes]).tolist():
@@ -134,20 +139,25 @@ def _met(loop: Any, times: int, lines: Rows, used: Rows, writes: NDArray[np.bool
         if len(written) * len(found) > _MOST:
             continue
         places = [(one, other, at) for one in written for other, at in zip(found.tolist(), first.tolist(), strict=True)]
-        for (kind, start, *target, step), (other, offset, *source, shift), at in places:
-            steps = recorder.pattern_at(*target), recorder.pattern_at(*source)
-            if (kind, step) == (other, shift) and meet_later(*steps, offset - start, shift, times):
+        for one, other, at in places:
+            (to, start, moved), (source, offset, shift) = _in_bytes(recorder, *one), _in_bytes(recorder, *other)
+            if meet_later(to, source, offset - start, (moved, shift), times):
                 raise _dependent(loop, int(lines[mine & ~writes][at]), recorder.name_of(int(tensor)))
 
 
-def meet_later(written: Pattern, read: Pattern, apart: int, shift: int, times: int) -> bool:
-    """Whether what one iteration writes another reads, ``apart`` elements further, both moving by ``shift``.
+def _in_bytes(recorder: Any, dtype: int, offset: int, first: int, pairs: int, shift: int) -> tuple[Pattern, int, int]:
+    """An access's pattern, its offset, and what it moves by."""
+    width = int(WIDTHS[dtype])
+    steps = [(step * width, count) for step, count in recorder.pattern_at(first, pairs)]
+    return [*steps, (1, width)], offset * width, shift * width
 
-    Patterns are (step, count) pairs; of those that step differently nothing is said.
+
+def meet_later(written: Pattern, read: Pattern, apart: int, shifts: tuple[int, int], times: int) -> bool:
+    """Whether what one iteration writes another reads, ``apart`` further, each moving by its shift.
+
+    Patterns are (step, count) pairs. Of those that move differently the first iterations are looked at.
     """
     one, other = ([(step, count) for step, count in pattern if step and count > 1] for pattern in (written, read))
-    if one and other and [step for step, _ in one] != [step for step, _ in other]:
-        return False
     widths = dict[int, tuple[int, int]]()
     for pattern, forward in ((one, True), (other, False)):
         for step, count in pattern:
@@ -155,9 +165,18 @@ def meet_later(written: Pattern, read: Pattern, apart: int, shift: int, times: i
             above = forward == (step > 0)
             widths[abs(step)] = (low, high + count - 1) if above else (low - count + 1, high)
     ranges = [(step, *widths[step]) for step in sorted(widths, reverse=True)]
+    reach = sum(step * max(-low, high) for step, low, high in ranges)
+    moved, shift = shifts
+    if moved == shift:
+        return _meet_alike(ranges, reach, apart, abs(shift), times)
+    few = range(min(times, _TURNS))
+    found = ((apart + shift * turn - moved * before, turn != before) for turn in few for before in few)
+    return any(differ and abs(wanted) <= reach and _sums_to(wanted, ranges) for wanted, differ in found)
+
+
+def _meet_alike(ranges: list[tuple[int, int, int]], reach: int, apart: int, shift: int, times: int) -> bool:
     if not shift:
         return times > 1 and _sums_to(apart, ranges)
-    reach, shift = sum(step * max(-low, high) for step, low, high in ranges), abs(shift)
     turns = range(max(-(reach + apart) // shift, 1 - times), min((reach - apart) // shift, times - 1) + 1)
     return any(turn and _sums_to(apart + turn * shift, ranges) for turn in turns)
 

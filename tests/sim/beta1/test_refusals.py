@@ -142,26 +142,52 @@ def places(pattern: list[tuple[int, int]], counts: list[int]) -> set[int]:
     return set(np.tensordot(np.array([step for step, _ in pattern]), grids, 1).tolist())
 
 
-@given(PATTERNS, st.data(), st.integers(-30, 30), st.integers(-9, 9), st.integers(2, 5))
+@given(PATTERNS, PATTERNS, st.integers(-30, 30), st.integers(-9, 9), st.integers(-9, 9), st.integers(2, 5))
 def test_iterations_meet_where_one_reads_an_element_that_another_writes(
-    pattern: list[tuple[int, int]], data: st.DataObject, apart: int, shift: int, times: int
+    one: list[tuple[int, int]], other: list[tuple[int, int]], apart: int, moved: int, shift: int, times: int
 ):
-    counts = [count for _, count in pattern]
-    fewer = [data.draw(st.integers(1, count)) for count in counts]
-    steps = [step for step, _ in pattern]
-    written, read = places(pattern, counts), places(pattern, fewer)
+    written, read = (places(pattern, [count for _, count in pattern]) for pattern in (one, other))
     brute = any(
-        {place + one * shift for place in written} & {place + apart + other * shift for place in read}
-        for one in range(times)
-        for other in range(times)
-        if one != other
+        {place + before * moved for place in written} & {place + apart + turn * shift for place in read}
+        for before in range(times)
+        for turn in range(times)
+        if before != turn
     )
-    found = meet_later(pattern, list(zip(steps, fewer, strict=True)), apart, shift, times)
-    moving = [[step for step, count in zip(steps, some, strict=True) if step and count > 1] for some in (counts, fewer)]
-    if moving[0] == moving[1] or not all(moving):
-        assert found == brute
+    assert meet_later(one, other, apart, (moved, shift), times) == brute
+
+
+CHAINS = {
+    "its last column": ("state[p, i * 64 + 63 + one]", "state[p, (i + 1) * 64 + f] = sums"),
+    "every second": ("state[p, 2 * i + one]", "state[p, 2 * (i + 1) + two] = nl.copy(sums[p, 63 - two])"),
+    "further apart": ("state[p, 2 * i + one]", "state[p, i + 1 + one] = nl.copy(sums[p, 63 + one])"),
+    "a fixed place": ("state[p, 64 + one]", "state[p, (i + 1) * 64 + f] = sums"),
+    "a sum": ("state[p, one]", "state[p, one] += nl.sum(block, axis=1, keepdims=True)"),
+}
+
+
+@pytest.mark.parametrize("loop", ["affine_range", "sequential_range"])
+@pytest.mark.parametrize("carry", CHAINS)
+def test_an_affine_loop_that_carries_something_from_turn_to_turn_is_refused(beta1: Any, carry: str, loop: str):
+    read, write = CHAINS[carry]
+    text = f"""
+def kernel(x):
+    out = nl.ndarray((96, 384), dtype=x.dtype, buffer=nl.shared_hbm)
+    p, f, one, two = nl.arange(96)[:, None], nl.arange(64)[None, :], nl.arange(1)[None, :], nl.arange(2)[None, :]
+    state, ones = nl.zeros((96, 448), dtype=x.dtype, buffer=nl.sbuf), nl.full((96, 64), 1.0, dtype=x.dtype)
+    for i in nl.{loop}(6):
+        block = nl.load(x[p, i * 64 + f])
+        sums = nisa.tensor_tensor_scan(ones, block, initial={read}, op0=np.multiply, op1=np.add)
+        nl.store(out[p, i * 64 + f], sums)
+        {write}
+    return out
+"""
+    names: dict[str, Any] = {"nl": beta1.nl, "nisa": beta1.nisa, "np": np}
+    exec(compile(text, "kernel.py", "exec"), names)
+    kernel = beta1.nki.jit(names["kernel"])
+    if loop == "sequential_range":
+        kernel(np.ones((96, 384), np.float32))
     else:
-        assert not found
+        assert "no order" in refused(kernel, np.ones((96, 384), np.float32)).message
 
 
 def test_the_same_loops_are_right_when_they_are_sequential(beta1: Any):
