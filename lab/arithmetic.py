@@ -85,8 +85,8 @@ class Value(np.ndarray[Any, Any]):
         return settled if out is None else _store(out[0], settled)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        if func in _CONTRACTIONS:
-            return _CONTRACTIONS[func](*args, **kwargs)
+        if func in _OTHERWISE:
+            return _OTHERWISE[func](*args, **kwargs)
         return _kept_in_force(super().__array_function__(func, types, args, kwargs))
 
     def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:  # type: ignore[override]
@@ -99,6 +99,9 @@ class Value(np.ndarray[Any, Any]):
 
     def dot(self, other: Any, out: Any = None) -> Any:  # type: ignore[override]
         return _dot(self, other, out)
+
+    def argsort(self, axis: Any = -1, kind: Any = None, order: Any = None, **options: Any) -> Any:  # type: ignore[override]
+        return _argsort(self, axis, kind, **options)
 
     def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:  # type: ignore[override]
         return _cumsum(self, axis, dtype, out)
@@ -288,6 +291,16 @@ def _cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any
     return result if out is None else _store(out, result)
 
 
+def _argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, stable: Any = None) -> Array:
+    """Equal elements come in their own order where that is asked for; else the first run has it, the others do not."""
+    plain = np.asarray(a).ravel() if axis is None else np.asarray(a)
+    along = -1 if axis is None else axis
+    if stable or kind in ("stable", "mergesort") or _in_force[-1].order == "plain":
+        return np.argsort(plain, axis=along, kind="stable")
+    turned = np.argsort(np.flip(plain, along), axis=along, kind="stable")
+    return plain.shape[along] - 1 - turned
+
+
 def _dot(a: Any, b: Any, out: Any = None) -> Any:
     a, b = np.asanyarray(a), np.asanyarray(b)
     if a.ndim == 0 or b.ndim == 0:
@@ -355,12 +368,13 @@ def _inner(a: Any, b: Any) -> Any:
     return np.matmul(a, np.swapaxes(b, -1, -2) if np.ndim(b) > 1 else b)
 
 
-_CONTRACTIONS: Final[dict[Any, Callable[..., Any]]] = {
+_OTHERWISE: Final[dict[Any, Callable[..., Any]]] = {
     np.dot: _dot,
     np.tensordot: _tensordot,
     np.einsum: _einsum,
     np.inner: _inner,
     np.cumsum: _cumsum,
+    np.argsort: _argsort,
 }
 
 
@@ -373,6 +387,8 @@ class Numbers(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name == "ndarray":
             return _Buffer
+        if name == "argsort":
+            return _argsort
         found = getattr(np, name)
         return _maker(found) if name in _MAKERS else found
 

@@ -54,10 +54,11 @@ class HonestRuns:
         seed: int,
         known: tuple[list[Array], Arithmetic] | None = None,
         partial: bool = False,
+        tied: bool = False,
     ) -> Yardstick | None:
         """None where the exact result, which may be ``known``, is not finite: there is no point in going on.
 
-        A ``partial`` case leaves such rows out, and those where honest runs are too far off.
+        A ``partial`` case leaves such rows out, and those where honest runs are too far off; a ``tied`` one has equals.
         """
         exact, work = known or self.exact(inputs)
         if not partial and not all(np.isfinite(r).all() for r in exact):
@@ -68,7 +69,7 @@ class HonestRuns:
         moved = [self._moved(inputs, rng) for _ in range(DISTURBED)]
         return yardstick.measure(
             exact, honest, moved, dtypes=self.dtypes, precision=self.precision,
-            rowwise=work.matmul_flops == 0, large=large, partial=partial,
+            rowwise=work.matmul_flops == 0, large=large, partial=partial, tied=tied,
         )  # fmt: skip
 
     def _arithmetics(self, large: bool, rng: np.random.Generator) -> list[Arithmetic]:

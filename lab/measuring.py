@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from nki_anvil.backends.worker.inputs import PARTIAL, digest, draw
+from nki_anvil.backends.worker.inputs import PARTIAL, TIED, digest, draw
 from nki_anvil.backends.worker.places import EDGES
 from nki_anvil.lab import limits, yardstick
 from nki_anvil.lab.arithmetic import is_array
@@ -42,12 +42,12 @@ class Measuring:
         if case.get("probe"):
             return self._probe(case)
         own = case["family"] == "own"
-        partial = case["family"].partition("/")[0] in PARTIAL
+        partial, tied = case["family"].partition("/")[0] in PARTIAL, case["family"] in TIED
         turns = 1 if own else case.get("halvings") or HALVINGS
         scales = [float(case.get("scale", 1.0)) * 0.5**n for n in range(turns)]
         for scale in scales:
             drawn = self.draw({**case, "scale": scale})
-            found = self.runs.measure(list(drawn.values()), int(case["seed"]), partial=partial)
+            found = self.runs.measure(list(drawn.values()), int(case["seed"]), partial=partial, tied=tied)
             if found is not None and (found.admissible or (own and found.finite)):
                 if own:
                     self._remember(int(case["seed"]), drawn, found)

@@ -20,6 +20,9 @@ from nki_anvil.lab.limits import F64, NOTHING, UNIT_ROUNDOFF, Expected, directio
 ADMISSIBLE_ERROR = 2.0**-12
 """Largest relative row error of an honest run in an admissible case, or 16 u where that is more: of the declared
 precision or of the output's format, whichever is coarser."""
+CHOSEN = 2.0**-10
+"""Beside the largest number of an output of integers: what a disturbed run is off by more than, and than one, is not
+rounded otherwise but another choice among equals."""
 KNOWN_SHARE = 0.25
 """Of a partial case that must be left to judge by."""
 
@@ -45,10 +48,13 @@ def measure(
     rowwise: bool,
     large: bool,
     partial: bool = False,
+    tied: bool = False,
 ) -> Yardstick:
     """Turn the runs into limits' material; ``disturbed`` runs are float64, inputs moved by u, functions by noise.
 
     In a ``partial`` case rows that make it inadmissible are not numbers in the exact result: nobody is judged there.
+    In a ``tied`` one, of small whole numbers, equals stay equal in honest arithmetic: which of them an index names,
+    disturbed runs do not say.
     """
     outputs: list[Expected] = []
     admissible = finite = True
@@ -62,12 +68,19 @@ def measure(
         for run in honest:
             errors.add(run[position])
         exactly = not errors.spread.any()
+        index = tied and exactly and "float" not in dtypes[position]
         for run in disturbed:
-            errors.add(run[position])
+            if not (index and _chosen(run[position], r)):
+                errors.add(run[position])
         outputs.append(errors.expected(exactly and bool(honest), dtypes[position], precision, rowwise, large))
         finite = finite and errors.finite
         admissible = admissible and errors.finite and errors.close(most)
     return Yardstick(tuple(outputs), admissible, finite)
+
+
+def _chosen(run: NDArray[Any], r: F64) -> bool:
+    off = float(np.abs(np.subtract(run, r, dtype=np.float64)).max(initial=0.0))
+    return off > max(1.0, CHOSEN * float(np.abs(r).max(initial=0.0)))
 
 
 def _without_lost_rows(r: F64, runs: Sequence[NDArray[Any]], most: float) -> F64:

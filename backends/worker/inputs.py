@@ -395,6 +395,8 @@ PARTIAL = (
     "whole", "planes",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
+TIED = ("integers", "ties")
+"""Families of a few whole numbers: where a choice among equals shows."""
 
 
 def _drawn(spec: Spec) -> tuple[int, ...]:

@@ -45,7 +45,7 @@ def _below(r: Region) -> Array:
     """Far below zero: the largest element, too; every third row below what is written for no number at all."""
     near = -(np.abs(r.own) * 100 * r.scale + r.sigma * r.powers(2, 4))
     farther: Array = (np.arange(len(near)) + int(r.rng.integers(3))) % 3 == 0
-    return np.where(farther[:, None], -(np.abs(r.own) + r.sigma) * r.powers(4, 12), near)
+    return np.where(farther[:, None], -(np.abs(r.own) + r.sigma) * r.powers(10, 12), near)
 
 
 def _above(r: Region) -> Array:

@@ -232,3 +232,39 @@ def test_what_numpy_selects_is_added_in_every_order_and_stored_in_the_outputs_fo
     found = runs.measure([np.ones((64, 600), np.float32), n], 1)
     assert found is not None
     assert not found.outputs[0].exact, "600 / 7 has more digits than float32"
+
+
+CHOOSING = """
+import numpy as np
+
+def get_inputs():
+    return [np.random.normal(size=(64, 48)).astype(np.float32)]
+
+def forward(x):
+    return np.argmax(x * 3.0 + 1.0, axis=1).astype(np.int32)[:, None], np.argsort(-x, axis=1)[:, :4].astype(np.int32)
+"""
+
+
+@pytest.mark.parametrize("family", ["integers", "ties"])
+def test_an_index_names_the_first_of_equals_though_disturbed_inputs_make_another_the_largest(
+    tmp_path: Path, family: str
+):
+    (tmp_path / "reference.py").write_text(CHOOSING.replace("axis=1)[:, :4]", "axis=1, kind='stable')[:, :4]"))
+    request = {**REQUEST, "dtypes": ["int32", "int32"]}
+    measuring = Measuring(ReferenceModule(tmp_path / "reference.py", {}), request, tmp_path)
+    assert measuring.measure({**case(3), "family": family})["admissible"]
+    found = yardstick.load(tmp_path / "c3.npz")
+    assert all(output.exact for output in found.outputs)
+
+
+def test_equals_are_sorted_in_any_order_unless_a_stable_one_is_asked_for(tmp_path: Path):
+    x = np.random.default_rng(1).integers(0, 3, (64, 48)).astype(np.float32)
+    for stable in (False, True):
+        text = CHOOSING.replace("axis=1)[:, :4]", "axis=1, kind='stable')[:, :4]") if stable else CHOOSING
+        (tmp_path / "reference.py").write_text(text)
+        module = ReferenceModule(tmp_path / "reference.py", {})
+        found = honest_runs.HonestRuns(module, ["int32", "int32"], "float32", 0.0).measure([x], 1, tied=True)
+        assert found is not None
+        assert found.outputs[1].exact is stable
+        right = np.argsort(-x, axis=1, kind="stable")[:, :4]
+        assert np.array_equal(found.outputs[1].r, right)
