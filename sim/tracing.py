@@ -96,12 +96,20 @@ def _run(builder: Builder, kernel: Kernel, args: Sequence[Any], kwargs: Mapping[
         _check_arguments((*args, *kwargs.values()))
     bound, named = _arguments(builder, kernel, args, kwargs)
     builder.share_from_here()
+    found: list[list[int]] = []
     for core in range(kernel.cores):
         builder.begin_core(core)
-        returned = kernel.function(*bound, **named)
+        returned = _outputs(kernel.function(*bound, **named))
+        found.append([builder.access(tensor) for tensor in returned])
         if core == 0:
-            for tensor in _outputs(returned):
+            for tensor in returned:
                 builder.output(tensor)
+    if found[1:] and found[0] != found[1]:
+        raise TraceError(
+            "NKI-LNC",
+            "The two cores return different tensors.",
+            remedy="Return the same ones, outside of branches on program_id.",
+        )
     return builder
 
 

@@ -308,6 +308,15 @@ class TestCores:
             trace(jit(kernel)[2], X)
         assert error.value.code == "NKI-LNC"
 
+    def test_cores_that_return_different_tensors_are_refused(self):
+        def kernel(x):
+            first, second = (nl.ndarray(x.shape, x.dtype, nl.shared_hbm) for _ in range(2))
+            return second if nl.program_id(0) else first
+
+        with pytest.raises(TraceError, match="return different tensors") as error:
+            trace(jit(kernel)[2], X)
+        assert error.value.code == "NKI-LNC"
+
     @pytest.mark.parametrize("buffer", [nl.sbuf, nl.private_hbm])
     def test_a_tile_that_one_core_keeps_for_the_other_is_refused(self, buffer):
         kept = []
