@@ -70,7 +70,7 @@ def _one(spec: Spec, position: int, case: Case, target: Spec, every: list[Spec])
         return _mingled(spec, own, _random(int(case["seed"]), position, word), f"{family}/{variant}")
     paired = family in _PAIRED
     if not paired and case.get("only") not in (None, spec["name"]):
-        return own
+        return _beside_towers(spec, own, variant) if family == "towers" else own
     word = zlib.crc32(family.encode())
     rng = _random(int(case["seed"]), position, word)
     if _is_whole(spec) and family in _WHOLE:
@@ -280,6 +280,12 @@ def _planes(d: _Draw) -> Array:
 def _towers(d: _Draw) -> Array:
     axes, turn = _axes_and_turn(d.variant)
     return planes.towers(d.own, axes, d.rng, d.scale * d.sigma, turn)
+
+
+def _beside_towers(spec: Spec, own: Array, variant: str) -> Array:
+    """In two cases of three at the ends other inputs are positive, for products with towers to be towers as well."""
+    _, turn = _axes_and_turn(variant)
+    return _inside(spec, np.abs(own)) if _is_float(spec) and turn % 6 in (0, 4) else own
 
 
 def _axes_and_turn(variant: str) -> tuple[list[int], int]:

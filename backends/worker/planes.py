@@ -49,7 +49,7 @@ def turns(shape: Sequence[int], axes: Sequence[int]) -> int:
 
 
 def towers(own: Array, axes: Sequence[int], rng: Any, height: float, turn: int) -> Array:
-    """In every plane one element stands 10^U(2.5, 3.5) high: in even cases at an end of one of the axes, in odd ones at
+    """In every plane one element stands 10^U(3, 4) high: in even cases at an end of one of the axes, in odd ones at
     an edge of tiles between, and anywhere along the others.
     """
     values = np.array(_planes(own, axes), np.float32)
@@ -60,7 +60,7 @@ def towers(own: Array, axes: Sequence[int], rng: Any, height: float, turn: int) 
         number = turn // 2 * count + plane
         which, edge = chosen[(number + number // len(chosen)) % len(chosen)]
         coordinates[which][plane] = edge
-    heights = height * 10.0 ** rng.uniform(2.5, 3.5, count)
+    heights = height * 10.0 ** rng.uniform(3, 4, count)
     values[np.arange(count), np.ravel_multi_index(coordinates, lengths)] = heights
     return _back(values, own, axes)
 
