@@ -138,7 +138,7 @@ def _arguments(program: Program) -> None:
     positions = np.sort(rows["argument"][inputs])
     _require(np.array_equal(positions, np.arange(len(positions))), "inputs are not numbered from 0")
     _require(rows["argument"][~inputs] == NONE, "a tensor that is no input has an argument")
-    _require(rows["memory"][inputs] < MEMORIES.index("sbuf"), "an input is not in HBM")
+    _require(rows["memory"][inputs] == MEMORIES.index("shared_hbm"), "an input is not in shared HBM")
 
 
 def _constants(program: Program) -> None:

@@ -14,7 +14,7 @@ from program_builder import ProgramBuilder
 from nki_anvil.sim.attributes import kind_of
 from nki_anvil.sim.execution import Executable, ExecutionError
 from nki_anvil.sim.instructions import TABLE
-from nki_anvil.sim.program import SCHEMA, Program, ProgramError, decode
+from nki_anvil.sim.program import MEMORIES, SCHEMA, Program, ProgramError, decode
 from nki_anvil.sim.rules import check
 from nki_anvil.sim.schema import Limits, validate
 
@@ -66,6 +66,7 @@ HOSTILE = [
     ("tensors", "elements", 0, 3),
     ("tensors", "partitions", 0, 0),
     ("tensors", "argument", 0, 1),
+    ("tensors", "memory", 0, MEMORIES.index("private_hbm")),
     ("tensors", "constant", 7, 5),
     ("tensors", "role", 0, 9),
     ("tensors", "region", 0, 12),
