@@ -1,4 +1,5 @@
-"""Whether a problem can be judged at all: a reference that is constant or overflows would let every kernel pass."""
+"""Whether a problem can be judged at all: a reference that is constant or overflows would let every kernel pass, and
+one that draws lots would let none."""
 
 from __future__ import annotations
 
@@ -16,6 +17,8 @@ class Structure:
     """By array argument: whether another draw of it changes an output."""
     exact: dict[str, str | int] | None = None
     """For a product of two arrays: their names and contracted axes."""
+    repeats: bool = True
+    """Run again on the same inputs, it gives the same."""
 
 
 def check(structure: Structure, name: str) -> tuple[str, ...]:
@@ -23,6 +26,9 @@ def check(structure: Structure, name: str) -> tuple[str, ...]:
     if not structure.finite:
         message = f"The reference of {name} overflows or is undefined on its own inputs."
         raise ProblemInvalid(message, "Change get_inputs or forward so that every output is finite.")
+    if not structure.repeats:
+        message = f"The reference of {name} gives something else each time that it is run on the same inputs."
+        raise ProblemInvalid(message, "Draw in get_inputs what it draws in forward, and pass it on: a mask, or noise.")
     if structure.influence and not any(structure.influence.values()):
         message = f"The output of {name} is the same for every input: a kernel that ignores its inputs would pass."
         raise ProblemInvalid(message, "Change get_inputs or forward so that the output depends on them.")

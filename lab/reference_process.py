@@ -196,6 +196,7 @@ def structure(module: ReferenceModule, request: Record, folder: Path) -> Record:
         "finite": all(bool(np.isfinite(r).all()) for r in base),
         "influence": counts,
         "constant": not any(counts.values()),
+        "repeats": all(np.allclose(x, y, 1e-9, equal_nan=True) for x, y in zip(exact(drawn), base, strict=True)),
         "exact": _contraction(exact, drawn, other, base, arrays),
         "gathered": {name: _gathered(exact, (drawn, other), name) for name in arrays if is_float(drawn[name])},
         "large": is_large(work, [*drawn.values(), *base]),

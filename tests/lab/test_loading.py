@@ -173,6 +173,7 @@ async def test_what_a_reference_prints_does_no_harm(tmp_path: Path) -> None:
         ("np.ones((8, 32), np.float32)", "same for every input"),
         ("np.exp(x * 1e5)", "overflows"),
         ("np.exp(np.abs(x) + 88)", "not finite in float32"),
+        ("x * (np.random.random(x.shape) > 0.5)", "something else each time"),
     ],
 )
 async def test_a_problem_that_cannot_be_judged_is_refused(tmp_path: Path, forward: str, said: str) -> None:
