@@ -268,3 +268,18 @@ def test_a_single_tower_that_honest_runs_round_either_way_leans_to_no_side() -> 
     [known] = measure([r], honest, [], dtypes=["bfloat16"], precision="float32", rowwise=True, large=False).outputs
     for side in (1, -1):
         assert not broken(limits.compare(known, stored(r * (1 + side * 8 * u)), 1e-2, own=True))
+
+
+def test_one_element_of_a_small_output_in_which_all_honest_runs_were_lucky_refuses_nothing() -> None:
+    u = limits.UNIT_ROUNDOFF["float32"]
+    r = np.random.default_rng(3).standard_normal((8, 64)) + 4.0
+    errors = np.full(r.shape, 30 * u)
+    errors[2, 5] = errors[6, 7] = 0.0
+    [known] = measure(
+        [r], [[r + errors]], [], dtypes=["float32"], precision="float32", rowwise=True, large=False
+    ).outputs
+    y = r.copy()
+    y[2, 5] *= 1 + 30 * u
+    assert not broken(limits.compare(known, y, 2e-5, own=False))
+    y[6, 7] *= 1 + 30 * u
+    assert broken(limits.compare(known, y, 2e-5, own=False)) == {"99.9 % of elements"}
