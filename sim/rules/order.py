@@ -23,9 +23,9 @@ from nki_anvil.sim.rules.reading import Reading
 from nki_anvil.sim.rules.rule import Rule, Violation
 
 _DMA = ("dma_copy", "dma_transpose", "dma_compute")
-_TURNED = {"dma_transpose": "src", "nc_n_gather": "data", "local_gather": "src_buffer"}
-"""What an instruction reads at other places than it writes, also where both accesses are the same. A shuffle may work
-in place (nki.isa.nc_stream_shuffle)."""
+_TURNED = {"dma_transpose": "src", "nc_n_gather": "data", "local_gather": "src_buffer", "sendrecv": "src"}
+"""What an instruction reads at other places than it writes, also where both accesses are the same: an exchange's dst is
+written by the other core. A shuffle may work in place (nki.isa.nc_stream_shuffle)."""
 _MOST = 1 << 22
 """Elements of an access that is looked at one by one."""
 
@@ -71,7 +71,7 @@ def _pairs(program: Program) -> Iterator[tuple[int, str, Pair]]:
             target, source, instruction = int(one[place]), int(other[place]), int(every.instruction[write[place]])
             name = NAMES[int(table["opcode"][instruction])]
             patterned = [seen.different[int(seen.of[access])] for access in (target, source)]
-            if not chip[target] or all(_free(pattern) > 1 for pattern in patterned):
+            if turned[place] or not chip[target] or all(_free(pattern) > 1 for pattern in patterned):
                 apart = int(rows["offset"][source] * widths[source] - rows["offset"][target] * widths[target])
                 first, second = (merge(pattern) for pattern in patterned)
                 lanes = patterned[0][0][1] if chip[target] else 1

@@ -309,7 +309,7 @@ PAIRS: dict[str, Pair] = {
     "TRN2-LNC-DATA": Pair(HALVES + "nisa.core_barrier(t, cores=(0, 1))  # here",
                           HALVES + "nisa.core_barrier(middle, cores=(0, 1))", cores=2),
     "TRN2-LNC-SBUF": Pair(HALVES + "nisa.sendrecv(middle[0:1], t, 1 - me, 1 - me, 0)  # here",
-                          HALVES + "nisa.sendrecv(t, t, 1 - me, 1 - me, 0)", cores=2),
+                          HALVES + "nisa.sendrecv(tile(1, 4), t, 1 - me, 1 - me, 0)", cores=2),
     "DATA-LOOP": Pair(steered("b[0:1, 0:1]"), steered("i[0:1]").replace("  # here", "")),
 }  # fmt: skip
 
@@ -357,7 +357,7 @@ def test_both_lines_of_an_overlap_of_addresses_are_named() -> None:
 
 
 def test_an_exchange_of_tiles_orders_nothing_in_shared_memory() -> None:
-    taken = "nisa.sendrecv(t, t, 1 - me, 1 - me, 0)\nnisa.dma_copy(t, middle[nl.ds(1 - me, 1)])"
+    taken = "nisa.sendrecv(t, tile(1, 4), 1 - me, 1 - me, 0)\nnisa.dma_copy(t, middle[nl.ds(1 - me, 1)])"
     assert [one.code for one in findings(HALVES + taken, PAIRS["TRN2-RACE"])] == ["TRN2-RACE"]
 
 
@@ -373,14 +373,14 @@ def test_gpsimds_own_transfers_exchange_small_tiles(width: int, refused: list[st
     body = f"""
 me = nl.program_id(0)
 t = tile(4, {width}, dtype=nl.bfloat16)
-nisa.sendrecv(t, t, 1 - me, 1 - me, 0, dma_engine=nisa.dma_engine.gpsimd_dma)
+nisa.sendrecv(t, tile(4, {width}, dtype=nl.bfloat16), 1 - me, 1 - me, 0, dma_engine=nisa.dma_engine.gpsimd_dma)
 """
     assert [one.code for one in findings(body, PAIRS["TRN2-RACE"])] == refused
 
 
 @pytest.mark.parametrize(("pipe", "refused"), [("0", []), ("me", ["TRN2-LNC-MEET"])])
 def test_an_exchange_goes_by_one_pipe_on_both_cores(pipe: str, refused: list[str]) -> None:
-    body = f"{HALVES}nisa.sendrecv(t, t, 1 - me, 1 - me, {pipe})"
+    body = f"{HALVES}nisa.sendrecv(t, tile(1, 4), 1 - me, 1 - me, {pipe})"
     assert [one.code for one in findings(body, PAIRS["TRN2-RACE"])] == refused
 
 
@@ -436,6 +436,16 @@ nisa.core_barrier({first} if me else {second}, cores=(0, 1))
 nisa.core_barrier({second} if me else {first}, cores=(0, 1))
 """
     assert [one.code for one in findings(HALVES + body, PAIRS["TRN2-RACE"])] == ["TRN2-LNC-MEET"]
+
+
+@pytest.mark.parametrize(
+    ("dst", "src", "refused"),
+    [("t", "t", True), ("t[:, 0:3]", "t[:, 1:4]", True), ("t[:, 0:1]", "t[:, 0:1]", True),
+     ("t[:, 0:2]", "t[:, 2:4]", False), ("t", "tile(1, 4)", False)],
+)  # fmt: skip
+def test_an_exchange_overwrites_nothing_that_it_sends(dst: str, src: str, refused: bool) -> None:
+    found = findings(f"{HALVES}nisa.sendrecv({src}, {dst}, 1 - me, 1 - me, 0)", PAIRS["TRN2-RACE"])
+    assert {one.code for one in found} == ({"TRN2-ORDER-READ"} if refused else set())
 
 
 def test_tiles_at_one_address_may_take_turns() -> None:
