@@ -130,7 +130,9 @@ class Executable:
     def _exchange(self, indices: tuple[int, ...]) -> list[Step]:
         """Where both cores meet: after a barrier nothing more is to do, a sendrecv swaps tiles."""
         sites, met = [self._linker.site(index) for index in indices], self._touched.met(indices)
-        return [*met, *exchange(sites)] if sites[0].instruction.name == "sendrecv" else met
+        if sites[0].instruction.name != "sendrecv":
+            return met
+        return [*met, *(step for site in sites for step in site.finish()), *exchange(sites)]
 
     def _together(self, regions: tuple[int, ...], body: list[Step]) -> list[Step]:
         """Loops in whose bodies the cores meet: a trip of one is a trip of all."""

@@ -461,6 +461,27 @@ def test_sendrecv_swaps_tiles_between_cores() -> None:
     assert (Executable(b.program()).run([numbers(2, 4)]).outputs[0] == numbers(2, 4)[::-1]).all()
 
 
+@pytest.mark.parametrize("place", [0, 1, 4])
+@pytest.mark.parametrize("width", [1, 4])
+def test_an_exchange_at_a_place_that_moves_overwrites_nothing_that_it_sends(place: int, width: int) -> None:
+    b = ProgramBuilder(cores=2)
+    source, out = b.input((2, 8)), b.result((2, width))
+    for core in (0, 1):
+        b.core = core
+        wide, register, mine = b.tensor((1, 8)), b.register(), slice(core, core + 1)
+        b.emit("dma_copy", wide, source[mine])
+        b.emit("register_move", register=register, value=place)
+        taken = b.shifted(wide[:, 0:width], 1, register=register)
+        b.emit("sendrecv", taken, wide[:, 0:width], send_to_rank=1 - core, recv_from_rank=1 - core, pipe_id=0)
+        b.emit("dma_copy", out[mine], wide[:, place : place + width])
+    executable = Executable(b.program())
+    if place < width:
+        with pytest.raises(ExecutionError, match="TRN2-ORDER-READ"):
+            executable.run([numbers(2, 8)])
+    else:
+        assert (executable.run([numbers(2, 8)]).outputs[0] == numbers(2, 8)[::-1, :width]).all()
+
+
 def swapping(kind: str) -> ProgramBuilder:
     """Each core doubles its row and adds the other's, as often as its own element of the second input says."""
     b = ProgramBuilder(cores=2)
