@@ -217,11 +217,13 @@ def _meetings(reading: Reading) -> Iterator[Violation]:
             message = f"Core 0 waits here for another tensor than core 1 in line {int(rows['line'][second])}."
             yield Violation(int(rows["line"][first]), message)
             return
-        pipes = [reading.program.attributes[int(rows["attributes"][i])].get("pipe_id") for i in (first, second)]
-        if pipes[0] != pipes[1]:
-            message = f"Core 0 exchanges tiles by pipe {pipes[0]}, core 1 by {pipes[1]} in line"
-            yield Violation(int(rows["line"][first]), f"{message} {int(rows['line'][second])}.")
-            return
+        records = [reading.program.attributes[int(rows["attributes"][index])] for index in (first, second)]
+        for name in ("pipe_id", "dma_engine"):
+            one, other = (record.get(name) for record in records)
+            if one != other:
+                message = f"Core 0 exchanges tiles with {name}={one}, core 1 with {other} in line"
+                yield Violation(int(rows["line"][first]), f"{message} {int(rows['line'][second])}.")
+                return
     if len(lists[0]) != len(lists[1]):
         longer = max(lists, key=len)
         message = f"The cores meet {len(lists[0])} and {len(lists[1])} times: one of them waits here for ever."
@@ -279,7 +281,7 @@ RULES = (
          " by chance unless the values are equal.", "warning",
          "Split the output by nl.program_id(0), or let one core write it.", _GUIDE, partial(_breaches, True)),
     Rule("TRN2-LNC-MEET", "Both cores of a pair come to the same barriers and exchanges, in the same order; a barrier"
-         " names both, and the same data; an exchange has one pipe_id on both.", "error",
+         " names both, and the same data; an exchange has one pipe_id and one dma_engine on both.", "error",
          "Keep nisa.core_barrier(data, cores=(0, 1)) and nisa.sendrecv out of branches on nl.program_id(0).", _GUIDE,
          _meetings),
     Rule("TRN2-LNC-DATA", "A barrier orders its data alone, which is in HBM that both cores share.", "warning",

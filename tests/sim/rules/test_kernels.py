@@ -378,8 +378,14 @@ nisa.sendrecv(t, tile(4, {width}, dtype=nl.bfloat16), 1 - me, 1 - me, 0, dma_eng
     assert [one.code for one in findings(body, PAIRS["TRN2-RACE"])] == refused
 
 
-@pytest.mark.parametrize(("pipe", "refused"), [("0", []), ("me", ["TRN2-LNC-MEET"])])
-def test_an_exchange_goes_by_one_pipe_on_both_cores(pipe: str, refused: list[str]) -> None:
+ROUTE = "0, dma_engine=nisa.dma_engine.gpsimd_dma"
+
+
+@pytest.mark.parametrize(
+    ("pipe", "refused"),
+    [("0", []), (ROUTE, []), ("me", ["TRN2-LNC-MEET"]), (ROUTE + " if me else nisa.dma_engine.dma", ["TRN2-LNC-MEET"])],
+)
+def test_an_exchange_goes_by_one_pipe_and_one_engine_on_both_cores(pipe: str, refused: list[str]) -> None:
     body = f"{HALVES}nisa.sendrecv(t, tile(1, 4), 1 - me, 1 - me, {pipe})"
     assert [one.code for one in findings(body, PAIRS["TRN2-RACE"])] == refused
 
