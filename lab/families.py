@@ -27,7 +27,7 @@ TOGETHER: Final = (
 """Applied to all inputs at once."""
 REGIONAL: Final = ("bands", "tiles", "patterns")
 """Several regimes side by side: an input of few rows takes several cases for all of them."""
-SPARED: Final = ("rows", "zeros", "bands/turned", "signs/1", "scales/1", "scales/2")
+SPARED: Final = ("rows", "zeros", "bands/turned", "signs/1", "signs/2", "scales/1", "scales/2")
 """Not at large shapes, where bands hold as many rows of those kinds, and one case has tiles of every scale."""
 ALONE: Final = ("x100", "bands", "spike", "shifted")
 """Applied to one input at a time as well, where there are several."""
@@ -120,6 +120,8 @@ def _families(varied: list[InputSpec], floats: list[InputSpec], large: bool) -> 
     for family in TOGETHER:
         if not (large and family in SPARED):
             yield from _through(family, floats[0])
+    if len(floats) > 1 and not large:
+        yield Plan("signs/2")  # products beyond what masks are often written as, too
     yield from (Plan(f"peaks/{turn}") for turn in range(_turns(floats)))
     yield from _cancelling(floats)
     yield from _related(floats, large)

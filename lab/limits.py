@@ -262,13 +262,13 @@ def _row_limits(expected: Expected, r: F64, direction: str, weights: list[tuple[
     typical = _typical(expected.rows[direction], size)
     alike = (expected.rows[direction] > AMPLIFIED * typical * size) | (size < FADED * size.max(initial=0.0))
     carried = np.where(alike, 1.0, carried)
-    factor = (LARGE_ROW_FACTOR if expected.large else ROW_FACTOR) * np.clip(
-        np.sqrt(SHORTEST_ROW / np.maximum(carried, 1.0)), 1.0, WIDEST
-    )
+    least = LARGE_ROW_FACTOR if expected.large else ROW_FACTOR
+    factor = least * np.clip(np.sqrt(SHORTEST_ROW / np.maximum(carried, 1.0)), 1.0, WIDEST)
     honest = np.maximum(expected.rows[direction], typical * size)  # some come out well in every run by chance alone
-    if lent is not None:
-        honest = np.maximum(honest, norms(lent, direction))
-    return factor * np.maximum(honest, u * size) + 2 * u * size + floor
+    allowed = factor * np.maximum(honest, u * size)
+    if lent is not None:  # what such a row may err by itself, it may err here
+        allowed = np.maximum(allowed, least * WIDEST * norms(lent, direction))
+    return allowed + 2 * u * size + floor
 
 
 def _lent(expected: Expected, r: F64) -> F64 | None:

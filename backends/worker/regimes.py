@@ -45,7 +45,8 @@ def _below(r: Region) -> Array:
     """Far below zero: the largest element, too; every third row below what is written for no number at all."""
     near = -(np.abs(r.own) * 100 * r.scale + r.sigma * r.powers(2, 4))
     farther: Array = (np.arange(len(near)) + int(r.rng.integers(3))) % 3 == 0
-    return np.where(farther[:, None], -(np.abs(r.own) + r.sigma) * r.powers(10, 12), near)
+    near[farther] = (-(np.abs(r.own) + r.sigma) * r.powers(10, 12))[farther]
+    return near
 
 
 def _above(r: Region) -> Array:
@@ -231,8 +232,8 @@ def tile_numbers(own: Array) -> Array:
 def signs(own: Array, rng: Any, scale: float, target: bool, turn: int) -> Array:
     """Every tile's rows are of one sign and about as strong, between a tenth and thirty times as before.
 
-    In the next of ``SIGNED`` cases tiles have other strengths. What they are multiplied with is negative, so that
-    products are, too.
+    In the next of ``SIGNED`` cases tiles have other strengths, in the one after those five to fifty thousand
+    times. What they are multiplied with is negative, so that products are, too.
     """
     rows = _rows(own, False)
     if not target:
@@ -240,7 +241,7 @@ def signs(own: Array, rng: Any, scale: float, target: bool, turn: int) -> Array:
     of = _tiles(own)
     count = int(of.max()) + 1
     sign = rng.permutation(np.resize([1.0, -1.0] if turn % 2 == 0 else [-1.0, 1.0], count))[of]
-    strength = 2.5 * _stratified(rng, count, SIGNED, turn) - 1
+    strength = 2.5 * _stratified(rng, count, SIGNED, turn) - 1 if turn < SIGNED else rng.uniform(3.7, 4.7, count)
     exponents = scale * (strength[of] + rng.uniform(0, 0.3, len(rows)))
     return _back(np.abs(rows) * (10.0**exponents * sign)[:, None], own, False)
 

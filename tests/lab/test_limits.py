@@ -240,6 +240,21 @@ def test_a_row_whose_one_number_is_off_lends_its_error_to_the_columns_that_it_st
     assert "rows along axis 1" in broken(limits.compare(mixed, y, 2e-5, own=False))
 
 
+def test_a_tile_may_err_as_much_as_the_one_row_in_it_that_an_exponential_amplifies() -> None:
+    u = limits.UNIT_ROUNDOFF["float32"]
+    calm = np.ones((256, 64))
+    errors = np.full_like(calm, u)
+    errors[9] = 300 * u
+    (mixed,) = measure(
+        [calm], [[calm + errors]], [], dtypes=["float32"], precision="float32", rowwise=False, large=False
+    ).outputs
+    y = calm.copy()
+    y[9] *= 1 + 10 * 300 * u
+    assert not broken(limits.compare(mixed, y, 2e-4, own=False))
+    y[10] *= 1 + 10 * 300 * u
+    assert "rows along axis 1" in broken(limits.compare(mixed, y, 2e-4, own=False))
+
+
 def stored(values: np.ndarray) -> np.ndarray:
     return values.astype(ml_dtypes.bfloat16).astype(np.float64)
 

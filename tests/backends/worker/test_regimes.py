@@ -75,6 +75,13 @@ def test_each_tile_has_a_strength_of_its_own_and_another_in_the_next_case() -> N
     assert (strengths[2:] / strengths[:-2] > 1.9).all()
 
 
+def test_in_a_third_case_all_products_of_a_tile_are_below_what_masks_are_written_as() -> None:
+    arguments = [{"name": n, "shape": s, "dtype": "float32"} for n, s in (("a", [256, 64]), ("b", [64, 96]))]
+    x = inputs.draw({"inputs": arguments}, {"seed": 1, "family": "signs/2"})
+    products = x["a"] @ x["b"]
+    assert sum(bool((products[i : i + 128] < -1e4).all()) for i in (0, 128)) == 1
+
+
 def test_whole_tiles_are_far_below_zero_far_above_or_of_nearly_one_value() -> None:
     tiles = [drawn("tiles", [2, 160, 64])[tile] for tile in TILES]
     assert any(tile.max() < -90 for tile in tiles)
