@@ -353,10 +353,13 @@ def _whole(spec: Spec, own: Array, rng: Any, variant: str) -> Array:
 
 
 def _mingled(spec: Spec, own: Array, rng: Any, family: str) -> Array:
-    """Beside towers at the ends of axes all integers are the largest: a prefix has its full length."""
+    """Beside towers at the ends of axes all integers are the largest: a prefix has its full length, while rows of
+    indices begin with the first and end with the last.
+    """
+    low, high = int(spec.get("low") or 0), int(_or(spec.get("high"), 1))
     if family.startswith("towers") and _axes_and_turn(family.removeprefix("towers/"))[1] % 2 == 0:
-        return np.full_like(own, int(_or(spec.get("high"), 1)))
-    return whole_numbers.mingled(own, rng, int(spec.get("low") or 0), int(_or(spec.get("high"), 1)))
+        return whole_numbers.framed(own, low, high) if high - low > 2 else np.full_like(own, high)
+    return whole_numbers.mingled(own, rng, low, high)
 
 
 _FAMILIES: dict[str, Callable[[_Draw], Array]] = {

@@ -91,6 +91,15 @@ def mingled(own: Array, rng: Any, low: int, high: int) -> Array:
     return values.reshape(own.shape)
 
 
+def framed(own: Array, low: int, high: int) -> Array:
+    """Rows with the smallest number at their first place alone and the largest at their last; rows of one: that."""
+    values: Array = np.clip(own, low + 1, high - 1)
+    if own.ndim > 1 and own.shape[-1] > 1:
+        values[..., 0], values[..., -1] = low, high
+        return values
+    return np.full_like(own, high)
+
+
 def _mostly_at(edges: list[int], length: int, count: int, rng: Any) -> Array:
     """Positions below a length, half of them at edges."""
     anywhere: Array = rng.integers(0, length, count)

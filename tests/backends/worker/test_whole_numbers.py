@@ -65,3 +65,12 @@ def test_floats_stay_as_they_were_drawn_beside_them_and_float_masks_are_bent_as_
     assert np.array_equal(own["x"], bent["x"])
     assert (bent["m"] == 0).all(-1).any()
     assert (bent["m"] == 1).all(-1).any()
+
+
+def test_beside_towers_at_the_ends_tables_of_indices_name_the_first_once_and_the_last_once() -> None:
+    table = drawn("towers/0,1/0", [3, 4], 0, 19)
+    assert (table[:, 0] == 0).all()
+    assert (table[:, -1] == 19).all()
+    assert ((table[:, 1:-1] > 0) & (table[:, 1:-1] < 19)).all()
+    assert (drawn("towers/0,1/0", [3, 1], 0, 256) == 256).all(), "a prefix has its full length"
+    assert (drawn("towers/0,1/0", [3, 64]) == 1).all(), "a mask keeps everything"
