@@ -124,7 +124,8 @@ class Touched:
     def before(self, index: int) -> list[Step]:
         """Note what an instruction is about to touch; raises TRN2-RACE where the other core was there."""
         core, line = (int(self._program.tables["instructions"][name][index]) for name in ("core", "line"))
-        return [partial(self._note, *touched, core, line) for touched in self._touched(index)]
+        idle = int(self._program.tables["instructions"]["opcode"][index]) == _COPY and onto_itself(self._program, index)
+        return [partial(self._note, *touched, core, line, idle) for touched in self._touched(index)]
 
     def after(self, index: int) -> list[Step]:
         """Note what an instruction has left where the other core may write too."""
@@ -152,19 +153,22 @@ class Touched:
             if access != NONE and self._owner[access] in self._flags:
                 yield self._operand(access, line, skip), position < writes
 
-    def _note(self, operand: Operand, writes: bool, core: int, line: int) -> None:
+    def _note(self, operand: Operand, writes: bool, core: int, line: int, idle: bool) -> None:
+        """An idle copy puts back what its core has written there; whether the other wrote the same is seen later."""
         flags = self._flags[operand.tensor]
         clash = (0b0100 if writes else 0b0001) << (1 - core)
         mark = (0b0001 if writes else 0b0100) << core
+        own = (0b0001 << core) if idle else 0
         if operand.gathered:
             places = operand.places()
             found = flags[places]
-            flags[places] = found | mark
+            flags[places] = np.where(found & own, found, found | mark)
         elif (seen := operand.under(flags)) is not None:
             found = seen.copy()
-            np.bitwise_or(seen, mark, out=seen)
+            np.copyto(seen, found | mark, where=found & own == 0)
         else:
             return
+        found = found[found & own == 0]
         if writes and (found & (0b0001 << (1 - core))).any():
             self._lines[operand.tensor] = line
         if (found & clash).any():

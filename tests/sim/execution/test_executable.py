@@ -424,6 +424,24 @@ def test_a_barrier_over_a_part_orders_that_part(named: tuple[int, int], races: b
         np.testing.assert_array_equal(executable.run([numbers(4, 4)]).outputs[0], numbers(4, 4)[1:3])
 
 
+@pytest.mark.parametrize(("other", "races"), [(1.0, False), (2.0, True)])
+def test_cores_that_write_the_same_and_wait_by_copying_it_onto_itself_do_not_race(other: float, races: bool) -> None:
+    b = ProgramBuilder(cores=2)
+    out = b.result((2, 4))
+    for b.core in (0, 1):
+        tile, register = b.tensor((2, 4)), b.register()
+        b.emit("register_move", register=register, source=None, value=0)
+        b.emit("memset", tile, value=other if b.core else 1.0)
+        b.emit("dma_copy", b.shifted(out, 4, register=register), tile)
+        b.emit("dma_copy", out, out)
+    executable = Executable(b.program())
+    if races:
+        with pytest.raises(ExecutionError, match="TRN2-RACE-WRITE"):
+            executable.run([])
+    else:
+        assert (executable.run([]).outputs[0] == 1).all()
+
+
 @pytest.mark.parametrize(("turns", "races"), [(1, False), (0, True)])
 def test_a_barrier_in_a_loop_that_does_not_run_orders_nothing(turns: int, races: bool) -> None:
     b = ProgramBuilder(cores=2)
