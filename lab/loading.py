@@ -16,22 +16,12 @@ from typing import Any, Final
 from nki_anvil.backends.errors import ArgumentsInvalid, PathUnreadable, ProblemInvalid
 from nki_anvil.backends.job import InputSpec, ShapeSet
 from nki_anvil.backends.run import ArraySpec
-from nki_anvil.lab import command_problem, expressions, problem_file
+from nki_anvil.lab import command_problem, expressions, problem_file, tolerances
 from nki_anvil.lab.problem_file import InputEntry, ProblemFile
 from nki_anvil.lab.reference import Reference
 from nki_anvil.lab.specification import Specification, Work
 from nki_anvil.sim.chips import CHIPS
 from nki_anvil.sim.dtypes import size_of
-
-DEFAULT_TOLERANCE: Final = {
-    "float32": 2e-5,
-    "tfloat32": 2e-3,
-    "float16": 2e-3,
-    "bfloat16": 1e-2,
-    "float8_e4m3": 1e-1,
-    "float8_e5m2": 2e-1,
-}
-"""Relative L2 of the whole output by declared precision: AccelOpt's for float32, else a few unit roundoffs."""
 
 DRAWS: Final = (11, 22, 33)
 """Seeds of the draws from which a bare module's arguments are inferred."""
@@ -126,8 +116,8 @@ class _Problem:
         self._refuse_unjudged(seen)
         arguments = {shapes: await self._arguments(shapes, dims[shapes], seen) for shapes in dims}
         kernels, warnings = self._kernel_arguments(arguments, seen)
-        allowed = self._tolerance(tolerance)
         outputs = tuple(ArraySpec(shape=tuple(o["shape"]), dtype=o["dtype"]) for o in seen["outputs"])
+        allowed = tolerances.tolerance(self.file.tolerance, tolerance, self.file.precision, outputs)
         return Specification(
             name=self.name,
             version=_version(self.content, self.toml, allowed, self._beside(seen)),
@@ -153,7 +143,12 @@ class _Problem:
             own_draws="reference" if _undeclared(self.file, seen) and not _frozen(seen) else "inputs",
             transforms=kernels is not arguments,
             inferred=self.bare,
-            warnings=(*warnings, *_dtype_warnings(seen), *((_FROZEN,) if _frozen(seen) else ())),
+            warnings=(
+                *warnings,
+                *_dtype_warnings(seen),
+                *tolerances.beyond_rounding(allowed, outputs),
+                *((_FROZEN,) if _frozen(seen) else ()),
+            ),
         )
 
     def _refuse_unjudged(self, seen: dict[str, Any]) -> None:
@@ -222,15 +217,6 @@ class _Problem:
         others = sorted(set(arguments) - {"default"})
         note = [f"transform_to_nki_inputs is applied at the shape set default only, not at {', '.join(others)}."]
         return {"default": default}, note if others else []
-
-    def _tolerance(self, wanted: float | None) -> float:
-        declared = self.file.tolerance or DEFAULT_TOLERANCE[self.file.precision]
-        if wanted is None:
-            return declared
-        if not 0 < wanted <= declared:
-            message = f"The tolerance {wanted:g} is looser than the problem's own {declared:g}."
-            raise ArgumentsInvalid(message, "It can only be made tighter.")
-        return wanted
 
     def _work(
         self,

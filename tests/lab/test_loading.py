@@ -107,6 +107,28 @@ async def test_a_tolerance_can_only_be_made_tighter(tmp_path: Path) -> None:
         await load(written(tmp_path, BARE), tolerance=1e-3)
 
 
+NARROW = """
+import ml_dtypes
+import numpy as np
+
+def get_inputs():
+    return [np.random.standard_normal((64, 96)).astype(np.float32)]
+
+def forward(x):
+    return (x * 2).astype(ml_dtypes.bfloat16)
+"""
+
+
+async def test_an_output_in_a_narrow_format_gets_the_tolerance_that_its_format_needs(tmp_path: Path) -> None:
+    found = await load(written(tmp_path, NARROW))
+    assert (found.precision, found.outputs["default"][0].dtype, found.tolerance) == ("float32", "bfloat16", 1e-2)
+    assert not found.warnings
+    tight = await load(written(tmp_path, NARROW), tolerance=1e-4)
+    assert tight.warnings == (
+        "Output 0 is kept in bfloat16, which is off by 0.002 by itself: a tolerance of 0.0001 refuses every kernel.",
+    )
+
+
 @pytest.mark.parametrize(("source", "count"), [(BARE, 4), (RESHAPED, 4), (OTHER, 3)])
 async def test_a_kernel_gets_the_transformed_inputs(tmp_path: Path, source: str, count: int) -> None:
     found = await load(written(tmp_path, source))
