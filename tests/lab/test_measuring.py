@@ -83,14 +83,24 @@ def test_as_many_processes_measure_as_the_machine_has_cores_and_memory_for(monke
     assert measuring_groups.side_by_side(0) == 8
 
 
-def test_at_large_shapes_inputs_share_the_families_that_bend_one_alone():
+def of_three_inputs(*, stochastic: bool = False) -> Any:
     inputs = [{"name": name, "shape": [64, 48], "dtype": "float32"} for name in ("a", "b", "c")]
-    specification: Any = SimpleNamespace(
+    return SimpleNamespace(
         verify=("default",),
-        stochastic=False,
+        stochastic=stochastic,
         precision="float32",
         reference_arguments=lambda _: SimpleNamespace(inputs=[InputSpec.model_validate(one) for one in inputs]),
     )
+
+
+def test_what_rounds_by_lot_gets_every_family_too():
+    assert families.plans(of_three_inputs(stochastic=True), "default", None) == families.plans(
+        of_three_inputs(), "default", None
+    )
+
+
+def test_at_large_shapes_inputs_share_the_families_that_bend_one_alone():
+    specification = of_three_inputs()
     small, large = (families.plans(specification, "default", None, large=size) for size in (False, True))
     alone = [(plan.family, plan.only) for plan in large if plan.only and plan.family in families.ALONE]
     assert {family for family, _ in alone} == set(families.ALONE)
