@@ -173,19 +173,20 @@ def _origin_faults(problem: Problem, origin: Origin, attempts: list[Attempt]) ->
     if best is not None:
         yield from receipts.best_faults(best)
         yield from (f"best: {fault}" for fault in _holder_faults(best, attempts))
-        yield from (f"baseline: {fault}" for fault in _holder_faults(best.baseline, attempts))
+        yield from (f"baseline: {fault}" for fault in _holder_faults(best.baseline, attempts, problem))
         yield from _pointer_faults(best, attempts)
     if found is not None:
         yield from receipts.receipt_faults(found)
         yield from (f"evidence: {fault}" for fault in _evidence_faults(problem, found, attempts))
 
 
-def _holder_faults(holder: Holder, attempts: list[Attempt]) -> Iterator[str]:
-    """A place of honour is held by an attempt with a passed verdict."""
+def _holder_faults(holder: Holder, attempts: list[Attempt], problem: Problem | None = None) -> Iterator[str]:
+    """A place of honour is held by an attempt with a passed verdict; the baseline's (then with ``problem``) by one that
+    had it when everything else was measured against it."""
     attempt = attempts[holder.attempt] if 0 <= holder.attempt < len(attempts) else None
     if attempt is None or attempt.digest != holder.digest:
         yield f"attempt {holder.attempt} is not the kernel {holder.digest[:12]}"
-    elif not any(_stands(attempt, verdict) for verdict in attempt.verdicts()):
+    elif not any(_stands(attempt, v) or (problem and _passed_before(problem, v)) for v in attempt.verdicts()):
         yield f"attempt {holder.attempt} has no passed verdict"
 
 

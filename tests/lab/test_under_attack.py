@@ -436,3 +436,15 @@ async def test_what_a_problem_rests_on_becomes_no_working_file(world: World) -> 
                 await world.open(name=name, kernel_path=path)
     await world.revert()
     assert (world.workspace / "reference.py").read_bytes() == before
+
+
+async def test_a_baseline_whose_instructions_fail_later_was_right_when_everything_was_measured_against_it(
+    world: World,
+) -> None:
+    world.edit(kernel(10, fails="values"))
+    await world.open()
+    assert (await world.attempt(kernel(9, program="first"))).outcome == "keep"
+    assert (await world.attempt(kernel(5, program="second"))).outcome == "keep"
+    assert not (await world.verify(kernel(9, program="first", fails="values"))).passed
+    assert (await world.status()).best.latency_us == 5
+    assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
