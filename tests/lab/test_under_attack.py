@@ -373,8 +373,10 @@ async def test_instructions_that_fail_for_another_client_in_the_very_moment_in_w
     told: list[bool] = []
 
     def fails_now(problem: str, what: str, attempt: int | None) -> None:
-        if attempt == other.number + 1 and not told and bench.problem.attempts.get(attempt).verdicts():
-            told.append(bench.problem.attempts.get(attempt).verdicts()[-1].passed)
+        if attempt is None or attempt != other.number + 1 or told:
+            return
+        if verdicts := bench.problem.attempts.get(attempt).verdicts():
+            told.append(verdicts[-1].passed)
             bench.keep_verdict(other, verdict_of(bench.specification, text, other.digest, world.backend))
 
     world.lab.changed = fails_now
