@@ -23,9 +23,9 @@ from nki_anvil.sim.execution.operand import Operand
 from nki_anvil.sim.instructions import NAMES, TABLE
 from nki_anvil.sim.kinds import dynamic
 from nki_anvil.sim.liveness import shared
-from nki_anvil.sim.operands import indices, operands
+from nki_anvil.sim.operands import operands
 from nki_anvil.sim.program import NONE, REGION_KINDS, Program
-from nki_anvil.sim.rules.races import onto_itself, races
+from nki_anvil.sim.rules.races import indexed, onto_itself, races
 from nki_anvil.sim.rules.reading import Reading
 
 _BARRIER: Final = NAMES.index("core_barrier")
@@ -56,24 +56,23 @@ class Touched:
     def _watch(self) -> None:
         every, owner = operands(self._program), self._program.tables["accesses"]["tensor"]
         core = self._program.tables["instructions"]["core"]
-        sites, read = indices(self._program, every)
-        for site, access in zip(sites.tolist(), read.tolist(), strict=True):
-            self._index.setdefault(site, []).append(access)
+        self._index = indexed(self._program)
         writers = [set(owner[every.access[every.writes & (core[every.instruction] == one)]].tolist()) for one in (0, 1)]
         readers = [
             {
                 *owner[every.access[~every.writes & (core[every.instruction] == one)]].tolist(),
-                *owner[read[core[sites] == one]].tolist(),
+                *(self._owner[access] for site, read in self._index.items() if core[site] == one for access in read),
             }
             for one in (0, 1)
         ]
         moving = set(owner[every.access[dynamic(self._program)[every.access]]].tolist())
         moving |= {race.tensor for race in races(Reading(self._program)) if race.writes}
         moving |= self._met_in_part()
+        by_data = _meets_by_data(self._program)
         for tensor in np.flatnonzero(shared(self._program)).tolist():
             twice = tensor in writers[0] & writers[1]
             apart = twice or tensor in (writers[0] & readers[1]) | (writers[1] & readers[0])
-            if apart and (tensor in moving or _meets_by_data(self._program)):
+            if apart and (tensor in moving or by_data):
                 blank = np.zeros(self._memory.block(tensor, "uint8").size, np.uint8)
                 self._flags[tensor] = blank
                 if twice:
@@ -123,21 +122,20 @@ class Touched:
 
     def before(self, index: int) -> list[Step]:
         """Note what an instruction is about to touch; raises TRN2-RACE where the other core was there."""
-        core, line = (int(self._program.tables["instructions"][name][index]) for name in ("core", "line"))
-        idle = int(self._program.tables["instructions"]["opcode"][index]) == _COPY and onto_itself(self._program, index)
-        return [partial(self._note, *touched, core, line, idle) for touched in self._touched(index)]
+        core = int(self._program.tables["instructions"]["core"][index])
+        return [partial(self._note, *touched, core) for touched in self._touched(index)]
 
     def after(self, index: int) -> list[Step]:
         """Note what an instruction has left where the other core may write too."""
         core = int(self._program.tables["instructions"]["core"][index])
         return [
             partial(self._keep, operand, core)
-            for operand, writes in self._touched(index)
+            for operand, writes, _ in self._touched(index)
             if writes and operand.tensor in self._left
         ]
 
-    def _touched(self, index: int) -> Iterator[tuple[Operand, bool]]:
-        """An instruction's operands in what is watched, with whether it writes there."""
+    def _touched(self, index: int) -> Iterator[tuple[Operand, bool, bool]]:
+        """An instruction's operands in what is watched, with whether it writes there, and whether it copies in vain."""
         if not self._flags:
             return
         accesses = [int(access) for access in self._program.operands(index)]
@@ -145,15 +143,16 @@ class Touched:
         opcode, line = (int(row[name][index]) for name in ("opcode", "line"))
         if opcode in _MEETINGS:
             return
-        if opcode == _COPY and onto_itself(self._program, index):  # puts back what it took, which is too old by then
+        idle = opcode == _COPY and onto_itself(self._program, index)
+        if idle:  # puts back what it took, which is too old by then
             accesses = [NONE, accesses[1]]
         skip = self._program.attributes[int(row["attributes"][index])].get("oob_mode") == "skip"
         writes = len(TABLE[NAMES[opcode]].writes)
         for position, access in enumerate([*accesses, *self._index.get(index, ())]):
             if access != NONE and self._owner[access] in self._flags:
-                yield self._operand(access, line, skip), position < writes
+                yield self._operand(access, line, skip), position < writes, idle
 
-    def _note(self, operand: Operand, writes: bool, core: int, line: int, idle: bool) -> None:
+    def _note(self, operand: Operand, writes: bool, idle: bool, core: int) -> None:
         """An idle copy puts back what its core has written there; whether the other wrote the same is seen later."""
         flags = self._flags[operand.tensor]
         clash = (0b0100 if writes else 0b0001) << (1 - core)
@@ -170,11 +169,11 @@ class Touched:
             return
         found = found[found & own == 0]
         if writes and (found & (0b0001 << (1 - core))).any():
-            self._lines[operand.tensor] = line
+            self._lines[operand.tensor] = operand.line
         if (found & clash).any():
             does, did = ("writes", "reads") if writes else ("reads", "writes")
             found_at = f"core {core} {does} what core {1 - core} {did}, of {self._name(operand.tensor)}"
-            raise ExecutionError("TRN2-RACE", f"{found_at}, and no barrier orders the two", line)
+            raise ExecutionError("TRN2-RACE", f"{found_at}, and no barrier orders the two", operand.line)
 
     def _keep(self, operand: Operand, core: int) -> None:
         block, left = self._memory.block(operand.tensor, "uint8"), self._left[operand.tensor][core]

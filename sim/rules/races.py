@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from nki_anvil.sim import dtypes
 from nki_anvil.sim.costs.loops import expand, trip_counts
 from nki_anvil.sim.instructions import NAMES, TABLE
+from nki_anvil.sim.kinds import dynamic
 from nki_anvil.sim.liveness import shared
 from nki_anvil.sim.operands import indices, operands
 from nki_anvil.sim.program import NONE, Program
@@ -80,19 +81,19 @@ def _stretches(program: Program) -> dict[tuple[int, int], _Stretch]:
     rows: dict[str, list[int]] = {name: column.tolist() for name, column in program.tables["instructions"].items()}
     accesses, both = program.tables["accesses"], shared(program)
     owner: list[int] = accesses["tensor"].tolist()
-    follow: list[bool] = (both[accesses["tensor"]] & ~_dynamic(program)).tolist()
+    follow: list[bool] = (both[accesses["tensor"]] & ~dynamic(program)).tolist()
     found = dict[tuple[int, int], _Stretch]()
     met: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
-    indexed = _indexed(program)
+    reads = indexed(program)
     for index in _walk(program):
         opcode, core, line = (rows[name][index] for name in ("opcode", "core", "line"))
         if opcode in _MEETINGS:
             if opcode == _BARRIER:
-                met[core].update(_data(program, index))
+                met[core].update(_data(program, both, index))
             continue
         written = len(TABLE[NAMES[opcode]].writes)
         idle = opcode == _COPY and onto_itself(program, index)
-        for position, access in enumerate([*program.operands(index), *indexed.get(index, ())]):
+        for position, access in enumerate([*program.operands(index), *reads.get(index, ())]):
             if access != NONE and follow[access]:
                 tensor = owner[access]
                 stretch = found.setdefault((met[core][tensor], tensor), _Stretch())
@@ -100,7 +101,7 @@ def _stretches(program: Program) -> dict[tuple[int, int], _Stretch]:
     return found
 
 
-def _indexed(program: Program) -> dict[int, list[int]]:
+def indexed(program: Program) -> dict[int, list[int]]:
     """By instruction, the index tiles that it reads."""
     found = dict[int, list[int]]()
     for site, access in zip(*indices(program, operands(program)), strict=True):
@@ -122,12 +123,6 @@ def onto_itself(program: Program, index: int) -> bool:
     rows = program.tables["accesses"]
     same = all(rows[column][target] == rows[column][source] for column in ("tensor", "offset", "dtype", *_MOVED))
     return same and program.pattern(target) == program.pattern(source)
-
-
-def _dynamic(program: Program) -> NDArray[np.bool_]:
-    accesses = program.tables["accesses"]
-    columns = ("scalar_access", "scalar_register", "vector_access")
-    return np.logical_or.reduce([accesses[column] != NONE for column in columns])
 
 
 def _of(program: Program, tensor: int, stretch: _Stretch) -> Iterator[Race]:
@@ -206,14 +201,15 @@ def _meetings(reading: Reading) -> Iterator[Violation]:
     if reading.program.cores == 1:
         return
     yield from _odd_barriers(reading.program)
-    lists = [_met(reading.program, core) for core in (0, 1)]
+    lists, both = [_met(reading.program, core) for core in (0, 1)], shared(reading.program)
     for first, second in zip(*lists, strict=False):
         if rows["opcode"][first] != rows["opcode"][second]:
             names = [NAMES[int(rows["opcode"][index])] for index in (first, second)]
             message = f"Core 0 comes to {names[0]}, core 1 to {names[1]} in line {int(rows['line'][second])}."
             yield Violation(int(rows["line"][first]), message)
             return
-        if rows["opcode"][first] == _BARRIER and _data(reading.program, first) != _data(reading.program, second):
+        data = [_data(reading.program, both, index) for index in (first, second)]
+        if rows["opcode"][first] == _BARRIER and data[0] != data[1]:
             message = f"Core 0 waits here for another tensor than core 1 in line {int(rows['line'][second])}."
             yield Violation(int(rows["line"][first]), message)
             return
@@ -230,9 +226,9 @@ def _meetings(reading: Reading) -> Iterator[Violation]:
         yield Violation(int(rows["line"][longer[min(map(len, lists))]]), message)
 
 
-def _data(program: Program, barrier: int) -> list[int]:
-    """The tensor that a barrier orders; none where the cores do not share it."""
-    owner, both = program.tables["accesses"]["tensor"], shared(program)
+def _data(program: Program, both: NDArray[np.bool_], barrier: int) -> list[int]:
+    """The tensor that a barrier orders; none where the cores do not share it (``both``)."""
+    owner = program.tables["accesses"]["tensor"]
     return [int(owner[data]) for data in program.operands(barrier) if data != NONE and both[owner[data]]]
 
 
@@ -248,9 +244,9 @@ def _odd_barriers(program: Program) -> Iterator[Violation]:
 def _idle_barriers(reading: Reading) -> Iterator[Violation]:
     """Barriers over what the cores do not share: AWS's own kernels keep a loop's turns together by them."""
     program = reading.program
-    rows = program.tables["instructions"]
+    rows, both = program.tables["instructions"], shared(program)
     for index in np.flatnonzero(rows["opcode"] == _BARRIER).tolist():
-        if program.cores > 1 and not _data(program, index):
+        if program.cores > 1 and not _data(program, both, index):
             message = "core_barrier over data that is not in shared HBM: the cores wait, and nothing is ordered."
             yield Violation(int(rows["line"][index]), message)
 
