@@ -122,9 +122,8 @@ def _attempt_faults(problem: Problem, attempt: Attempt) -> Iterator[str]:
         yield "its text is not the one that was judged"
     passed = {(v.problem_version, v.backend, v.toolchain) for v in attempt.verdicts() if _stands(attempt, v)}
     doubted = {_key(comparison) for comparison in attempt.comparisons() if _doubted(comparison)}
-    before = {(v.problem_version, v.backend, v.toolchain) for v in attempt.verdicts() if _passed_before(problem, v)}
     for comparison in attempt.comparisons():
-        if _key(comparison) not in passed | doubted | before:
+        if _key(comparison) not in passed | doubted and not _had_passed(problem, attempt, comparison):
             yield f"was benchmarked at {comparison.at} without a passed verdict"
         if comparison.new_digest != attempt.digest:
             yield f"its benchmark at {comparison.at} is about another kernel"
@@ -146,6 +145,13 @@ def _passed_before(problem: Problem, verdict: receipts.Verdict) -> bool:
     """It fails now, and the diary tells that this kernel had passed: a later look, or one at its instructions."""
     told = {"event": "verified", "digest": verdict.kernel_digest, "origin": verdict.origin, "passed": True}
     return not verdict.passed and any(told.items() <= event.items() for event in diary.history(problem.folder))
+
+
+def _had_passed(problem: Problem, attempt: Attempt, comparison: Comparison) -> bool:
+    key = _key(comparison)
+    return any(
+        (v.problem_version, v.backend, v.toolchain) == key and _passed_before(problem, v) for v in attempt.verdicts()
+    )
 
 
 def _stands(attempt: Attempt, verdict: receipts.Verdict) -> bool:

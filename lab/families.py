@@ -103,10 +103,8 @@ def _throughout(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], 
     for spec in floats:
         shape, axes = spec.drawn or spec.shape or (), gathered.get(spec.name, ())
         if len(axes) > 1:
-            named = ",".join(map(str, axes))
-            yield from (Plan(f"planes/{named}/{turn}", spec.name) for turn in range(min(2, planes.turns(shape, axes))))
             towers = TOWERS // 2 if large else TOWERS
-            yield from (Plan(f"towers/{named}/{turn}", spec.name) for turn in range(towers))
+            yield from _throughout_axes(spec.name, axes, min(2, planes.turns(shape, axes)), towers)
         elif axes and axes[0] != len(shape) - 1:
             yield Plan("bands/turned", spec.name)
 
@@ -200,11 +198,15 @@ def _planes(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], larg
         shape, axes = spec.drawn or spec.shape or (), gathered.get(spec.name, ())
         if not axes or tuple(axes) == (len(shape) - 1,):
             continue
-        named = ",".join(map(str, axes))
         bent = planes.turns(shape, axes) if len(axes) > 1 else 0
-        yield from (Plan(f"planes/{named}/{turn}", spec.name) for turn in range(bent))
         towers = min(planes.tower_turns(shape, axes), TOWERS // 2 if large else TOWERS)
-        yield from (Plan(f"towers/{named}/{turn}", spec.name) for turn in range(towers))
+        yield from _throughout_axes(spec.name, axes, bent, towers)
+
+
+def _throughout_axes(name: str, axes: Sequence[int], bent: int, towers: int) -> Iterator[Plan]:
+    named = ",".join(map(str, axes))
+    yield from (Plan(f"planes/{named}/{turn}", name) for turn in range(bent))
+    yield from (Plan(f"towers/{named}/{turn}", name) for turn in range(towers))
 
 
 def _exact(specification: Specification, exact: dict[str, Any] | None) -> Iterator[Plan]:

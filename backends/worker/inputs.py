@@ -65,14 +65,13 @@ def _one(spec: Spec, position: int, case: Case, target: Spec, every: list[Spec])
     own = _own(spec, shape, _random(int(case["seed"]), position))
     if spec.get("domain") == "constant" or family == "own":
         return own
+    word = zlib.crc32(family.encode())
+    rng = _random(int(case["seed"]), position, word)
     if _is_whole(spec) and family in _MINGLED:
-        word = zlib.crc32(family.encode())
-        return _mingled(spec, own, _random(int(case["seed"]), position, word), f"{family}/{variant}")
+        return _mingled(spec, own, rng, family, variant)
     paired = family in _PAIRED
     if not paired and case.get("only") not in (None, spec["name"]):
         return _beside_towers(spec, own, variant) if family == "towers" else own
-    word = zlib.crc32(family.encode())
-    rng = _random(int(case["seed"]), position, word)
     if _is_whole(spec) and family in _WHOLE:
         return _whole(spec, own, rng, variant)
     if not _is_float(spec):
@@ -352,12 +351,12 @@ def _whole(spec: Spec, own: Array, rng: Any, variant: str) -> Array:
     return whole_numbers.bands(own, rng, low, high, turned, _turn(variant.removeprefix("turned/")))
 
 
-def _mingled(spec: Spec, own: Array, rng: Any, family: str) -> Array:
+def _mingled(spec: Spec, own: Array, rng: Any, family: str, variant: str) -> Array:
     """Beside towers at the ends of axes all integers are the largest: a prefix has its full length, while rows of
     indices begin with the first and end with the last.
     """
     low, high = int(spec.get("low") or 0), int(_or(spec.get("high"), 1))
-    if family.startswith("towers") and _axes_and_turn(family.removeprefix("towers/"))[1] % 2 == 0:
+    if family == "towers" and _axes_and_turn(variant)[1] % 2 == 0:
         return whole_numbers.framed(own, low, high) if high - low > 2 else np.full_like(own, high)
     return whole_numbers.mingled(own, rng, low, high)
 
