@@ -83,7 +83,7 @@ async def test_any_arguments_are_answered_and_a_refusal_has_a_code(declared: Any
     found: list[dict[str, Any]] = []
 
     @seed(20)
-    @settings(max_examples=CALLS // len(TOOLS), database=None, deadline=None, suppress_health_check=SLOWNESS)
+    @settings(max_examples=CALLS // len(TOOLS), database=None, suppress_health_check=SLOWNESS)
     @given(st.data())
     def draw(data: DataObject) -> None:
         found.append(data.draw(strategy | spoiled(strategy)))

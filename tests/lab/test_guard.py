@@ -110,5 +110,5 @@ class Session(RuleBasedStateMachine):
         assert self.now.closed or self.now.thirds < 3 * FAILURE
 
 
-Session.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+Session.TestCase.settings = settings(max_examples=60, stateful_step_count=30)
 TestSession = Session.TestCase

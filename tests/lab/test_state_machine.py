@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from lab_world import World, kernel
@@ -180,9 +180,7 @@ class Machine(RuleBasedStateMachine):
 def walked(examples: int, steps: int) -> Any:
     """The machine as a test case that tries so many walks."""
     case = type("Walks", (Machine.TestCase,), {})
-    case.settings = settings(
-        max_examples=examples, stateful_step_count=steps, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-    )
+    case.settings = settings(max_examples=examples, stateful_step_count=steps)
     return case
 
 

@@ -142,7 +142,7 @@ def test_hidden_characters_are_stripped(store: Store, lesson: Draft):
     )
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(title=st.text(min_size=1, max_size=60), advice=st.text(min_size=1, max_size=200))
 def test_any_text_is_either_stored_and_found_again_or_refused(store: Store, title: str, advice: str):
     try:

@@ -203,7 +203,7 @@ def test_letters_that_only_look_latin_are_seen_through_and_greek_stays_greek():
     assert undisguised("σ and λ") == "σ and λ"
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=st.text(max_size=40), after=st.text(max_size=40))
 def test_an_order_is_found_in_any_surroundings(before: str, after: str):
     assert order_in(f"{before}\n {ORDER} {after}")

@@ -53,7 +53,7 @@ def test_an_honest_variant_matches_its_seed(path: Path):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=6, deadline=None, derandomize=True)
+@settings(max_examples=6, derandomize=True)
 @given(data=st.data())
 def test_a_seed_kernel_takes_any_shape(name: str, data: st.DataObject):
     """Partial tiles everywhere: one more than a tile, one less, a single row."""

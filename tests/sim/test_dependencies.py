@@ -158,7 +158,7 @@ def _places(program: Program, access: int, registers: list[int]) -> set[Any]:
 
 
 @given(programs)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_whatever_conflicts_when_a_program_runs_is_ordered(steps: list[Any]) -> None:
     program = Made(steps).builder.program()
     trips = [0] * len(program.tables["regions"]["kind"])
@@ -197,7 +197,7 @@ stretches = st.lists(st.lists(part, max_size=5), min_size=1, max_size=4)
 
 
 @given(stretches)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_what_two_cores_do_before_and_after_they_meet_is_ordered(stretches: list[list[Any]]) -> None:
     builder = ProgramBuilder(cores=2)
     shared = [builder.tensor((8, 4), memory="shared_hbm") for _ in range(3)]

@@ -58,7 +58,7 @@ def test_an_unknown_chip_is_refused_by_name():
 
 
 @given(steps)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_latency_is_never_below_the_floor_nor_below_any_engines_time(chosen):
     found = estimate(program(chosen))
     assert found.floor_us <= found.latency_low_us * (1 + 1e-9)
@@ -70,7 +70,7 @@ def test_the_latency_is_never_below_the_floor_nor_below_any_engines_time(chosen)
 
 
 @given(steps, step, st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_an_added_instruction_never_lowers_its_engines_time(chosen, extra, data):
     at = data.draw(st.integers(0, len(chosen)))
     engine = ENGINE_KINDS[extra[0]]
@@ -79,7 +79,7 @@ def test_an_added_instruction_never_lowers_its_engines_time(chosen, extra, data)
 
 
 @given(steps)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_the_same_program_gives_the_same_estimate(chosen):
     assert estimate(program(chosen), timeline=True) == estimate(program(chosen), timeline=True)
 
@@ -106,7 +106,7 @@ def independent(order):
 
 
 @given(st.permutations("ddvvsstt"))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_permuting_independent_instructions_on_different_engines_changes_nothing(order):
     found, usual = estimate(independent(order)), estimate(independent("ddvvsstt"))
     assert replace(found, gaps=()) == replace(usual, gaps=())

@@ -41,7 +41,7 @@ def stored(compute):
     return kernel
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(INT32, INT32)
 def test_scalars_compute_in_32_bits_that_wrap(a, b):
     def compute(x, y):

@@ -47,7 +47,7 @@ def walk(items: list[Any], missed: np.ndarray, held: int | None) -> int | None:
 
 
 @given(body)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_loads_are_counted_as_if_every_turn_were_walked(items: list[Any]) -> None:
     made, wanted = ProgramBuilder(), list[int]()
     build(made, made.tensor((128, 8)), items, wanted)

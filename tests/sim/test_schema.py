@@ -177,7 +177,7 @@ def test_a_view_wider_than_a_partition_divides_into_is_refused() -> None:
 CELLS = [(table, column) for table, columns in SCHEMA.items() for column in columns]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.tuples(st.sampled_from(CELLS), st.integers(0, 40), st.integers(-3, 40)), min_size=1, max_size=4))
 def test_what_passes_can_be_checked_and_executed_and_never_fails_otherwise(changes: Any) -> None:
     program = rich()

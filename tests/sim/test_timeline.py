@@ -41,7 +41,7 @@ def test_an_arrow_leads_from_each_instruction_to_the_one_that_waited_for_it():
 
 
 @given(steps)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_events_of_one_track_never_overlap_and_end_within_the_latency(chosen):
     found = estimate(program(chosen), timeline=True)
     ends: dict[int, float] = {}
@@ -65,7 +65,7 @@ PHASES = {"X", "M", "s", "f"}
 
 
 @given(steps)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_every_event_is_one_that_a_viewer_of_trace_events_knows(chosen):
     for event in events(chosen):
         assert event["ph"] in PHASES
@@ -79,7 +79,7 @@ def test_every_event_is_one_that_a_viewer_of_trace_events_knows(chosen):
 
 
 @given(steps)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_each_arrow_begins_and_ends_inside_an_event_and_points_forward(chosen):
     found = events(chosen)
     spans = [(e["pid"], e["tid"], e["ts"], e["ts"] + e["dur"]) for e in found if e["ph"] == "X"]

@@ -9,7 +9,7 @@ from nki_anvil.backends.worker import places
 
 
 @given(st.integers(1, 400), st.integers(2, 900), st.integers(0, 2**32))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_over_as_many_cases_as_are_planned_every_column_has_a_peak_in_every_tile(
     rows: int, length: int, seed: int
 ) -> None:
@@ -22,7 +22,7 @@ def test_over_as_many_cases_as_are_planned_every_column_has_a_peak_in_every_tile
 
 
 @given(st.integers(8, 400), st.integers(2, 900), st.integers(0, 3))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_in_two_turns_the_first_and_the_last_row_of_every_run_peak_at_both_ends(
     rows: int, length: int, turn: int
 ) -> None:
@@ -36,7 +36,7 @@ def test_in_two_turns_the_first_and_the_last_row_of_every_run_peak_at_both_ends(
 
 
 @given(st.integers(1, 400).filter(lambda rows: 0 < rows % places.RUN < places.SHORTEST), st.integers(2, 900))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_run_of_few_rows_has_peaks_at_every_edge_however_few_cases_there_may_be(rows: int, length: int) -> None:
     rng = np.random.default_rng(rows)
     cases = [places.peaks(rng, rows, length, turn) for turn in range(places.turns(rows, length, 1))]

@@ -231,7 +231,7 @@ def test_a_branch_on_a_loop_index_is_taken_in_its_iterations_only(beta1: Any, rn
     assert (kernel(x) == x * factors[:, None, None]).all()
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(rows=st.integers(1, 70), columns=st.integers(1, 50), high=st.integers(2, 16), wide=st.integers(2, 12))
 def test_repeating_a_body_gives_the_program_that_tracing_every_iteration_gives(rows, columns, high, wide):
     """Loops over tiles with a mask on both edges, once with indices that are symbols and once with integers."""

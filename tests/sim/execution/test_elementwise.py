@@ -15,7 +15,7 @@ from nki_anvil.sim.dtypes import numpy_dtype
 from nki_anvil.sim.execution import Executable, ExecutionError
 
 FLOATS = ("float32", "bfloat16", "float16", "float8_e4m3")
-quick = settings(max_examples=15, deadline=None)
+quick = settings(max_examples=15)
 
 
 def drawn(shape: tuple[int, ...], dtype: str, seed: int) -> Any:

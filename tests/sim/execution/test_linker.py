@@ -106,7 +106,7 @@ def unrolled(size: int, operations: list[Operation], dtypes: list[str]) -> Progr
     return with_shared_attributes(b.program())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     size=st.integers(2, 6),
     operations=st.lists(st.sampled_from(OPERATIONS), min_size=1, max_size=4),

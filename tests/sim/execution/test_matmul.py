@@ -45,7 +45,7 @@ class Product:
 
 
 @covers("nc_matmul")
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     st.integers(1, 128),
     st.integers(1, 128),
