@@ -46,7 +46,7 @@ def check(loop: Any, times: int, sites: Rows, instructions: Rows, first_tensor: 
         return
     depths = (sites.shape[1] - _MOVES) // 2
     turns, shifts = _MOVES + loop.depth - 1, _MOVES + depths + loop.depth - 1
-    owner, slot, used = _operands(instructions, sites, recorder.sites_before())
+    owner, slot, used = operands_of(instructions, sites, recorder.sites_before())
     outside = (used[:, 0] != NONE) & (used[:, 0] < first_tensor)
     writes = outside & (slot < _WRITES[instructions[owner, _INSTRUCTION["opcode"]]])
     still = (used[:, turns] == 0) & (used[:, shifts] == 0) & (used[:, _SITE["vector_access"]] == NONE)
@@ -64,13 +64,13 @@ def check(loop: Any, times: int, sites: Rows, instructions: Rows, first_tensor: 
         _carried(loop, times, lines, used, writes, moving, recorder, turns)
         along = outside & (used[:, turns] == 0) & (used[:, _SITE["vector_access"]] == NONE)
         along &= (launch | (used[:, shifts] != 0) | ~writes) & (used[:, _SITE["scalar_access"]] == NONE)
-        adding = _adding(instructions, recorder.attribute_records())[owner]
+        adding = adding_to(instructions, recorder.attribute_records())[owner]
         summed = outside & still & writes & adding & (not launch)
         for chosen in (along & ~adding, summed | (outside & still & ~writes & ~adding)):
             _met(loop, times, lines[chosen], used[chosen], writes[chosen], recorder, shifts)
 
 
-def _operands(instructions: Rows, sites: Rows, base: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Rows]:
+def operands_of(instructions: Rows, sites: Rows, base: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Rows]:
     """Of each operand: its instruction, its slot and its site."""
     counts = instructions[:, _INSTRUCTION["operands"]]
     owner = np.repeat(np.arange(len(instructions)), counts)
@@ -81,10 +81,10 @@ def _operands(instructions: Rows, sites: Rows, base: int) -> tuple[NDArray[np.in
 def _plain_writes(instructions: Rows, attributes: list[dict[str, Any]]) -> NDArray[np.bool_]:
     """Instructions that overwrite: no accumulation, no update of a destination."""
     updating = np.isin(instructions[:, _INSTRUCTION["opcode"]], list(_UPDATING))
-    return ~updating & ~_adding(instructions, attributes)
+    return ~updating & ~adding_to(instructions, attributes)
 
 
-def _adding(instructions: Rows, attributes: list[dict[str, Any]]) -> NDArray[np.bool_]:
+def adding_to(instructions: Rows, attributes: list[dict[str, Any]]) -> NDArray[np.bool_]:
     """Instructions that accumulate: a matmul onto earlier ones, or a ``+=``."""
     matmul = instructions[:, _INSTRUCTION["opcode"]] == _MATMUL
     open_or_on = np.array([record.get("accumulate", False) is not False for record in attributes], np.bool_)
@@ -125,7 +125,7 @@ def _carried(
     below = key - known[np.maximum(before, 0)]
     meets = ~written & (((above > 0) & (above < times)) | ((below > 0) & (below < times)))
     for place in chosen[meets].tolist():
-        raise _dependent(loop, int(lines[place]), recorder.name_of(int(used[place, 0])))
+        raise dependent(loop, int(lines[place]), recorder.name_of(int(used[place, 0])))
 
 
 def _met(loop: Any, times: int, lines: Rows, used: Rows, writes: NDArray[np.bool_], recorder: Any, shifts: int) -> None:
@@ -142,7 +142,7 @@ def _met(loop: Any, times: int, lines: Rows, used: Rows, writes: NDArray[np.bool
         for one, other, at in places:
             (to, start, moved), (source, offset, shift) = _in_bytes(recorder, *one), _in_bytes(recorder, *other)
             if meet_later(to, source, offset - start, (moved, shift), times):
-                raise _dependent(loop, int(lines[mine & ~writes][at]), recorder.name_of(int(tensor)))
+                raise dependent(loop, int(lines[mine & ~writes][at]), recorder.name_of(int(tensor)))
 
 
 def _in_bytes(recorder: Any, dtype: int, offset: int, first: int, pairs: int, shift: int) -> tuple[Pattern, int, int]:
@@ -208,7 +208,7 @@ def _missing(loop: Any, line: int, name: str) -> TraceError:
     )
 
 
-def _dependent(loop: Any, line: int, name: str) -> TraceError:
+def dependent(loop: Any, line: int, name: str) -> TraceError:
     if loop.kind == "grid":
         return TraceError(
             "NKI-AFFINE",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from nki_anvil.sim.beta1 import dependencies, splitting
+from nki_anvil.sim.beta1 import bodies, dependencies, splitting
 from nki_anvil.sim.beta1.assembly import Recorded, tabulated
 from nki_anvil.sim.beta1.growth import Growth, repeated
 from nki_anvil.sim.beta1.index import Index
@@ -42,6 +42,8 @@ class Loop:
     source: str = ""
     index: Index | None = None
     undeclared: dict[int, Any] = field(default_factory=dict[int, Any])
+    bodies: list[bodies.Touched] = field(default_factory=list[bodies.Touched])
+    """Those so far, where iterations are unlike."""
 
 
 @dataclass
@@ -109,10 +111,13 @@ class Recorder(Tensors):
         instructions = self._instructions.take(marks[2])
         first_tensor, first_site = self._tensors.count, self._sites.count
         dependencies.check(loop, times, sites, instructions, first_tensor, self)
-        self._tensors.put(repeated(tensors, times)[0])
-        self._sites.put(moved(sites, times, loop.depth, first_tensor, len(tensors), first_site))
+        every = moved(sites, times, loop.depth, first_tensor, len(tensors), first_site)
         rows, turn = repeated(instructions, times)
         rows[:, _FIRST_OPERAND] += turn * len(sites)
+        if times < loop.trips and loop.kind in ("affine", "grid"):
+            bodies.check(loop, every, rows, first_site, first_tensor, self)
+        self._tensors.put(repeated(tensors, times)[0])
+        self._sites.put(every)
         self._instructions.put(rows)
         return times
 

@@ -134,6 +134,57 @@ def test_a_program_of_a_launch_reads_nothing_that_another_one_writes(beta1: Any,
         assert "another program writes" in error.message
 
 
+@pytest.mark.parametrize("loop", ["affine_range", "sequential_range"])
+@pytest.mark.parametrize("carry", ["read", "overwritten", "begun"])
+def test_iterations_of_an_affine_loop_that_are_unlike_carry_nothing_either(beta1: Any, carry: str, loop: str):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        state = nl.zeros((nl.par_dim(128), 64), dtype=x.dtype, buffer=nl.sbuf)
+        for i in getattr(nl, loop)(4):
+            tile = nl.load(x[i])
+            if i == 0:
+                state[...] = nl.exp(tile)
+            elif carry == "overwritten":
+                state[...] = nl.add(tile, 1.0)
+            elif carry == "begun":
+                state[...] += tile
+            nl.store(out[i], nl.add(tile, state) if carry == "read" else tile)
+        return out
+
+    if loop == "sequential_range":
+        kernel(X)
+        return
+    error = refused(kernel, X)
+    assert error.code == "NKI-AFFINE"
+    assert "sequential_range" in error.remedy
+
+
+def test_iterations_of_an_affine_loop_that_are_unlike_may_touch_parts_of_their_own_and_share_a_sum(beta1: Any):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        total = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+        rows, columns = nl.arange(128)[:, None], nl.arange(64)[None, :]
+        state = nl.ndarray((nl.par_dim(128), 4 * 64), dtype=x.dtype, buffer=nl.sbuf)
+        summed = nl.zeros((nl.par_dim(128), 64), dtype=x.dtype, buffer=nl.sbuf)
+        for i in nl.affine_range(4):
+            tile = nl.load(x[i])
+            state[rows, i * 64 + columns] = nl.exp(tile) if i == 0 else nl.add(tile, 1.0)
+            summed[...] += state[rows, i * 64 + columns]
+            nl.store(out[i], state[rows, i * 64 + columns])
+        nl.store(total, summed)
+        return out, total
+
+    out, total = kernel(X)
+    np.testing.assert_allclose(out, np.concatenate([np.exp(X[:1]), X[1:] + 1]), rtol=1e-5)
+    np.testing.assert_allclose(total, out.sum(axis=0), rtol=1e-5)
+
+
 PATTERNS = st.lists(st.tuples(st.integers(-5, 9), st.integers(1, 4)), min_size=1, max_size=3)
 
 
