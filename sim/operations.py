@@ -28,6 +28,10 @@ UNARY: Final = frozenset({"abs", "square", "relu", "rsqrt", "reciprocal", "logic
 ARITHMETIC: Final = BINARY | UNARY
 ALU: Final = ARITHMETIC | BITVEC
 
+ABSENT: Final = frozenset({"divide", "mod", "fmod", "abs_max", "abs_min"})
+"""What no engine of Trainium2 has, though the language has names for it: divisions and remainders are missing in the
+table of math operators, and the extremes by magnitude came with NeuronCore-v4 (``nki.language.abs_max``)."""
+
 REDUCTIONS: Final = (
     frozenset({"add", "subtract", "multiply", "maximum", "minimum", "average", "bitwise_and", "bitwise_or"})
     | {"bitwise_xor", "abs_max", "abs_min"}

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from nki_anvil.sim import dtypes
 from nki_anvil.sim.instructions import TABLE
-from nki_anvil.sim.operations import BITVEC
+from nki_anvil.sim.operations import ABSENT, BITVEC
 from nki_anvil.sim.rules.reading import Reading, Use
-from nki_anvil.sim.rules.rule import Rule, Violation
+from nki_anvil.sim.rules.rule import BETA1, Rule, Violation
 
 _COMPUTE = ("tensor", "vector", "scalar", "gpsimd")
 _OPEN = ("register_load", "register_store", "device_print", "core_barrier")
@@ -104,6 +104,13 @@ def _bits(reading: Reading) -> Iterator[Violation]:
             yield Violation(use.line, f"{use.name} applies {bits[0]} to {floats[0]}.", use.count)
 
 
+def _absent(reading: Reading) -> Iterator[Violation]:
+    for use in reading.uses:
+        for name in ("op", "op0", "op1", "reduce_op"):
+            if use.attributes.get(name) in ABSENT:
+                yield Violation(use.line, f"{use.name} names {use[name]}, which no engine of this chip has.", use.count)
+
+
 RULES = (
     Rule("TRN2-ENG-PSUM", "GpSimd does not reach PSUM.", "error",
          "Run the instruction on the vector or scalar engine, or copy the tile to SBUF first.",
@@ -124,4 +131,8 @@ RULES = (
     Rule("TRN2-BITVEC", "Bit operators take integers, and both operators of one instruction are of one kind.", "error",
          "View the tile as an integer format, and split mixed operators into two instructions.",
          "NKI API Common Fields, supported math operators", _bits),
+    Rule("TRN2-ALU", "Engines have neither a division nor a remainder, nor extremes by magnitude.", "error",
+         "Multiply by nisa.reciprocal of the divisor; take nl.abs before nl.maximum or nl.minimum.",
+         "NKI API Common Fields, supported math operators; nki.language.abs_max", _absent,
+         before={BETA1: "off"}),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from nki_anvil.sim import dtypes
 from nki_anvil.sim.operands import indices, operands
 from nki_anvil.sim.operations import BITVEC
 from nki_anvil.sim.rules.reading import Reading, Use
-from nki_anvil.sim.rules.rule import Rule, Violation
+from nki_anvil.sim.rules.rule import BETA1, Rule, Violation
 
 _FP32_MIN = -3.4028234663852886e38
 _ALIKE = {
@@ -197,9 +197,12 @@ def _indices(reading: Reading) -> Iterator[Violation]:
     sites, accesses = indices(reading.program, operands(reading.program))
     found = {(int(rows["line"][site]), int(access)) for site, access in zip(sites, accesses, strict=True)}
     for line, access in sorted(found):
-        dtype = reading.tile(access).dtype
-        if dtype not in dtypes.INTEGERS:
-            yield Violation(line, f"An offset is read from a tile of {dtype}; its bits are taken as an integer.")
+        tile = reading.tile(access)
+        if tile.dtype not in dtypes.INTEGERS:
+            yield Violation(line, f"An offset is read from a tile of {tile.dtype}; its bits are taken as an integer.")
+        elif reading.program.version != BETA1 and (tile.memory != "sbuf" or tile.elements != 1):
+            message = f"Offsets are read from {list(tile.shape)} in {tile.memory}, not from one column in sbuf."
+            yield Violation(line, message)
 
 
 RULES = (
@@ -233,7 +236,7 @@ RULES = (
          " bits.", "error", "Give the tile the format that the message names, and convert it with nisa.tensor_copy.",
          "nki.isa.nc_find_index8, nc_match_replace8, topk, nonzero_with_count, tensor_scalar_cumulative", _formats,
          {"beta1": "warning"}),
-    Rule("TRN2-INDEX", "Offsets and indices that an access reads at run time are integers.", "error",
-         "Convert them into an int32 or uint32 tile with nisa.tensor_copy.",
-         "nki.language.NkiTensor.ap, scalar_offset and vector_offset", _indices),
+    Rule("TRN2-INDEX", "Offsets that an access reads at run time are integers in SBUF, one in each partition.", "error",
+         "Load them into a column of SBUF, and convert others into int32 or uint32 with nisa.tensor_copy.",
+         "nki.isa.dma_copy, indirect addressing: vector_offset of shape (P, 1), scalar_offset of (1, 1)", _indices),
 )  # fmt: skip

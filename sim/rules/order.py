@@ -26,8 +26,10 @@ _DMA = ("dma_copy", "dma_transpose", "dma_compute")
 _TURNED = {"dma_transpose": "src", "nc_n_gather": "data", "local_gather": "src_buffer", "sendrecv": "src"}
 """What an instruction reads at other places than it writes, also where both accesses are the same: an exchange's dst is
 written by the other core. A shuffle may work in place (nki.isa.nc_stream_shuffle)."""
-_MOST = 1 << 22
-"""Elements of an access that is looked at one by one."""
+_MOST = 1 << 24
+"""Elements of an access that is looked at one by one: as many as fit on a chip, of two bytes each."""
+_SPAN = 1 << 31
+"""Bytes of a tensor that are marked one by one, of the 96 GiB of HBM."""
 
 Places = NDArray[np.int64]
 Merged: TypeAlias = tuple[tuple[int, int], ...]
@@ -120,15 +122,34 @@ def disturbs(pair: Pair) -> bool:
     """Whether an element is written before its turn to be read has come."""
     if (pair.target, pair.apart) == (pair.source, 0) and pair.widths[0] == pair.widths[1] and not pair.turned:
         return False
-    if max(_size(pair.target), _size(pair.source)) > _MOST or _distant(pair):
+    if _distant(pair):
+        return False
+    if pair.unordered or pair.turned:
+        return _meet(pair)
+    if max(_size(pair.target), _size(pair.source)) > _MOST:
         return False
     written, read = (_turns(m, w, pair) for m, w in zip((pair.target, pair.source), pair.widths, strict=True))
     # Of places that come several times, the first turn to be written and the last to be read count.
     read = read[0][::-1] + pair.apart, read[1][::-1]
-    places, first, second = np.intersect1d(written[0], read[0], return_indices=True)
-    if pair.unordered or pair.turned:
-        return bool(len(places))
+    _, first, second = np.intersect1d(written[0], read[0], return_indices=True)
     return bool((written[1][first] < read[1][second]).any())
+
+
+def _meet(pair: Pair) -> bool:
+    """Whether the two have a byte in common; only where both reach is looked at."""
+    (first, end), (start, stop) = _reach(pair.target, pair.widths[0]), _reach(pair.source, pair.widths[1])
+    low, high = min(first, start + pair.apart), max(end, stop + pair.apart)
+    if high - low > _SPAN:
+        return True
+    written = np.zeros(high - low, np.bool_)
+    _bytes(written, -low, pair.target, pair.widths[0])[...] = True
+    return bool(_bytes(written, pair.apart - low, pair.source, pair.widths[1]).any())
+
+
+def _bytes(memory: NDArray[np.bool_], start: int, merged: Merged, width: int) -> NDArray[np.bool_]:
+    """The bytes of an access as a view of a tensor's, a mark each."""
+    shape, steps = [*(count for _, count in merged), width], [*(step * width for step, _ in merged), 1]
+    return np.lib.stride_tricks.as_strided(memory[start:], shape, steps)
 
 
 def _distant(pair: Pair) -> bool:
@@ -179,12 +200,12 @@ def _reached(merged: Merged) -> int:
         spans += step * (count - 1)
     else:
         return _size(merged)
-    if _size(merged) > _MOST:
+    low, high = _reach(merged, 1)
+    if high - low > _SPAN:
         return math.prod(count for step, count in merged if step)
-    places = np.zeros(1, np.int64)
-    for step, count in merged:
-        places = np.unique((places[:, None] + np.arange(count) * step).ravel())
-    return len(places)
+    marks = np.zeros(high - low, np.bool_)
+    _bytes(marks, -low, merged, 1)[...] = True
+    return int(marks.sum())
 
 
 RULES = (

@@ -10,6 +10,13 @@ from nki_anvil.sim.rules.rule import Rule, Violation
 
 _QUADRANTS = ((32, (0, 32, 64, 96)), (64, (0, 64)), (128, (0,)))
 """How many partitions may start where."""
+_INPUTS = {
+    "scalar_tensor_tensor": ("data", "operand1"),
+    "tensor_tensor_scan": ("data0", "data1"),
+    "tensor_copy_predicated": ("src", "predicate"),
+    "select_reduce": ("on_true", "predicate"),
+}
+"""Instructions beside tensor_tensor that read two tiles."""
 
 
 def _too_many(reading: Reading) -> Iterator[Violation]:
@@ -57,10 +64,20 @@ def _bad_step(reading: Reading) -> Iterator[Violation]:
 
 def _unaligned(reading: Reading) -> Iterator[Violation]:
     for use in reading.named("tensor_tensor"):
-        one, other = use.tiles["data1"], use.tiles["data2"]
-        if one.memory == other.memory == "sbuf" and one.start_partition != other.start_partition:
-            starts_at = f"data1 starts at partition {one.start_partition}, data2 at {other.start_partition}"
-            yield Violation(use.line, f"{use.name} reads two tiles of SBUF: {starts_at}.", use.count)
+        yield from _apart(use, "data1", "data2")
+
+
+def _apart(use: Use, first: str, second: str) -> Iterator[Violation]:
+    one, other = use.tiles[first], use.tiles[second]
+    if one.memory == other.memory == "sbuf" and one.start_partition != other.start_partition:
+        starts_at = f"{first} starts at partition {one.start_partition}, {second} at {other.start_partition}"
+        yield Violation(use.line, f"{use.name} reads two tiles of SBUF: {starts_at}.", use.count)
+
+
+def _several(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named(*_INPUTS):
+        if use.tiles.keys() >= set(_INPUTS[use.name]):
+            yield from _apart(use, *_INPUTS[use.name])
 
 
 RULES = (
@@ -96,5 +113,13 @@ RULES = (
         source="NKI Library, core/embeddings/rope.py: base partition alignment of tensor_tensor",
         breaches=_unaligned,
         before={"beta1": "warning"},
+    ),
+    Rule(
+        code="TRN2-PART-INPUT",
+        text="The inputs of other instructions should start at the same partition where they are in SBUF.",
+        severity="warning",
+        remedy="Copy one of them with nisa.tensor_copy into a tile that starts where the others do.",
+        source="Inferred from TRN2-PART-PAIR: no page of AWS says so of these instructions, or the contrary",
+        breaches=_several,
     ),
 )

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from nki_anvil.sim import dtypes
 from nki_anvil.sim.costs.loops import expand, trip_counts
-from nki_anvil.sim.instructions import NAMES, TABLE
+from nki_anvil.sim.instructions import ENGINES, NAMES, TABLE
 from nki_anvil.sim.kinds import dynamic
 from nki_anvil.sim.liveness import shared
 from nki_anvil.sim.operands import indices, operands
@@ -212,6 +212,11 @@ def _meetings(reading: Reading) -> Iterator[Violation]:
         if rows["opcode"][first] == _BARRIER and data[0] != data[1]:
             message = f"Core 0 waits here for another tensor than core 1 in line {int(rows['line'][second])}."
             yield Violation(int(rows["line"][first]), message)
+            return
+        engines = [ENGINES[int(rows["engine"][index])] for index in (first, second)]
+        if rows["opcode"][first] == _BARRIER and engines[0] != engines[1]:
+            message = f"Core 0 waits on the {engines[0]} engine, core 1 on {engines[1]} in line"
+            yield Violation(int(rows["line"][first]), f"{message} {int(rows['line'][second])}.")
             return
         records = [reading.program.attributes[int(rows["attributes"][index])] for index in (first, second)]
         for name in ("pipe_id", "dma_engine"):

@@ -119,6 +119,10 @@ PAIRS: dict[str, Pair] = {
                           "t = tile(8, 6); v = t.ap([[6, 4], [1, 6]]); nisa.reciprocal(v, v)"),
     "TRN2-PART-PAIR": one("t = tile(64, 6); nisa.tensor_tensor(tile(32, 6), t[0:32], t[32:64], nl.add)",
                           "t = tile(64, 6); nisa.tensor_tensor(tile(32, 6), t[32:64], t[32:64], nl.add)"),
+    "TRN2-PART-INPUT": one("t = tile(64, 6); o = (nl.multiply, 2.0, nl.add)\n"
+                           "nisa.scalar_tensor_tensor(tile(32, 6), t[0:32], *o, t[32:64])",
+                           "t = tile(64, 6); o = (nl.multiply, 2.0, nl.add)\n"
+                           "nisa.scalar_tensor_tensor(tile(32, 6), t[32:64], *o, t[32:64])"),
     "TRN2-SBUF-TILE": one("nl.ndarray((128, 53247), nl.float32)", "nl.ndarray((128, 53246), nl.float32)"),
     "TRN2-SBUF-CAP": Pair("ts = [nl.ndarray((128, 13312), nl.float32) for _ in range(4)]  # here\n"
                           "for t in ts + ts: nisa.memset(t, 0)",
@@ -208,6 +212,8 @@ PAIRS: dict[str, Pair] = {
                          "t = tile(4, 4, dtype=nl.int32); nisa.tensor_tensor(t, t, t, nl.add)"),
     "TRN2-BITVEC": one("nisa.tensor_tensor(tile(4, 4), tile(4, 4), tile(4, 4), nl.bitwise_and)",
                        "t = tile(4, 4, dtype=nl.int32); nisa.tensor_tensor(t, t, t, nl.bitwise_and)"),
+    "TRN2-ALU": one("nisa.tensor_tensor(tile(4, 4), tile(4, 4), tile(4, 4), nl.divide)",
+                    "nisa.tensor_scalar(tile(4, 4), tile(4, 4), nl.power, -1.0)"),
     "TRN2-DMA-PSUM": one("nisa.dma_copy(tile(4, 4), tile(4, 4, buffer=nl.psum))",
                          "nisa.dma_copy(tile(4, 4), tile(4, 4))"),
     "TRN2-DMA-PSUM-DST": one("nisa.dma_copy(tile(4, 4, buffer=nl.psum), x[0:4, 0:4])",
@@ -390,6 +396,35 @@ def test_an_exchange_goes_by_one_pipe_and_one_engine_on_both_cores(pipe: str, re
     assert [one.code for one in findings(body, PAIRS["TRN2-RACE"])] == refused
 
 
+@pytest.mark.parametrize(
+    ("where", "refused"),
+    [("t[:, 0:1]", False), ("t[:, 0:2]", True), ("t.ap([[1, 1], [1, 4]])", True), ("far", True)],
+)
+def test_indices_are_a_column_of_sbuf(where: str, refused: bool) -> None:
+    body = f"""
+t, far = tile(4, 4, dtype=nl.int32), nl.ndarray((4, 1), nl.int32, buffer=nl.hbm)
+nisa.dma_copy(tile(4, 4), x.ap([[512, 4], [1, 4]], vector_offset={where}, indirect_dim=0))
+"""
+    found = [one.code for one in findings(body, PAIRS["TRN2-INDEX"]) if one.code == "TRN2-INDEX"]
+    assert bool(found) == refused
+
+
+@pytest.mark.parametrize(("engine", "refused"), [("gpsimd", []), ("scalar", ["TRN2-LNC-MEET"])])
+def test_both_cores_wait_at_a_barrier_on_one_engine(engine: str, refused: list[str]) -> None:
+    where = f"engine=nisa.engine.{engine} if me else nisa.engine.gpsimd"
+    found = findings(f"{HALVES}nisa.core_barrier(middle, cores=(0, 1), {where})", PAIRS["TRN2-RACE"])
+    assert [one.code for one in found] == refused
+
+
+@pytest.mark.parametrize(("first", "refused"), [(1, ["TRN2-ORDER-READ"]), (2048, [])])
+def test_a_transfer_of_millions_of_elements_overwrites_nothing_that_it_has_yet_to_read(
+    first: int, refused: list[str]
+) -> None:
+    big = "big = nl.ndarray((2100, 4096), nl.float32, buffer=nl.hbm)"
+    body = f"{big}\nnisa.dma_copy(big[:, {first}:{first} + 2048], big[:, 0:2048])"
+    assert [one.code for one in findings(body, PAIRS["TRN2-ORDER-READ"]) if "ORDER" in one.code] == refused
+
+
 @pytest.mark.parametrize(("data", "races"), [("order", []), ("middle", ["TRN2-RACE"])])
 def test_rows_taken_by_an_index_tile_in_shared_memory_read_it(data: str, races: list[str]) -> None:
     body = f"""
@@ -398,7 +433,7 @@ if me == 0: nisa.dma_copy(order, tile(2, 1, dtype=nl.int32))
 nisa.core_barrier({data}, cores=(0, 1))
 if me == 1: nisa.dma_copy(tile(2, 4), x.ap([[512, 2], [1, 4]], vector_offset=order, indirect_dim=0))
 """
-    assert [one.code for one in findings(HALVES + body, PAIRS["TRN2-RACE"])] == races
+    assert [one.code for one in findings(HALVES + body, PAIRS["TRN2-RACE"]) if one.code != "TRN2-INDEX"] == races
 
 
 BESIDE = """me = nl.program_id(0)
