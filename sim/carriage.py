@@ -65,9 +65,12 @@ class Carriage:
         """When the queue's descriptor generation takes its next transfer."""
         return self._rings.get(lane, 0.0)
 
-    def spill(self, size: int) -> float:
-        """How long bytes take that leave and come back before an instruction can begin."""
-        return 2 * size / self._rate
+    def spill(self, size: int, lane: int, now: float) -> float:
+        """When bytes have left and come back, for which an instruction waits: they keep all of its core's engines."""
+        free = self._free.setdefault(lane // PER_CORE, [0.0] * self._engines)
+        for engine, until in enumerate(free):
+            free[engine] = max(until, now) + 2 * size / self._rate
+        return max(free)
 
     def carry(self, position: int, instruction: int, lane: int, triggered: float, begin: float) -> Carried:
         """Serve a transfer whose descriptors are generated from ``begin``."""

@@ -158,7 +158,7 @@ class Machine:
         self.held[position] = now - max(self._needed[position], free)
         self._last[lane] = position
         if position in self._spilled:
-            now += self._carriage.spill(self._spilled[position])
+            now = self._carriage.spill(self._spilled[position], lane, now)
         self.start[position] = now
         return now
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim.chips import Chip
-from nki_anvil.sim.costs.formulas import DEFAULT, FORMULAS, TABLE_SETS, Mode
+from nki_anvil.sim.costs.formulas import BY_OPERATOR, DEFAULT, FORMULAS, ITERATIVE, TABLE_SETS, Formula, Mode
 from nki_anvil.sim.costs.layout import DISTANT, Layout
 from nki_anvil.sim.costs.rates import Rates
 from nki_anvil.sim.costs.residency import loads
@@ -38,20 +38,49 @@ def fill(work: Work, program: Program, columns: Layout, chip: Chip, rates: Rates
     """Write the rows of instructions that run on a streaming engine; ``counts`` are the loops' trips."""
     opcode, engine = program.tables["instructions"]["opcode"], program.tables["instructions"]["engine"]
     streaming = _STREAMS[engine] & ~named(program, *TRANSFERS)
-    codes: list[int] = np.flatnonzero(np.bincount(opcode[streaming])).tolist()
-    for code in codes:
-        for unit in STREAMING:
-            rows = np.flatnonzero(streaming & (opcode == code) & (engine == unit))
-            if len(rows):
-                _fill(work, NAMES[code], unit, rows, columns, chip, rates)
+    iterative = _iterative(program)
+    for unit in STREAMING:
+        here = streaming & (engine == unit)
+        codes: list[int] = np.flatnonzero(np.bincount(opcode[here])).tolist()
+        for code in codes:
+            formula = FORMULAS.get(NAMES[code], DEFAULT)
+            for slow, priced in ((False, formula), (True, BY_OPERATOR.get(ENGINES[unit], formula))):
+                rows = np.flatnonzero(here & (opcode == code) & (iterative == slow))
+                if len(rows):
+                    operands = Operands(columns, rows)
+                    if NAMES[code] == "topk":
+                        operands.free = _searched(program, rows) + columns.free[columns.slots[rows, 0]] / 4
+                    _fill(work, NAMES[code], priced, unit, rows, operands, chip, rates)
     _accumulators(work, program, columns, chip)
     _tables(work, program, rates, counts)
 
 
-def _fill(work: Work, name: str, unit: int, rows: NDArray[np.int64], columns: Layout, chip: Chip, rates: Rates) -> None:
+def _iterative(program: Program) -> NDArray[np.bool_]:
+    """Which instructions name an operator that takes several cycles per element."""
+    named_so = [not ITERATIVE.isdisjoint(str(record.get(name)) for name in _OPERATORS) for record in program.attributes]
+    return np.array([*named_so, False])[program.tables["instructions"]["attributes"]]
+
+
+_OPERATORS: Final = ("op", "op0", "op1")
+
+
+def _searched(program: Program, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Elements that each ``topk`` looks at: they lie over sixteen partitions."""
+    attributes: list[int] = program.tables["instructions"]["attributes"][rows].tolist()
+    return np.array([program.attributes[number].get("n") or 0 for number in attributes], np.float64)
+
+
+def _fill(
+    work: Work,
+    name: str,
+    formula: Formula,
+    unit: int,
+    rows: NDArray[np.int64],
+    operands: Operands,
+    chip: Chip,
+    rates: Rates,
+) -> None:
     clock = chip.clocks_ghz[ENGINES[unit]]
-    formula = FORMULAS.get(name, DEFAULT)
-    operands = Operands(columns, rows)
     if name == "reciprocal" and unit == SCALAR:
         formula = DEFAULT
     speed = operands.speed(formula.mode, rates) if unit == VECTOR else np.ones(len(rows))

@@ -44,7 +44,7 @@ FORMULAS: Final[Mapping[str, Formula]] = {
     "select_reduce": Formula(1, 64),
     "range_select": Formula(1, 64),
     "tensor_partition_reduce": Formula(8),  # assumed: slow, the guide says to use a matmul with ones
-    "topk": Formula(4),
+    "topk": Formula(4),  # of all n elements in 16 partitions, and a cycle per element that it finds
     "register_move": Formula(0),
     "register_compute": Formula(0),
     "register_load": Formula(0),
@@ -53,6 +53,12 @@ FORMULAS: Final[Mapping[str, Formula]] = {
     "core_barrier": Formula(0),
 }
 """By instruction; the others cost one cycle per element. Accumulator reads add 64 cycles."""
+
+ITERATIVE: Final = frozenset({"reciprocal", "divide", "mod", "fmod", "power", "rsqrt"})
+"""Operators that make every instruction which names them as slow as ``BY_OPERATOR`` says."""
+BY_OPERATOR: Final[Mapping[str, Formula]] = {"vector": FORMULAS["reciprocal"], "gpsimd": Formula(4)}
+"""On the vector engine as the reciprocal (assumed for the others), on GpSimd four times the scalar engine's time
+(instruction pages: rsqrt; assumed for the others)."""
 
 TABLE_SETS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("copy", "square", "relu", "prelu", "sign", "abs"), ""),

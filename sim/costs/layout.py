@@ -84,7 +84,7 @@ def layout(program: Program) -> Layout:
     rows = np.arange(len(tensor))
     partitions = np.where(on_chip, pairs.count[rows, pairs.lead], 1)
     pitch = _pitch(program, tensor, dtype)
-    run, contiguous = _runs(pairs, on_chip)
+    run, contiguous = _runs(pairs, on_chip, accesses["vector_access"] != NONE)
     apart = _fastest_step(pairs) * ITEMSIZE[dtype]
     return Layout(
         tensor=tensor,
@@ -158,7 +158,11 @@ def _pairs(program: Program) -> Pairs:
     return Pairs(step, count, np.minimum(width - length, width - 1))
 
 
-def _runs(pairs: Pairs, on_chip: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _runs(
+    pairs: Pairs, on_chip: NDArray[np.bool_], indexed: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Elements side by side, where an index gives each place of the first dimension one of its own; and whether the
+    innermost walks one by one."""
     rows, width = pairs.step.shape
     run = np.ones(rows, np.int64)
     growing = np.ones(rows, bool)
@@ -169,7 +173,7 @@ def _runs(pairs: Pairs, on_chip: NDArray[np.bool_]) -> tuple[NDArray[np.int64], 
         free = (count > 1) & ~(on_chip & (pairs.lead == column))
         contiguous &= ~(free & untouched) | (step == 1)
         untouched &= ~free
-        growing &= ~free | (step == run)
+        growing &= ~free | ((step == run) & ~(indexed & (pairs.lead == column)))
         run = np.where(free & growing, run * count, run)
     return run, contiguous
 

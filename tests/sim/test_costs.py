@@ -163,6 +163,20 @@ def test_a_scan_takes_two_cycles_per_element_and_a_reciprocal_eight():
     assert cycles("activation", F32, None, F32, op="reciprocal", clock=1.2) == pytest.approx(2048)
 
 
+@pytest.mark.parametrize("op", ["reciprocal", "divide", "power", "rsqrt"])
+def test_an_operator_that_iterates_is_no_faster_within_another_instruction(op):
+    assert cycles("tensor_scalar", F32, F32, op0="add", value0=0.0, op1=op) == pytest.approx(8 * 2048)
+    assert cycles("tensor_tensor", F32, F32, F32, op=op) == pytest.approx(8 * 2048)
+    on_gpsimd = cycles("tensor_tensor", F32, F32, F32, op=op, engine="gpsimd", clock=1.2)
+    assert on_gpsimd == pytest.approx(4 * 2048 + RATES["trn2"].gpsimd_constant_cycles)
+
+
+def test_a_search_for_the_largest_takes_four_cycles_per_element_of_all_sixteen_partitions():
+    found, source = (8, "bfloat16"), (1024, "bfloat16")
+    taken = cycles("topk", found, (8, "uint32"), source, n=16 * 1024, clock=1.2)
+    assert taken == pytest.approx(4 * 16 * 1024 + 8 + RATES["trn2"].gpsimd_constant_cycles)
+
+
 def test_a_reduction_beside_an_activation_reads_the_accumulator():
     assert cycles("activation", F32, (1, "float32"), F32, op="exp", clock=1.2) == pytest.approx(2048 + 64)
 
@@ -300,6 +314,19 @@ def transfer(target, source):
 def test_a_transfer_is_cut_into_contiguous_runs_over_the_engines_of_its_partitions(target, source, engines, runs):
     moved = transfer(target, source)
     assert (int(moved.engines[0]), int(moved.runs[0])) == (engines, runs)
+
+
+@pytest.mark.parametrize("indexed", ["source", "target"])
+def test_rows_that_an_index_names_are_runs_of_their_own_between_tensors_in_hbm_too(indexed):
+    def moved(places):
+        made = ProgramBuilder()
+        ends = {"source": made.input((128, 16)), "target": made.tensor((128, 16), memory="private_hbm")}
+        if places:
+            ends[indexed] = made.gathered(ends[indexed], 16, made.tensor((128, 1), "int32"))
+        made.emit("dma_copy", ends["target"], ends["source"])
+        return int(Model(made.program(), CHIPS["trn2"], RATES["trn2"]).moved.runs[0])
+
+    assert (moved(False), moved(True)) == (1, 128)
 
 
 def test_a_transfer_is_carried_by_the_engines_of_the_address_and_by_as_few_as_data_may_choose():
