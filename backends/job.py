@@ -72,6 +72,8 @@ class Case(Record):
     probes: tuple[Probe, ...] = ()
     poison: int = 0
     """Which bit pattern fresh memory holds: 0 or 1. Two runs that differ in it must agree."""
+    again: bool = False
+    """It has run before, so that a random generator which nothing seeds goes on, as on a chip."""
     uploaded: bool = False
     """The inputs are in ``inputs.npz`` as ``<key>/<input name>`` instead of being drawn."""
 

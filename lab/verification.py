@@ -138,7 +138,7 @@ def _job(
     shapes = list(dict.fromkeys(case.shapes for case in cases))
     firsts = [next(case for case in cases if case.shapes == name) for name in shapes]
     twins = [case.model_copy(update={"key": case.key + POISONED, "poison": 1}) for case in firsts]
-    again = [case.model_copy(update={"key": case.key + AGAIN}) for case in firsts]
+    again = [case.model_copy(update={"key": case.key + AGAIN, "again": True}) for case in firsts]
     for case in [*twins, *again]:
         base = case.key.partition(".")[0]
         uploads |= {case.key + k[len(base) :]: a for k, a in list(uploads.items()) if k.startswith(base + "/")}

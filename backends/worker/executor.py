@@ -154,7 +154,7 @@ class Execution:
         result: dict[str, Any] = {"key": case["key"], "inputs_digest": inputs.digest(drawn)}
         try:
             with self._allowance():
-                outcome = executable.run(list(drawn.values()), poison=case["poison"])
+                outcome = executable.run(list(drawn.values()), poison=case["poison"], again=case.get("again", False))
             self._keep(case["key"], outcome.outputs)
         except (ExecutionError, OutOfTime, TooMuchOutput, MemoryError) as error:
             return {**result, "error": records.error(_named_error(error))}, None

@@ -51,15 +51,14 @@ class Bench:
         self._findings: dict[tuple[str, int], Finding] = {}
         self._scratch: dict[tuple[int, str], NDArray[np.uint8]] = {}
 
-    def reset(self, poison: int, steps: int) -> None:
+    def reset(self, poison: int, steps: int, again: bool = False) -> None:
         """Forget the last run."""
         self.registers.clear()
         self.trips[:] = [0] * len(self.trips)
         for lanes in self.accumulators.values():
             lay(lanes, pattern("float32", poison))
         self.core = 0
-        # The same bits every run: a kernel that is seeded is deterministic.
-        self.generators = [np.random.default_rng(core) for core in range(len(self.generators))]
+        self.generators = [np.random.default_rng([core, int(again)]) for core in range(len(self.generators))]
         self.steps_left = steps
         self.poison = poison
         self.printed.clear()

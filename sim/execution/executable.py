@@ -49,12 +49,13 @@ class Executable:
         self._constants()
         self._steps = self._schedule()
 
-    def run(self, inputs: Sequence[NDArray[Any]], poison: int = 0) -> Outcome:
+    def run(self, inputs: Sequence[NDArray[Any]], poison: int = 0, again: bool = False) -> Outcome:
         """Run on arrays in the order of the kernel's tensor arguments; raises ExecutionError where the kernel fails.
 
-        ``poison`` selects what fresh memory holds (``poison.pattern``), and which of two cores runs first.
+        ``poison`` selects what fresh memory holds (``poison.pattern``), and which of two cores runs first. ``again``
+        lets generators that nothing seeds begin elsewhere: on a chip they go on from the last kernel.
         """
-        self._bench.reset(poison, self._budget)
+        self._bench.reset(poison, self._budget, again)
         self._load(inputs)
         with np.errstate(all="ignore"):
             try:
