@@ -11,14 +11,18 @@ from math import prod
 from typing import Any, Final
 
 from nki_anvil.backends.job import InputSpec
-from nki_anvil.backends.worker import places, planes, regimes, whole_numbers
-from nki_anvil.backends.worker.inputs import mixed_turns
+from nki_anvil.backends.worker import places, planes, regimes, relations, whole_numbers
+from nki_anvil.backends.worker.inputs import FEW, mixed_turns
 from nki_anvil.lab.specification import Specification
 
 OWN_CASES: Final = 5
 TIMED_CASES: Final = 2
-"""At the timed shape set, where it is not among those that get every gate; beside them one case of mixed rows, peaks
+"""At a large timed shape set that is not among those that get every gate; beside them one case of mixed rows, peaks
 at every edge and what no mixture holds, for a kernel that is right at one shape can be wrong at another."""
+TIMED_WHOLLY: Final = 1 << 19
+"""Elements of inputs up to which a shape set that is only timed gets every family nevertheless."""
+NEAR: Final = 4
+"""Pairs of an input and another one that spreads over it, at most; half as many at large shapes."""
 
 TOGETHER: Final = (
     "uniform", "outlier", "integers", "x100", "rows", "zeros", "spike", "shifted", "ties", "bands", "bands/turned",
@@ -27,7 +31,7 @@ TOGETHER: Final = (
 """Applied to all inputs at once."""
 REGIONAL: Final = ("bands", "tiles", "patterns")
 """Several regimes side by side: an input of few rows takes several cases for all of them."""
-SPARED: Final = ("rows", "zeros", "bands/turned", "signs/1", "signs/2", "scales/1", "scales/2")
+SPARED: Final = ("rows", "zeros", "bands/turned", "signs/1", "signs/2", "signs/3", "scales/1", "scales/2")
 """Not at large shapes, where bands hold as many rows of those kinds, and one case has tiles of every scale."""
 ALONE: Final = ("x100", "bands", "spike", "shifted")
 """Applied to one input at a time as well, where there are several."""
@@ -61,13 +65,21 @@ def plans(
 ) -> list[Plan]:
     """Every case of a shape set. The reference's process found ``exact``, the contraction if there is one, and
     ``gathered``, by input the axes over which one output gathers it."""
-    timed_only = shapes not in specification.verify
-    own = [Plan()] * (TIMED_CASES if timed_only else OWN_CASES)
     inputs = [spec for spec in specification.reference_arguments(shapes).inputs if spec.shape is not None]
+    elements = sum(prod(spec.drawn or spec.shape or ()) for spec in inputs)
+    timed_only = shapes not in specification.verify and (large or elements > TIMED_WHOLLY)
+    own = [Plan()] * (TIMED_CASES if timed_only else OWN_CASES)
     varied = [spec for spec in inputs if spec.domain != "constant"]
     floats = [spec for spec in varied if "float" in spec.dtype and spec.domain not in ("integer", "index")]
     if timed_only:
-        return [*own, *_timed(varied, floats), *_throughout(floats, {} if exact else gathered or {}, large)]
+        whole = [spec for spec in varied if spec not in floats]
+        kept = [plan for plan in _whole(whole) if "turned" not in plan.family]
+        return [
+            *own,
+            *_timed(varied, floats),
+            *kept,
+            *_throughout(varied, floats, {} if exact else gathered or {}, large),
+        ]
     return [
         *own,
         *_families(varied, floats, large),
@@ -92,14 +104,21 @@ def _timed(varied: list[InputSpec], floats: list[InputSpec]) -> list[Plan]:
     ]
 
 
-def _throughout(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], large: bool) -> Iterator[Plan]:
+def _throughout(
+    varied: list[InputSpec], floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], large: bool
+) -> Iterator[Plan]:
     """At a shape that is only timed: what no mixture of rows holds, for all that an output gathers is of one kind.
 
-    All products large, or below zero, planes of nearly one value and far below zero, columns where it gathers those.
+    All products large, or below zero, also beyond what masks are written as, tiles far below zero, inputs that nearly
+    cancel, planes of nearly one value and far below zero, columns where it gathers those.
     """
+    yield Plan("tiles")
     if len(floats) > 1:
         yield Plan("x100")
         yield from (Plan(f"signs/{turn}") for turn in range(regimes.SIGNED))
+        yield from _beyond(varied)
+        yield from (plan for plan in _related(floats, large=False) if plan.family in ("alike", "lone/0"))
+        yield from _near(floats, large)
     for spec in floats:
         shape, axes = spec.drawn or spec.shape or (), gathered.get(spec.name, ())
         if len(axes) > 1:
@@ -117,7 +136,7 @@ def _families(varied: list[InputSpec], floats: list[InputSpec], large: bool) -> 
         if not (large and family in SPARED):
             yield from _through(family, floats[0])
     if len(floats) > 1 and not large:
-        yield Plan("signs/2")  # products beyond what masks are often written as, too
+        yield from _beyond(varied)
     yield from (Plan(f"peaks/{turn}") for turn in range(_turns(floats)))
     yield from _cancelling(floats)
     yield from _related(floats, large)
@@ -125,6 +144,13 @@ def _families(varied: list[InputSpec], floats: list[InputSpec], large: bool) -> 
         for position, spec in enumerate(floats):
             for family in _in_turn(position, large):
                 yield from _through(family, spec, spec.name)
+
+
+def _beyond(varied: list[InputSpec]) -> Iterator[Plan]:
+    """Products beyond what masks are often written as; twice where a single length says what is masked."""
+    few = any("float" not in spec.dtype and prod(spec.drawn or spec.shape or ()) <= FEW for spec in varied)
+    turns = len(regimes.BEYOND) * (2 if few else 1)
+    yield from (Plan(f"signs/{regimes.SIGNED + turn}") for turn in range(turns))
 
 
 def _through(family: str, spec: InputSpec, only: str | None = None) -> Iterator[Plan]:
@@ -186,10 +212,23 @@ def _related(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
     families = ("lone/0",) if large else ("lone/0", "lone/1", "alike")
     yield from (Plan(family, names[0]) for names in shapes.values() if len(names) > 1 for family in families)
     yield from (Plan("alike", names[0]) for shape, names in shapes.items() if len(shape) > 2 and len(names) == 1)
+    yield from _near(floats, large)
     for length in dict.fromkeys(n for shape in shapes for n in shape[-2:] if n > 1):
         sharing = [names[0] for shape, names in shapes.items() if length in shape[-2:]]
         if len(sharing) > 1:
             yield from (Plan(f"opposed/{length}", name) for name in (sharing[:1] if large else sharing[:2]))
+
+
+def _near(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
+    """What spreads over another input, a given mean or a bias, or shares its rows: sums and differences that cancel."""
+    shapes = {spec.name: spec.drawn or spec.shape or () for spec in floats}
+    pairs = [
+        Plan(f"near/{small}", large_one)
+        for large_one, shape in shapes.items()
+        for small, other in shapes.items()
+        if relations.spread(other, shape) or (prod(other) <= prod(shape) and relations.share_rows(other, shape))
+    ]
+    yield from pairs[: NEAR // 2 if large else NEAR]
 
 
 def _planes(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], large: bool) -> Iterator[Plan]:

@@ -23,6 +23,8 @@ precision or of the output's format, whichever is coarser."""
 CHOSEN = 2.0**-10
 """Beside the largest number of an output of integers: what a disturbed run is off by more than, and than one, is not
 rounded otherwise but another choice among equals."""
+LOST, UNEVEN = 2.0**-10, 64.0
+"""A single element of a row is lost where it errs by more than that share of itself, and so many times the median."""
 KNOWN_SHARE = 0.25
 """Of a partial case that must be left to judge by."""
 
@@ -76,6 +78,14 @@ def measure(
         finite = finite and errors.finite
         admissible = admissible and errors.finite and errors.close(most)
     return Yardstick(tuple(outputs), admissible, finite)
+
+
+def uneven(expected: Expected) -> bool:
+    """Whether an honest run loses single elements of a row that is otherwise calm."""
+    calm = np.median(expected.spread, axis=-1, keepdims=True) if expected.r.ndim else expected.spread
+    known = np.abs(np.where(np.isfinite(expected.r), expected.r, np.inf))
+    with np.errstate(over="ignore"):
+        return bool(((expected.spread > UNEVEN * calm) & (expected.spread > LOST * known)).any())
 
 
 def _chosen(run: NDArray[Any], r: F64) -> bool:

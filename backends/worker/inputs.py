@@ -18,6 +18,8 @@ from nki_anvil.backends.worker import places, planes, regimes, relations, whole_
 Array = Any
 Spec = dict[str, Any]
 Case = dict[str, Any]
+FEW = 4
+"""Integers that are so few, a length or a position, are at edges in many a case of floats: none holds several."""
 
 
 def draw(shape_set: dict[str, Any], case: Case) -> dict[str, Array]:
@@ -67,7 +69,7 @@ def _one(spec: Spec, position: int, case: Case, target: Spec, every: list[Spec])
         return own
     word = zlib.crc32(family.encode())
     rng = _random(int(case["seed"]), position, word)
-    if _is_whole(spec) and family in _MINGLED:
+    if _is_whole(spec) and _mingles(family, own, rng):
         return _mingled(spec, own, rng, family, variant)
     paired = family in _PAIRED
     if not paired and case.get("only") not in (None, spec["name"]):
@@ -79,6 +81,9 @@ def _one(spec: Spec, position: int, case: Case, target: Spec, every: list[Spec])
     like = shape == _drawn(target)
     is_target = spec["name"] == target["name"]
     draw = _Draw(spec, own, rng, variant, float(case.get("scale", 1.0)), is_target, like)
+    if family == "near":
+        place, other = next(((n, s) for n, s in enumerate(every) if s["name"] == variant), (position, spec))
+        draw.first = lambda: _own(other, _drawn(other), _random(int(case["seed"]), place))
     if family in _RELATED:
         draw.shared = _random(int(case["seed"]), word)
         draw.peers = [n for n, s in enumerate(every) if s.get("shape") is not None and _peers(s, target)]
@@ -112,7 +117,7 @@ class _Draw:
         """Which inputs have the target's shape; ``place`` is the place among them, None for others."""
         self.place: int | None = None
         self.first: Callable[[], Array] = lambda: own
-        """The own draw of the first of them."""
+        """The own draw of the first of them, or of the input that this one is near."""
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -127,7 +132,8 @@ def _own(spec: Spec, shape: tuple[int, ...], rng: Any) -> Array:
     if domain == "constant":
         return np.full(shape, spec["value"], dtype=np.float64)
     if not _is_float(spec) or domain in ("integer", "index"):
-        return rng.integers(int(spec.get("low") or 0), int(_or(spec.get("high"), 1)) + 1, size=shape)
+        low, high = _range(spec)
+        return rng.integers(low, high + 1, size=shape)
     if domain == "unit":
         return rng.random(shape, dtype=np.float32)
     if domain == "probability":
@@ -334,7 +340,7 @@ def _exact20(d: _Draw) -> Array:
 
 def _tied_integers(spec: Spec, own: Array) -> Array:
     """Integers with the smallest and the largest at the ends and many ties between."""
-    low, high = int(spec.get("low") or 0), int(_or(spec.get("high"), 1))
+    low, high = _range(spec)
     values = np.where(own > (low + high) // 2, high, low)
     flat = values.reshape(-1)
     if flat.size:
@@ -345,17 +351,21 @@ def _tied_integers(spec: Spec, own: Array) -> Array:
 def _whole(spec: Spec, own: Array, rng: Any, variant: str) -> Array:
     """Bands of integers, of rows or of columns (``turned``); the variant ends in the case's number."""
     turned = variant.startswith("turned")
-    low, high = int(spec.get("low") or 0), int(_or(spec.get("high"), 1))
+    low, high = _range(spec)
     if variant.startswith("edges"):
         return _inside(spec, whole_numbers.edges(own, rng, low, high, _turn(variant.removeprefix("edges/"))))
     return whole_numbers.bands(own, rng, low, high, turned, _turn(variant.removeprefix("turned/")))
+
+
+def _mingles(family: str, own: Array, rng: Any) -> bool:
+    return family in _MINGLED or bool(family not in _WHOLE and own.size <= FEW and rng.random() < 0.5)
 
 
 def _mingled(spec: Spec, own: Array, rng: Any, family: str, variant: str) -> Array:
     """Beside towers at the ends of axes all integers are the largest: a prefix has its full length, while rows of
     indices begin with the first and end with the last.
     """
-    low, high = int(spec.get("low") or 0), int(_or(spec.get("high"), 1))
+    low, high = _range(spec)
     if family == "towers" and _axes_and_turn(variant)[1] % 2 == 0:
         return whole_numbers.framed(own, low, high) if high - low > 2 else np.full_like(own, high)
     return whole_numbers.mingled(own, rng, low, high)
@@ -386,6 +396,7 @@ _FAMILIES: dict[str, Callable[[_Draw], Array]] = {
     "towers": _towers,
     "lone": lambda d: _related(d, relations.lone),
     "alike": lambda d: _related(d, lambda peer: relations.alike(peer, d.first())),
+    "near": lambda d: relations.near(d.own, d.first(), d.rng),
     "opposed": lambda d: relations.opposed(d.own, int(d.variant or d.own.shape[-1]), d.scale, d.is_target, d.shared),
     "mixed": _mixed,
     "whole": lambda d: d.own,
@@ -399,8 +410,8 @@ _MINGLED = ("planes", "towers", "peaks", "signs", "x100")
 _PAIRED = ("cancelling", "exact20", *_RELATED)
 
 PARTIAL = (
-    "bands", "signs", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "opposed", "mixed",
-    "whole", "planes",
+    "bands", "signs", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "near", "opposed",
+    "mixed", "whole", "planes",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 TIED = ("integers", "ties")
@@ -420,8 +431,9 @@ def _is_whole(spec: Spec) -> bool:
     return not _is_float(spec) or spec.get("domain") in ("integer", "index")
 
 
-def _or(value: Any, default: Any) -> Any:
-    return default if value is None else value
+def _range(spec: Spec) -> tuple[int, int]:
+    """The smallest and the largest of an integer input."""
+    return int(spec.get("low") or 0), 1 if spec.get("high") is None else int(spec["high"])
 
 
 def _dtype(name: str) -> Any:

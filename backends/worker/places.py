@@ -10,29 +10,40 @@ Array = Any
 
 EDGES = (0, 1, 127, 128, 511, 512)
 """Positions at which tiles begin and end: 128 partitions, 512 float32 elements of a PSUM bank."""
+BANK, BANKS = EDGES[5], 16
+"""Further on each of so many banks begins and ends, in longer rows those that are spread evenly; and what is left of a
+row behind its last whole tile."""
 TILE = EDGES[3]
 """Rows within which the columns are taken in turn."""
 RUN = 32
 """Rows after which edges come again: a quadrant of the partitions."""
-FIXED = 4
+ENDS, INNER, CASES = 2, 12, 8
 """Rows of a run that peak at an edge: its first and last at either end of the row, in the next turn at the other, and
-two more inside."""
+two or more inside, at most so many, so that in so many cases a run has each."""
 SHORTEST = 8
 """A run with fewer rows has none of those: its rows take the edges in turn, and the other columns after them."""
 
 
 def edges(length: int) -> list[int]:
     """Positions in a row where something begins or ends, ascending."""
-    middle = length // 2
-    return sorted({e for e in (*EDGES, middle - 1, middle, length - 2, length - 1) if 0 <= e < length})
+    middle, whole = length // 2, length // BANK
+    begun = [BANK * int(bank) for bank in np.unique(np.linspace(1, whole, min(whole, BANKS)).astype(int)) if whole]
+    begun += [length - length % TILE, middle, length - 1]
+    return sorted({e for e in (*EDGES, *begun, *(first - 1 for first in begun)) if 0 <= e < length})
 
 
-def in_turn(rows: int) -> int:
+def at_edges(length: int) -> int:
+    """Rows of a run that peak at an edge."""
+    return ENDS + min(INNER, max(2, -(-(len(edges(length)) - ENDS) // CASES)))
+
+
+def in_turn(rows: int, length: int) -> int:
     """Rows of one tile and case whose peaks take the columns in turn."""
     whole, rest = divmod(min(rows, TILE), RUN)
+    fixed = at_edges(length)
     if rest < SHORTEST:
-        return whole * (RUN - FIXED) or rest
-    return whole * (RUN - FIXED) + rest - FIXED
+        return whole * (RUN - fixed) or rest
+    return whole * (RUN - fixed) + max(0, rest - fixed)
 
 
 def turns(rows: int, length: int, most: int) -> int:
@@ -40,7 +51,7 @@ def turns(rows: int, length: int, most: int) -> int:
     short, count = rows % RUN, len(edges(length))
     edged = -(-count // short) if 0 < short < SHORTEST else 0
     columns = length + (count if rows < SHORTEST else 0)
-    return max(edged, min(most, -(-columns // in_turn(rows))))
+    return max(edged, min(most, -(-columns // max(1, in_turn(rows, length)))))
 
 
 def edge_turns(rows: int, length: int) -> int:
@@ -49,20 +60,20 @@ def edge_turns(rows: int, length: int) -> int:
     if rows < SHORTEST:
         return -(-count // max(1, rows))
     runs = rows // RUN + (rows % RUN >= SHORTEST)
-    return max(1, -(-(count - 2) // (FIXED - 2)) - runs + 1)  # a turn goes on by one run
+    return max(1, -(-(count - ENDS) // (at_edges(length) - ENDS)) - runs + 1)  # a turn goes on by one run
 
 
 def peaks(rng: Any, rows: int, length: int, turn: int) -> Array:
     """A column for each row; ``turn`` counts cases, of which each takes other columns in a tile than the one before."""
     columns = np.full(rows, -1)
     every = edges(length)
-    inner = every[1:-1] or [0]
+    inner, several = every[1:-1] or [0], at_edges(length) - ENDS
     for run, start in enumerate(range(0, rows, RUN)):
         stop = min(start + RUN, rows)
         if stop - start >= SHORTEST:
             columns[[start, stop - 1]] = (0, length - 1) if turn % 2 == 0 else (length - 1, 0)
-            others = start + 1 + rng.permutation(stop - start - 2)[: FIXED - 2]
-            columns[others] = [inner[(2 * (run + turn) + n) % len(inner)] for n in range(FIXED - 2)]
+            others = start + 1 + rng.permutation(stop - start - ENDS)[:several]
+            columns[others] = [inner[(several * (run + turn) + n) % len(inner)] for n in range(len(others))]
         else:
             taken = [*every[-1:], *every[:-1]][turn * (stop - start) : (turn + 1) * (stop - start)]
             columns[start : start + len(taken)] = taken
@@ -71,6 +82,6 @@ def peaks(rng: Any, rows: int, length: int, turn: int) -> Array:
         inside = columns[start : start + TILE]
         free = start + np.flatnonzero(inside < 0)
         edged = len(every) if len(inside) < SHORTEST else 0
-        first = max(0, turn * in_turn(len(inside)) - edged) + tile * length // len(tiles)
+        first = max(0, turn * in_turn(len(inside), length) - edged) + tile * length // len(tiles)
         columns[free] = rng.permutation((first + np.arange(len(free))) % length)
     return columns

@@ -33,8 +33,11 @@ REGIMES: tuple[regimes.Regime, ...] = (
     lambda r: r.own * 0.0,
     lambda r: r.own * regimes.TINY,
     lambda r: np.broadcast_to(r.own[:, :1], r.own.shape),
+    lambda r: r.own * r.powers(-9, -7),
+    lambda r: r.own * r.powers(-7, -5),
+    lambda r: r.own * r.powers(-5, -2.5),
 )
-"""Level, far below zero, far above, nothing, tiny, exactly one value."""
+"""Level, far below zero, far above, nothing, tiny, exactly one value, small about where guards are."""
 
 
 def bent(own: Array, axes: Sequence[int], rng: Any, scale: float, sigma: float, turn: int) -> Array:

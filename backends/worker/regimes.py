@@ -20,6 +20,8 @@ TILE = (128, 512)
 TINY = 1e-15
 """Far below any threshold a kernel might flush at, and its square still a normal float32."""
 SCALED, SIGNED = 3, 2
+BEYOND = ((3.7, 4.7), (8.0, 10.0))
+"""Powers of ten by which products go beyond what masks are written as, -10000 and -1e9."""
 """Cases of ``scales`` and of ``signs``."""
 SCALES = (0.0, 1e-6, 1e-3, 1.0, 1e3)
 
@@ -232,16 +234,17 @@ def tile_numbers(own: Array) -> Array:
 def signs(own: Array, rng: Any, scale: float, target: bool, turn: int) -> Array:
     """Every tile's rows are of one sign and about as strong, between a tenth and thirty times as before.
 
-    In the next of ``SIGNED`` cases tiles have other strengths, in the one after those five to fifty thousand
-    times. What they are multiplied with is negative, so that products are, too.
+    In the next of ``SIGNED`` cases tiles have other strengths, in the two after those five to fifty thousand times,
+    and 10^8 to 10^10. What they are multiplied with is negative, so that products are, too.
     """
     rows = _rows(own, False)
     if not target:
         return _back(-np.abs(rows), own, False)
     of = _tiles(own)
     count = int(of.max()) + 1
-    sign = rng.permutation(np.resize([1.0, -1.0] if turn % 2 == 0 else [-1.0, 1.0], count))[of]
-    strength = 2.5 * _stratified(rng, count, SIGNED, turn) - 1 if turn < SIGNED else rng.uniform(3.7, 4.7, count)
+    sign = rng.permutation(np.resize([-1.0, 1.0] if turn == 1 else [1.0, -1.0], count))[of]
+    beyond = rng.uniform(*BEYOND[(turn - SIGNED) % len(BEYOND)], count)
+    strength = 2.5 * _stratified(rng, count, SIGNED, turn) - 1 if turn < SIGNED else beyond
     exponents = scale * (strength[of] + rng.uniform(0, 0.3, len(rows)))
     return _back(np.abs(rows) * (10.0**exponents * sign)[:, None], own, False)
 

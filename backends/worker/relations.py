@@ -5,6 +5,8 @@ What a kernel may ask of two inputs together, no family that bends each by itsel
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -39,13 +41,15 @@ def alike(p: Peer, first: Array) -> Array:
 
     The first of them has, where it is a batch, bands that are the same in all its matrices.
     """
-    if p.place == 0:
-        return _same(p) if p.own.ndim > 2 else p.own
     if p.own.ndim < 2:
         return p.own
     mine: Array = p.own.astype(np.float64).reshape(-1, p.own.shape[-1])
-    other: Array = first.astype(np.float64).reshape(mine.shape)
     size = max(1, min(regimes.BAND, len(mine) // 3))
+    other: Array = first.astype(np.float64).reshape(mine.shape)
+    other = other + float(other.std()) * _offsets(len(mine), size, p.shared)
+    if p.place == 0:
+        moved: Array = other.astype(np.float32).reshape(p.own.shape)
+        return _same(moved, p.rng) if p.own.ndim > 2 else moved
     kinds = np.repeat(p.rng.permutation(np.arange(-(-len(mine) // size)) % 3), size)[: len(mine)]
     near = -other * (1 + SLIGHTLY * p.rng.standard_normal(other.shape))
     mine[kinds == 0], mine[kinds == 1] = other[kinds == 0], near[kinds == 1]
@@ -53,13 +57,58 @@ def alike(p: Peer, first: Array) -> Array:
     return bent.reshape(p.own.shape)
 
 
-def _same(p: Peer) -> Array:
+def near(own: Array, other: Array, rng: Any) -> Array:
+    """Bands of rows that are what is spread over them, a given mean or a bias, its opposite, or own; half of the former
+    not quite. Inputs of as long rows that do not spread share rows.
+    """
+    mine: Array = own.astype(np.float64).reshape(-1, own.shape[-1])
+    shape = spread(other.shape, own.shape)
+    rows: Array = other.astype(np.float64).reshape(shape or (-1, own.shape[-1]))
+    over = np.broadcast_to(rows, own.shape) if shape else rows[np.arange(len(mine)) % len(rows)]
+    size = max(1, min(regimes.BAND, len(mine) // 3))
+    bands = np.arange(-(-len(mine) // size)) + int(rng.integers(3))
+    signs: Array = (rng.permutation(bands % 3) - 1).repeat(size)[: len(mine), None]
+    apart: Array = SLIGHTLY * rng.standard_normal(mine.shape) * (rng.random((len(mine), 1)) < 0.5)
+    close = signs * over.reshape(mine.shape) * (1 + apart)
+    mine[signs[:, 0] != 0] = close[signs[:, 0] != 0]
+    return mine.astype(np.float32).reshape(own.shape)
+
+
+def spread(small: Sequence[int], large: Sequence[int]) -> tuple[int, ...] | None:
+    """The shape in which one input spreads over a larger one; a vector does along the last axis of its length, too.
+
+    None where it does not.
+    """
+    if not 1 < prod(small) < prod(large):
+        return None
+    if len(small) <= len(large) and all(n in (1, m) for n, m in zip(reversed(small), reversed(large), strict=False)):
+        return tuple(small)
+    if max(small) < prod(small) or max(small) not in large:
+        return None
+    axis = len(large) - 1 - list(reversed(large)).index(max(small))
+    return tuple(n if at == axis else 1 for at, n in enumerate(large))
+
+
+def share_rows(small: Sequence[int], large: Sequence[int]) -> bool:
+    """Whether rows of one input may be rows of the other: points and centres, queries and keys."""
+    return len(small) > 1 and len(large) > 1 and small[-1] == large[-1] > 1 and tuple(small) != tuple(large)
+
+
+def _offsets(rows: int, size: int, shared: Any) -> Array:
+    """For each row of every second half band 10 to 100, else none: of opposites with one, a mean by parts is off."""
+    halves = np.arange(rows) // max(1, size // 2)
+    count = int(halves[-1]) + 1
+    heights: Array = shared.choice([-1.0, 1.0], count) * 10.0 ** shared.uniform(1, 2, count)
+    return (heights * (np.arange(count) % 2))[halves, None]
+
+
+def _same(own: Array, rng: Any) -> Array:
     """Every second band of rows is the first matrix' own in all of them."""
-    height = int(p.own.shape[-2])
+    height = int(own.shape[-2])
     size = max(1, min(regimes.BAND, height // 2))
-    shared = (np.arange(height) // size + int(p.rng.integers(2))) % 2 == 0
-    bent: Array = np.array(p.own)
-    bent[..., shared, :] = p.own.reshape(-1, *p.own.shape[-2:])[0][shared]
+    shared = (np.arange(height) // size + int(rng.integers(2))) % 2 == 0
+    bent: Array = np.array(own)
+    bent[..., shared, :] = own.reshape(-1, *own.shape[-2:])[0][shared]
     return bent
 
 

@@ -66,11 +66,15 @@ def _edges(rows: Array, rng: Any, low: int, high: int) -> Array:
 
 
 def near_edges(low: int, high: int) -> list[int]:
-    """Where tiles begin and end, as lengths, indices and counts may."""
+    """Where tiles begin and end, as lengths, indices and counts may: both ends of the range, then the first chunk of
+    each power of two from the largest on, and the last one, then the others."""
     tiles = max(0, high) // places.TILE + 1
+    chunks = [places.TILE << power for power in reversed(range(tiles.bit_length()))]
+    chunks += [high + 1 - (high + 1) % chunk for chunk in chunks if chunk <= high]
     begun = places.TILE * np.unique(np.linspace(0, tiles, min(tiles + 1, MOST)).astype(np.int64))
-    near = {int(n) for n in (*places.edges(high + 1), *(begun - 1), *begun, *(begun + 1), low, high)}
-    return sorted(n for n in near if low <= n <= high)
+    near = [low, high, *(chunk + step for chunk in chunks for step in (0, -1, 1))]
+    near += sorted({int(n) for n in (*places.edges(high + 1), *(begun - 1), *begun, *(begun + 1))})
+    return [n for n in dict.fromkeys(near) if low <= n <= high]
 
 
 def edges(own: Array, rng: Any, low: int, high: int, turn: int) -> Array:

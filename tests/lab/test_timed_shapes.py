@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy_backend import KERNEL, NumpyBackend
 
+from nki_anvil.lab import families
 from nki_anvil.lab.cases import Pool
 from nki_anvil.lab.loading import load
 from nki_anvil.lab.verdict import Verdict
@@ -21,6 +22,12 @@ FOLDERS = (ROOT / "seeds" / "problems", ROOT / "tests" / "cheats" / "problems")
 F = np.float32
 WIDE = 384
 """The last axis at the timed shape set; 96 at the one that gets every gate."""
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shapes that are only timed get less than all families, as large ones do."""
+    monkeypatch.setattr(families, "TIMED_WHOLLY", 0)
 
 
 def softmax(x: Any) -> Any:
@@ -94,6 +101,7 @@ async def judged(
     return found.verdict
 
 
+@pytest.mark.usefixtures("large")
 @pytest.mark.parametrize(
     ("problem", "kernel"),
     [("softmax", softmax), ("rmsnorm", rmsnorm), ("bmm_softmax", bmm_softmax), ("plane_softmax", plane_softmax)],
@@ -104,6 +112,7 @@ async def test_what_is_right_at_both_shapes_passes(problem: str, kernel: Callabl
     assert verdict.families["mixed"] == 1
 
 
+@pytest.mark.usefixtures("large")
 @pytest.mark.parametrize(
     ("problem", "kernel"),
     [("softmax", softmax_without_maximum_where_it_is_timed), ("rmsnorm", rmsnorm_without_eps_where_it_is_timed)],
@@ -115,6 +124,7 @@ async def test_a_shortcut_at_the_timed_shape_is_found(problem: str, kernel: Call
     assert (verdict.where.shapes, verdict.where.family) == ("wide", "mixed")
 
 
+@pytest.mark.usefixtures("large")
 async def test_a_column_that_only_large_products_ask_for_is_missed_at_the_timed_shape_by_no_kernel(
     tmp_path: Path,
 ) -> None:
@@ -125,6 +135,7 @@ async def test_a_column_that_only_large_products_ask_for_is_missed_at_the_timed_
     assert (verdict.where.shapes, verdict.where.family) == ("wide", "peaks")
 
 
+@pytest.mark.usefixtures("large")
 async def test_a_whole_matrix_at_the_timed_shape_is_of_one_kind_as_well(tmp_path: Path) -> None:
     kernel = plane_softmax_whose_maximum_starts_at_minus_100_where_it_is_timed
     verdict = await judged("plane_softmax", kernel, tmp_path)
@@ -133,13 +144,15 @@ async def test_a_whole_matrix_at_the_timed_shape_is_of_one_kind_as_well(tmp_path
     assert (verdict.where.shapes, verdict.where.family) == ("wide", "planes (x)")
 
 
+@pytest.mark.usefixtures("large")
 async def test_all_products_at_the_timed_shape_are_below_zero_as_well(tmp_path: Path) -> None:
     kernel = bmm_softmax_whose_maximum_starts_at_zero_where_it_is_timed
     verdict = await judged("bmm_softmax", kernel, tmp_path)
     assert verdict.failed_gate == "values"
-    assert verdict.families["signs"] == 5, "two of them where it is timed"
+    assert verdict.families["signs"] == 8, "four of them where it is timed"
 
 
+@pytest.mark.usefixtures("large")
 @pytest.mark.parametrize("rows", [1, 16])
 async def test_few_rows_at_the_timed_shape_are_of_every_kind_in_turn(rows: int, tmp_path: Path) -> None:
     verdict = await judged("softmax", softmax_whose_maximum_starts_at_zero_where_it_is_timed, tmp_path, rows, 100)
@@ -149,6 +162,14 @@ async def test_few_rows_at_the_timed_shape_are_of_every_kind_in_turn(rows: int, 
     assert (verdict.where.shapes, verdict.where.family.partition("/")[0]) == ("wide", "mixed")
 
 
+async def test_a_small_shape_that_is_only_timed_gets_what_the_others_get(tmp_path: Path) -> None:
+    verdict = await judged("softmax", softmax, tmp_path)
+    assert verdict.passed, verdict.gates
+    assert "mixed" not in verdict.families
+    assert (verdict.families["patterns"], verdict.families["blocks"]) == (2, 2)
+
+
+@pytest.mark.usefixtures("large")
 @pytest.mark.parametrize("rows", [1, 16, 96])
 async def test_a_maximum_that_ends_with_the_last_whole_block_is_found_at_the_timed_shape(
     rows: int, tmp_path: Path

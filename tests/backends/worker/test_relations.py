@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nki_anvil.backends.worker import inputs
+from nki_anvil.backends.worker import inputs, relations
 
 FOUR = [{"name": name, "shape": [192, 640], "dtype": "float32"} for name in ("theta", "grad", "m", "v")]
 PRODUCT = [
@@ -38,10 +38,48 @@ def test_each_input_is_alone_in_a_tile_where_its_peers_are_zeros(family: str, ti
 
 def test_bands_of_inputs_are_equal_or_nearly_opposite() -> None:
     x, z = drawn(FOUR[:2], "alike", "theta").values()
-    equal, opposite = (x == z).all(-1), np.abs(x + z).max(-1) < 0.05
+    equal, opposite = (x == z).all(-1), np.abs(x + z).max(-1) < 0.01 * np.abs(x).max(-1)
     assert min(equal.sum(), opposite.sum()) >= 32
     assert (~equal & ~opposite).any()
     assert not (x[opposite] == -z[opposite]).all()
+    offsets = np.abs(x[opposite].mean(-1))
+    assert (offsets > 5).any()
+    assert (offsets < 1).any()
+
+
+@pytest.mark.parametrize(
+    ("small", "large", "shape"),
+    [
+        ([64], [160, 64], (64,)),
+        ([160, 1], [160, 64], (160, 1)),
+        ([160], [160, 64], (160, 1)),
+        ([8], [2, 8, 5, 7], (1, 8, 1, 1)),
+        ([5, 64], [2, 5, 64], (5, 64)),
+        ([160, 64], [160, 64], None),
+        ([1, 1], [160, 64], None),
+        ([63], [160, 64], None),
+        ([64, 160], [160, 64], None),
+    ],
+)
+def test_a_vector_or_a_column_spreads_over_what_has_its_length(
+    small: list[int], large: list[int], shape: tuple[int, ...] | None
+) -> None:
+    assert relations.spread(small, large) == shape
+
+
+@pytest.mark.parametrize(("small", "spread"), [([64], (1, 64)), ([160], (160, 1)), ([40, 64], None)])
+def test_rows_are_what_spreads_over_them_or_nearly_its_opposite(
+    small: list[int], spread: tuple[int, int] | None
+) -> None:
+    inputs = [{"name": name, "shape": shape, "dtype": "float32"} for name, shape in (("x", [160, 64]), ("b", small))]
+    found = drawn(inputs, "near/b", "x")
+    x, other = found["x"], found["b"]
+    over = np.broadcast_to(other.reshape(spread), x.shape) if spread else other[np.arange(160) % 40]
+    for sign in (1, -1):
+        close = np.abs(x - sign * over).max(-1) < 0.01 * np.abs(over).max(-1)
+        exactly = (x == sign * over).all(-1)
+        assert 0.15 < close.mean() < 0.5
+        assert 0 < exactly.sum() < close.sum()
 
 
 def test_half_of_a_batchs_rows_are_the_same_in_all_its_matrices() -> None:
