@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 import threading
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -103,15 +104,21 @@ class Evidence:
             raise state.damaged(path, "it is not the kernel that was stored there")
         return found
 
+    @contextlib.contextmanager
+    def changing(self) -> Generator[None]:
+        """Around whatever is added to the folder."""
+        with state.locked(self.folder / ".lock"):
+            yield
+
     def profiles(self) -> tuple[StoredProfile, ...]:
         found = state.read_model(self.folder / "profile.json", Profiles)
         return found.profiles if found else ()
 
     def add_profile(self, backend: str, toolchain: str, profile: Profile) -> None:
         """Keep a profile, in place of one of the same backend; its timeline goes into a file of its own."""
-        state.write_text(self.timeline(profile.origin), profile.timeline or "[]")
         bare = StoredProfile(backend=backend, toolchain=toolchain, profile=profile.model_copy(update={"timeline": ""}))
-        with state.locked(self.folder / ".lock"):
+        with self.changing():
+            state.write_text(self.timeline(profile.origin), profile.timeline or "[]")
             others = tuple(stored for stored in self.profiles() if stored.backend != backend)
             state.write_model(self.folder / "profile.json", Profiles(profiles=(*others, bare)))
 
@@ -134,21 +141,38 @@ class Attempt(Evidence):
     def number(self) -> int:
         return self.lineage.attempt
 
+    @contextlib.contextmanager
+    def changing(self) -> Generator[None]:
+        """Raises AttemptUnknown as ``refuse_when_gone`` does."""
+        self.refuse_when_gone()
+        with super().changing():
+            yield
+
+    def refuse_when_gone(self) -> None:
+        """Raises AttemptUnknown where the folder is gone or another kernel's: what was measured is not of that one."""
+        found = state.read_model(self.folder / "lineage.json", Lineage)
+        if found is None or found.digest != self.digest:
+            raise AttemptUnknown(
+                f"{short_name(self).capitalize()} is gone: the problem's state was removed meanwhile.",
+                "Call again: the kernel is stored and judged anew.",
+            )
+
     def verdicts(self) -> tuple[Verdict, ...]:
         found = state.read_model(self.folder / "verdict.json", Verdicts)
         return found.verdicts if found else ()
 
     def verdict(self, *, version: str, backend: str, toolchain: str, gate_set: int) -> Verdict | None:
-        """The full verdict under this key."""
+        """The full verdict on this kernel under this key."""
         wanted = (version, backend, toolchain, gate_set, True)
-        return next((verdict for verdict in self.verdicts() if _key(verdict) == wanted), None)
+        own = (verdict for verdict in self.verdicts() if verdict.kernel_digest == self.digest)
+        return next((verdict for verdict in own if _key(verdict) == wanted), None)
 
     def add_verdict(self, verdict: Verdict) -> Verdict:
         """Keep a verdict, in place of one with the same key unless that one failed. Returns the one that is kept.
 
         Two clients may look at one kernel at once, and what failed one look is not right because it passed another.
         """
-        with state.locked(self.folder / ".lock"):
+        with self.changing():
             known = self.verdicts()
             failed = next((other for other in known if _key(other) == _key(verdict) and not other.passed), None)
             if failed is not None:
@@ -166,11 +190,12 @@ class Attempt(Evidence):
         return found.comparisons if found else ()
 
     def comparison(self, origin: str) -> Comparison | None:
-        """The newest of this origin."""
-        return next((found for found in reversed(self.comparisons()) if found.origin == origin), None)
+        """The newest of this kernel and origin."""
+        own = (found for found in reversed(self.comparisons()) if found.new_digest == self.digest)
+        return next((found for found in own if found.origin == origin), None)
 
     def add_comparison(self, comparison: Comparison) -> None:
-        with state.locked(self.folder / ".lock"):
+        with self.changing():
             state.write_model(self.folder / "benchmark.json", Benchmarks(comparisons=(*self.comparisons(), comparison)))
 
     def reflexions(self) -> tuple[Reflexion, ...]:
@@ -178,7 +203,7 @@ class Attempt(Evidence):
         return found.reflexions if found else ()
 
     def add_reflexion(self, reflexion: Reflexion) -> None:
-        with state.locked(self.folder / ".lock"):
+        with self.changing():
             state.write_model(self.folder / "reflexion.json", Reflexions(reflexions=(*self.reflexions(), reflexion)))
 
 
@@ -186,22 +211,40 @@ def _key(verdict: Verdict) -> tuple[str, str, str, int, bool]:
     return (verdict.problem_version, verdict.backend, verdict.toolchain, verdict.gate_set, verdict.full)
 
 
+Mark = tuple[int, int, int] | None
+"""Of a file: device, inode and time of change in ns. None where there is none."""
+
+
+def _mark(folder: Path) -> Mark:
+    try:
+        found = (folder / "lineage.json").stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_mtime_ns
+
+
 @dataclass
 class Attempts:
     """All attempts of one problem, shared by every process that works on it.
 
-    Lineages never change once written, so those that were read are remembered, and a look costs what is new.
+    Lineages never change once written, so those that were read are remembered, and a look costs what is new. Where
+    the last of them is another file, somebody began the folder anew, and all are read again.
     """
 
     folder: Path
     _known: list[Attempt] = field(default_factory=list[Attempt])
     _numbers: dict[str, int] = field(default_factory=dict[str, int])
+    _mark: Mark = None
+    """Of the last one known."""
     _reading: threading.Lock = field(default_factory=threading.Lock)
 
     def all(self) -> list[Attempt]:
         """By number. Raises StateDamaged."""
         with self._reading:
+            if self._known and _mark(self._known[-1].folder) != self._mark:
+                self._known, self._numbers = [], {}
             while (folder := self._place(len(self._known))).is_dir():
+                self._mark = _mark(folder)
                 lineage = state.read_model(folder / "lineage.json", Lineage)
                 if lineage is None or lineage.attempt != len(self._known):
                     raise state.damaged(folder / "lineage.json", "it is missing or names another attempt")
@@ -267,8 +310,7 @@ class Attempts:
             )
             seals.note(self.folder.parent, f"lineage {number}", lineage)
             self._store(text, lineage)
-            self.all()
-        return self._known[number], True
+        return self.get(number), True
 
     def _store(self, text: str, lineage: Lineage) -> None:
         """Fill a folder aside, then give it its number in one rename: an attempt is there whole or not at all."""

@@ -134,6 +134,7 @@ def settle(bench: Workbench, attempt: Attempt, comparison: Comparison, *, counts
 
     A call that is broken off does all of it or nothing; where the machine fails in between, the guard knows first.
     """
+    attempt.refuse_when_gone()
     crowns = comparison.outcome == "keep" and comparison.same_as is None
     if crowns and not _swap(bench, attempt, comparison):
         return False

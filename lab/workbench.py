@@ -129,6 +129,7 @@ class Workbench:
         What costs the user something comes first: a call that is broken off here has been counted and paid for. What
         the same instructions failed at under another text, this text fails at too, and the other way round.
         """
+        attempt.refuse_when_gone()
         verdict = self._of_its_program(attempt, verdict)
         if counts:
             self.count_failure(attempt, guard.weight(verdict))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import shutil
 from pathlib import Path
 
 import pytest
@@ -82,3 +83,23 @@ def test_a_damaged_lineage_is_named(tmp_path: Path) -> None:
     (taken.folder / "lineage.json").write_text("{")
     with pytest.raises(StateDamaged, match=r"0000/lineage\.json"):
         Attempts(tmp_path).all()
+
+
+def test_numbers_begun_anew_by_another_process_are_those_of_the_new_texts(tmp_path: Path) -> None:
+    attempts = Attempts(tmp_path / "attempts")
+    old, _ = attempts.take("a\n", at=NOW)
+    attempts.take("b\n", at=NOW)
+    shutil.rmtree(tmp_path / "attempts")
+    Attempts(tmp_path / "attempts").take("c\n", at=NOW)
+    Attempts(tmp_path / "attempts").take("d\n", at=NOW)
+    assert attempts.of(old.digest) is None
+    assert [attempt.text() for attempt in attempts.all()] == ["c\n", "d\n"]
+    assert attempts.take("a\n", at=NOW)[0].number == 2
+
+
+def test_attempts_that_were_removed_are_unknown(tmp_path: Path) -> None:
+    attempts = Attempts(tmp_path / "attempts")
+    attempts.take("a\n", at=NOW)
+    shutil.rmtree(tmp_path / "attempts")
+    with pytest.raises(AttemptUnknown, match="none yet"):
+        attempts.get(0)

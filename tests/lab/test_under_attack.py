@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -24,6 +25,7 @@ from nki_anvil.lab import contest, receipt, verified
 from nki_anvil.lab.auditing import audit
 from nki_anvil.lab.benchmarking import benchmark_kernel
 from nki_anvil.lab.digest import digest
+from nki_anvil.lab.opening import open_problem
 from nki_anvil.lab.rules import Rules
 from nki_anvil.lab.workbench import workbench
 
@@ -450,3 +452,31 @@ async def test_a_baseline_whose_instructions_fail_later_was_right_when_everythin
     assert not (await world.verify(kernel(9, program="first", fails="values"))).passed
     assert (await world.status()).best.latency_us == 5
     assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
+
+
+async def test_what_was_measured_is_not_stored_with_the_kernel_that_took_its_number_meanwhile(world: World) -> None:
+    await world.open()
+    other = world.again()
+
+    async def begun_anew(*given: Any, **more: Any) -> Any:
+        shutil.rmtree(world.workspace / ".nki-anvil")
+        await open_problem(other, "reference.py")
+        await world.verify(kernel(3, fails="values"), lab=other)
+        return await world.verify_text(*given, **more)
+
+    world.lab.verify = begun_anew
+    with pytest.raises(AttemptUnknown, match="Call again"):
+        await world.verify(kernel(7))
+    assert [verdict.passed for verdict in other.problem("p").attempts.get(1).verdicts()] == [False]
+
+
+async def test_a_judgement_of_another_kernel_is_none_of_the_attempt_in_whose_folder_it_lies(world: World) -> None:
+    await world.open()
+    await world.attempt(kernel(5))
+    await world.verify(kernel(3, fails="values"))
+    attempts = world.lab.problem("p").attempts
+    for name in ("verdict.json", "benchmark.json"):
+        shutil.copy(attempts.get(1).folder / name, attempts.get(2).folder / name)
+    bench = workbench(world.lab, "p")
+    assert bench.verdict(attempts.get(2)) is None
+    assert bench.comparison(attempts.get(2)) is None

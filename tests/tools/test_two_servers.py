@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,21 @@ async def test_a_guard_that_one_client_closed_is_closed_for_the_other_and_after_
         assert "attempt 3" in await refusal(restarted, "verify_kernel", problem="p", source=kernel(3))
         await call(restarted, "record_reflexion", problem="p", attempt=3, **WORDS)
         assert (await call(restarted, "verify_kernel", problem="p", source=kernel(3)))["passed"]
+
+
+async def test_a_kernel_that_failed_has_not_passed_because_its_number_is_anothers_since(world: World):
+    wrong, right = kernel(3, fails="values"), kernel(7)
+    async with served(world) as first:
+        await call(first, "open_problem", **OPEN)
+        assert not (await call(first, "verify_kernel", problem="p", source=wrong))["passed"]
+        shutil.rmtree(world.workspace / ".nki-anvil")
+        async with served(second(world)) as other:
+            await call(other, "open_problem", **OPEN)
+            kept = await call(other, "evaluate_candidates", problem="p", kernels=[right])
+            assert (kept["candidates"][0]["attempt"], kept["candidates"][0]["outcome"]) == (1, "keep")
+        assert "[gate.unverified]" in await refusal(first, "benchmark_kernel", problem="p", source=wrong)
+        judged = await call(first, "verify_kernel", problem="p", source=wrong)
+        assert (judged["passed"], judged["attempt"]) == (False, 2)
 
 
 async def test_everything_at_once_by_two_clients_leaves_what_passed_as_best_and_every_text(world: World):
