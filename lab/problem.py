@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from nki_anvil.backends.errors import ArgumentsInvalid, ProblemChanged, ProblemUnknown
+from nki_anvil.backends.errors import ArgumentsInvalid, PathOutside, ProblemChanged, ProblemUnknown
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
 from nki_anvil.lab import seals, state
@@ -74,6 +74,16 @@ class Problem:
     def evidence(self, digest: str) -> Evidence:
         """Where what was measured on a kernel lies: its attempt, else a folder of profiled kernels."""
         return self.attempts.of(digest) or Evidence(self.folder / "profiled" / digest, digest)
+
+    def refuse_when_elsewhere(self, workspace: Path) -> None:
+        """Raises PathOutside where the state was copied into ``workspace``: all of its paths lead to the original."""
+        inside = workspace.resolve()
+        if not Path(self.record.opened_from).is_relative_to(inside):
+            raise PathOutside(
+                f"The problem {self.name!r} was opened from {self.record.opened_from}, outside the workspace {inside}: "
+                f"its state was copied from there.",
+                "Open the problem's folder in this workspace under a new name.",
+            )
 
     def changed(self) -> str | None:
         """The first file that is not what the specification was made from."""

@@ -267,8 +267,12 @@ def view(now: Guard, allowed: int) -> GuardView:
 
 
 def workbench(lab: Laboratory, name: str) -> Workbench:
-    """All that an operation on an open problem needs. Raises ProblemUnknown, ProblemChanged, BackendUnsupported."""
+    """All that an operation on an open problem needs.
+
+    Raises ProblemUnknown, PathOutside, ProblemChanged, BackendUnsupported.
+    """
     problem = lab.problem(name)
+    problem.refuse_when_elsewhere(lab.workspace)
     problem.refuse_when_changed()
     backend = lab.backend_named(problem.record.backend)
     recovering.recover(problem, backend.origin)

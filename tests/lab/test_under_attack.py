@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 from collections.abc import Awaitable, Callable
@@ -25,8 +26,11 @@ from nki_anvil.lab import contest, receipt, verified
 from nki_anvil.lab.auditing import audit
 from nki_anvil.lab.benchmarking import benchmark_kernel
 from nki_anvil.lab.digest import digest
+from nki_anvil.lab.finishing import finish_problem
 from nki_anvil.lab.opening import open_problem
 from nki_anvil.lab.rules import Rules
+from nki_anvil.lab.status import problem_status
+from nki_anvil.lab.verifying import verify_kernel
 from nki_anvil.lab.workbench import workbench
 
 pytestmark = pytest.mark.anyio
@@ -480,3 +484,20 @@ async def test_a_judgement_of_another_kernel_is_none_of_the_attempt_in_whose_fol
     bench = workbench(world.lab, "p")
     assert bench.verdict(attempts.get(2)) is None
     assert bench.comparison(attempts.get(2)) is None
+
+
+async def test_a_copied_workspace_judges_nothing_by_the_references_of_the_original(world: World) -> None:
+    await world.open()
+    shutil.copytree(world.workspace, world.root / "copy")
+    copy = dataclasses.replace(world.again(), workspace=world.root / "copy")
+    for call in (
+        verify_kernel(copy, "p", source=kernel(5)),
+        benchmark_kernel(copy, "p"),
+        problem_status(copy, "p"),
+        finish_problem(copy, "p"),
+    ):
+        with pytest.raises(PathOutside, match="copied"):
+            await call
+    opened = await open_problem(copy, "reference.py", kernel_path="kernel.py", name="q")
+    assert opened.baseline is not None
+    assert (await world.status()).best is not None
