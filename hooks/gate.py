@@ -25,11 +25,17 @@ NAMED_BY = ("NKI_ANVIL_WORKSPACE", "CLAUDE_PLUGIN_OPTION_WORKSPACE", "CLAUDE_PRO
 
 
 def digest(text: str) -> str:
-    """As the server computes it: LF at line ends, no final newlines, no trailing white space where it means nothing."""
+    """As the server computes it."""
+    return hashlib.sha256(_normalise(text).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _normalise(text: str) -> str:
+    """LF at line ends, no final newlines, no trailing white space where it means nothing."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
+    if plain.endswith("\\") and not _alike(plain, text):
+        return text
     bare = "\n".join(line.rstrip() for line in plain.split("\n")).rstrip("\n")
-    meant = bare if bare == plain or _alike(bare, plain) else plain
-    return hashlib.sha256(meant.encode("utf-8", "surrogatepass")).hexdigest()
+    return bare if bare == plain or _alike(bare, plain) else plain
 
 
 def _alike(bare: str, plain: str) -> bool:

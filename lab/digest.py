@@ -26,8 +26,11 @@ def normalise(text: str) -> str:
     """The text with LF at line ends, without final newlines, and without trailing white space where it means nothing.
 
     Inside of a text, or after a backslash, it means something: two kernels that differ there are two. Comments stay.
+    One that ends after a backslash, which Python reads or not by the newlines that follow, stays as it is.
     """
     plain = text.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
+    if plain.endswith("\\") and not _alike(plain, text):
+        return text
     bare = "\n".join(line.rstrip() for line in plain.split("\n")).rstrip("\n")
     return bare if bare == plain or _alike(bare, plain) else plain
 
