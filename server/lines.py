@@ -6,6 +6,7 @@ from typing import Final
 
 from nki_anvil.backends.run import Profile
 from nki_anvil.lab.attempts import Attempt
+from nki_anvil.memory.text import clean
 from nki_anvil.tools.wording import microseconds
 
 CHANGED: Final = 0.02
@@ -20,6 +21,12 @@ def fenced(code: str) -> str:
 def flat(text: str) -> str:
     """One line, however it was written."""
     return " ".join(text.split())
+
+
+def cited(text: str) -> str:
+    """An author's words in one line, between quotation marks that they cannot end: they read as data."""
+    said = flat(clean(text)).replace('"', "'")
+    return f'"{said}"'
 
 
 def differences(before: dict[str, float], after: dict[str, float]) -> str:

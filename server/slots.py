@@ -21,9 +21,9 @@ from nki_anvil.lab.problem import Problem
 from nki_anvil.lab.workbench import Workbench, workbench
 from nki_anvil.memory import retrieval
 from nki_anvil.memory.retrieval import Situation
-from nki_anvil.memory.text import quoted
+from nki_anvil.memory.text import clean, quoted
 from nki_anvil.server import bearing, guides
-from nki_anvil.server.lines import differences, fenced, flat, metrics, profile_lines
+from nki_anvil.server.lines import cited, differences, fenced, flat, metrics, profile_lines
 from nki_anvil.tools.desk import Desk
 from nki_anvil.tools.situation import situation_of
 from nki_anvil.tools.wording import microseconds, percent, short, times
@@ -121,7 +121,7 @@ class Slots:
             line.plan: line.outcome or f"failed at {line.failed_gate}" for line in lines if line.plan and line.attempt
         }
         kept = {line.plan for line in lines if line.outcome == "keep"}
-        failed = [f"- {flat(plan)}: {end}" for plan, end in ended.items() if plan not in kept]
+        failed = [f"- {cited(plan)}: {end}" for plan, end in ended.items() if plan not in kept]
         return "\n".join(failed[-LAST:]) or "None."
 
     def reflexions(self) -> str:
@@ -129,7 +129,7 @@ class Slots:
         entries = [(attempt, said) for attempt in self.problem_.attempts.all() for said in attempt.reflexions()]
         lines: dict[str, str] = {}
         for attempt, said in entries:
-            taught = flat(
+            taught = cited(
                 said.lesson
                 + (f" Avoid: {said.avoid}" if said.avoid else "")
                 + (f" Next: {said.try_next}" if said.try_next else "")
@@ -162,8 +162,9 @@ class Slots:
         return str(self._attempt.number)
 
     def plan(self) -> str:
-        asked = self.arguments.get("plan")
-        return asked or self._attempt.lineage.plan or "None was given."
+        """Its lines are a quotation: headings in them are none of the prompt's."""
+        given = self.arguments.get("plan") or self._attempt.lineage.plan
+        return quoted(clean(given)) if given else "None was given."
 
     def outcome(self) -> str:
         return self._outcome(self._attempt)
@@ -237,13 +238,14 @@ class Slots:
         if gate is None:
             return "it did not fail at a gate."
         cure = verdicts[-1].hint or guides.row("errors", gate.name)
-        return f"gate '{gate.name}': {gate.detail}\nCure: {cure}".strip()
+        return f"gate '{gate.name}': {flat(gate.detail)}\nCure: {cure}".strip()
 
     def _outcome(self, attempt: Attempt) -> str:
         line = status.attempt_line(self._bench, attempt)
         end = line.outcome or (f"failed at gate '{line.failed_gate}'" if line.failed_gate else "not judged")
         speed = f" at {times(line.speedup)} of best" if line.speedup else ""
-        return f"attempt {line.attempt} ({line.digest}): {end}{speed}. Plan: {flat(line.plan or 'none')}"
+        plan = cited(line.plan) if line.plan else "none"
+        return f"attempt {line.attempt} ({line.digest}): {end}{speed}. Plan: {plan}"
 
     def _reference(self) -> str:
         path = Path(self.problem_.specification.reference)

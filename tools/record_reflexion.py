@@ -8,6 +8,7 @@ from pydantic import Field
 
 from nki_anvil.lab import reflecting
 from nki_anvil.lab.results import Reflected
+from nki_anvil.memory.text import clean
 from nki_anvil.tools.call import Call
 from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.parameters import Problem
@@ -46,13 +47,13 @@ async def record_reflexion(
         lab,
         problem,
         attempt,
-        diagnosis=diagnosis,
-        change=change,
-        expected=expected,
+        diagnosis=clean(diagnosis),
+        change=clean(change),
+        expected=clean(expected),
         expected_speedup=expected_speedup,
-        lesson=lesson,
-        avoid=avoid or "",
-        try_next=try_next or "",
+        lesson=clean(lesson),
+        avoid=clean(avoid or ""),
+        try_next=clean(try_next or ""),
         report=call.report,
     )
     return RecordReflexion.of(
