@@ -1,8 +1,8 @@
 """Claude Code hooks: a reminder before the end of a turn while a kernel is neither verified nor best.
 
-It only compares the digest of each open problem's file with the server's record (``.nki-anvil/verified.json``); the
-server is the gate. Standard library only, Python 3.9 or later. It never breaks a session: what goes wrong is said on
-stderr, and the session goes on.
+It only compares each open problem's file, and what the problem rests on, with the server's record
+(``.nki-anvil/verified.json``); the server is the gate. Standard library only, Python 3.9 or later. It never breaks a
+session: what goes wrong is said on stderr, and the session goes on.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 RECORD = Path(".nki-anvil") / "verified.json"
 LONGEST_READ = 1 << 17
+LARGEST_SOURCE = 1 << 20
+"""Bytes; what a problem rests on beyond that, as weights are, is not read at every turn."""
 NAMED_BY = ("NKI_ANVIL_WORKSPACE", "CLAUDE_PLUGIN_OPTION_WORKSPACE", "CLAUDE_PROJECT_DIR")
 
 
@@ -83,13 +85,46 @@ def workspace(event: dict[str, Any]) -> Path | None:
 
 def unverified(folder: Path) -> Iterator[tuple[str, Path, dict[str, Any]]]:
     """Problems whose working file is neither verified nor best, each with that file and what is known of it."""
-    record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-    for name, known in record["problems"].items():
+    for name, known in _problems(folder).items():
         path = Path(known["kernel"])
         if path.is_file():
             text = path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
             if digest(text) not in {*known["passed"], *known["best"]}:
                 yield name, path, known
+
+
+def removed(folder: Path, event: dict[str, Any]) -> Iterator[tuple[str, Path]]:
+    """Open problems of this very session whose working file is gone: another's may have been tidied away."""
+    for name, known in _problems(folder).items():
+        path, still_open = Path(known["kernel"]), known.get("open", True)
+        if still_open and not path.is_file() and event.get("session_id") in known.get("sessions", ()):
+            yield name, path
+
+
+def outdated(folder: Path, event: dict[str, Any]) -> Iterator[tuple[str, Path]]:
+    """Problems that rest on a file that changed, each with that file, unless one was opened with it as it is now."""
+    problems = _problems(folder)
+    for name, known in problems.items():
+        for path, fingerprint in known.get("sources", {}).items() if concerns(known, event) else ():
+            now = _fingerprint(Path(path))
+            opened = (other.get("sources", {}).get(path) for other in problems.values())
+            if now not in (None, fingerprint) and now not in opened:
+                yield name, Path(path)
+                break
+
+
+def _problems(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / RECORD).read_text(encoding="utf-8"))["problems"]
+
+
+def _fingerprint(path: Path) -> str | None:
+    """SHA-256; empty where it cannot be read, None where it is too large."""
+    try:
+        if path.stat().st_size > LARGEST_SOURCE:
+            return None
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
 
 
 def concerns(known: dict[str, Any], event: dict[str, Any]) -> bool:
@@ -109,16 +144,38 @@ def stop(event: dict[str, Any]) -> dict[str, Any] | None:
     folder = workspace(event)
     if folder is None or event.get("stop_hook_active") or _busy(event):
         return None
+    reasons = (_unverified(folder, event), _removed(folder, event), _outdated(folder, event))
+    reason = " ".join(filter(None, reasons))
+    if not reason:
+        return None
+    return {"decision": "block", "reason": reason}
+
+
+def _unverified(folder: Path, event: dict[str, Any]) -> str:
     found = [(name, path) for name, path, known in unverified(folder) if concerns(known, event)]
     if not found:
-        return None
+        return ""
     files = " and ".join(f"{_shown(path, folder)} (problem {name})" for name, path in found)
     first = found[0][0]
-    reason = (
+    return (
         f"{files} changed and is neither verified nor best. Call verify_kernel(problem={first!r}), and "
         f"benchmark_kernel if it passes, or revert_to_best(problem={first!r}); or tell the user that it is unverified."
     )
-    return {"decision": "block", "reason": reason}
+
+
+def _removed(folder: Path, event: dict[str, Any]) -> str:
+    return " ".join(
+        f"{_shown(path, folder)} (problem {name}) is gone. Call revert_to_best(problem={name!r}), or tell the user."
+        for name, path in removed(folder, event)
+    )
+
+
+def _outdated(folder: Path, event: dict[str, Any]) -> str:
+    return " ".join(
+        f"{_shown(path, folder)} changed after problem {name} was opened, and what was judged before rests on it. "
+        f"Put it back, or open it again under a new name; or tell the user."
+        for name, path in outdated(folder, event)
+    )
 
 
 def edited(event: dict[str, Any]) -> dict[str, Any] | None:

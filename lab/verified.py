@@ -4,14 +4,17 @@ Shape, complete enough for a script of the standard library that hashes a file a
 
     {"schema": 1, "problems": {"<name>": {"kernel": "<absolute path>", "open": true,
                                           "best": ["<digest>", ...], "passed": ["<digest>", ...],
-                                          "sessions": ["<a client's session>", ...]}}}
+                                          "sessions": ["<a client's session>", ...],
+                                          "sources": {"<absolute path>": "<SHA-256>", ...}}}}
 
 ``passed`` is newest last and capped; an open problem's file whose digest is in neither list is not verified.
 ``sessions`` are those that worked on the problem; the empty one stands for a client that names none.
+``sources`` are the files that the problem rests on: where one is another, what passed has not passed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -34,6 +37,7 @@ class Known(Record):
     """Of every origin."""
     passed: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
+    sources: dict[str, str] = Field(default_factory=dict)
 
 
 class VerifiedFile(Record):
@@ -62,6 +66,7 @@ def note(
     passed: str | None = None,
     failed: str | None = None,
     best: tuple[str, ...] | None = None,
+    sources: Mapping[str, str] | None = None,
     still_open: bool = True,
 ) -> None:
     """Record that a digest passed or failed, which digests are best, or that work on a problem began or ended."""
@@ -75,6 +80,7 @@ def note(
             best=old.best if best is None else best,
             passed=(*digests, passed)[-KEPT:] if passed else digests,
             sessions=old.sessions,
+            sources=old.sources if sources is None else dict(sources),
         )
         if new != old or problem not in file.problems:
             _write(root, file, problem, new)

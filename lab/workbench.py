@@ -192,6 +192,7 @@ class Workbench:
             passed=passed,
             failed=failed,
             best=tuple(best.digest for best in pointers if best),
+            sources=self.problem.record.sources,
             still_open=still_open,
         )
 

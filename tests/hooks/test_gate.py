@@ -11,6 +11,7 @@ import pytest
 
 from nki_anvil.lab import verified
 from nki_anvil.lab.digest import digest
+from nki_anvil.lab.problem import fingerprint
 
 GATE = Path(__file__).parents[2] / "hooks" / "gate.py"
 RIGHT = "def kernel(x):\n    return x\n"
@@ -106,6 +107,31 @@ def test_what_a_session_changes_after_it_finished_a_problem_is_not_what_it_measu
     assert "neither verified nor best" in answer["reason"]
     for other in ({"session_id": "another"}, {}):
         assert run("stop", other, tmp_path) == (None, "")
+
+
+def test_a_kernel_file_that_is_gone_is_missed_by_the_session_that_worked_on_it(tmp_path: Path, kernel: Path):
+    verified.attend(tmp_path / ".nki-anvil", "silu", "mine")
+    kernel.unlink()
+    answer, _ = run("stop", {"session_id": "mine"}, tmp_path)
+    assert answer is not None
+    assert "kernels/silu/kernel.py (problem silu) is gone" in answer["reason"]
+    for other in ({"session_id": "another"}, {}):
+        assert run("stop", other, tmp_path) == (None, "")
+
+
+def test_what_passed_under_another_reference_is_said_until_the_problem_is_opened_anew(tmp_path: Path, kernel: Path):
+    reference = kernel.with_name("reference.py")
+    reference.write_text("def forward(x): return x\n")
+    rests_on = {str(reference): fingerprint(reference)}
+    verified.note(tmp_path / ".nki-anvil", "silu", str(kernel), sources=rests_on)
+    assert run("stop", {}, tmp_path) == (None, "")
+    reference.write_text("def forward(x): return 2 * x\n")
+    answer, _ = run("stop", {}, tmp_path)
+    assert answer is not None
+    assert "kernels/silu/reference.py changed after problem silu was opened" in answer["reason"]
+    opened = {str(reference): fingerprint(reference)}
+    verified.note(tmp_path / ".nki-anvil", "twice", str(kernel), passed=digest(RIGHT), sources=opened)
+    assert run("stop", {}, tmp_path) == (None, "")
 
 
 @pytest.mark.parametrize("finished", [False, True])
