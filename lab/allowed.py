@@ -51,7 +51,7 @@ FOREIGN: Final = _words("""
 """Modules that others have imported for themselves, and that can be reached through them."""
 
 SPECIAL: Final = _words("""
-    __name__ __file__ __debug__ __doc__ __all__ __version__ __author__ __slots__ __match_args__ __getattr__
+    __name__ __file__ __debug__ __doc__ __all__ __version__ __author__ __slots__ __match_args__
     __init__ __post_init__ __new__ __call__ __enter__ __exit__ __repr__ __str__ __format__ __hash__ __bool__ __len__
     __iter__ __next__ __reversed__ __contains__ __getitem__ __setitem__ __class_getitem__ __index__ __int__ __float__
     __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __neg__ __pos__ __abs__ __invert__ __add__ __radd__ __iadd__ __sub__
@@ -70,8 +70,15 @@ MAKERS: Final = dict.fromkeys(
 FORBIDDEN_PREFIXES: Final = ("__", "gi_", "cr_", "ag_", "f_", "tb_", "co_", "func_")
 """Attributes through which Python code reaches frames, code objects and the interpreter."""
 
-FORBIDDEN_ATTRIBUTES: Final = _words("ctypes tofile dump dumps fromfile storage indirection recorder builder")
-"""Through these arrays reach the system's libraries and files, and tensors what records the program."""
+FORBIDDEN_ATTRIBUTES: Final = _words("""
+    ctypes tofile dump dumps fromfile storage indirection recorder builder mro evaluate _evaluate evaluate_bound
+    evaluate_constraints evaluate_default evaluate_value
+""")
+"""Through these arrays reach the system's libraries and files, tensors what records the program, classes the classes
+above them, and annotations their text, which they execute."""
+
+PRIVATE: Final = _words("_asdict _field_defaults _fields _make _replace")
+"""What named tuples offer, as documented. Any other private attribute has to be the text's own."""
 
 PUBLIC: Final = None
 """Every name that does not begin with an underscore."""

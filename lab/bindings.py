@@ -53,18 +53,41 @@ def stored(tree: ast.AST) -> Iterator[str]:
             yield from binds(node)
 
 
+def private(statements: Iterable[ast.stmt]) -> frozenset[str]:
+    """The private names that a text gives a meaning to, as variables, functions or attributes of its own objects."""
+    found: set[str] = set()
+    for node in (node for statement in statements for node in ast.walk(statement)):
+        found.update(binds(node))
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found.add(node.attr)
+    return frozenset(name for name in found if name.startswith("_"))
+
+
 def own(function: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
     """What a function binds itself, and not the functions, classes and comprehensions in it."""
     arguments = function.args
     named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
     found = {argument.arg for argument in named if argument is not None}
-    waiting: list[ast.AST] = list(function.body) if isinstance(function, ast.FunctionDef) else []
+    if isinstance(function, ast.FunctionDef):
+        found.update(name for node in in_scope(function) for name in binds(node))
+    return frozenset(found)
+
+
+def in_scope(definition: ast.FunctionDef | ast.ClassDef) -> Iterator[ast.AST]:
+    """What stands in a body, but for the insides of functions, classes and comprehensions in it."""
+    waiting: list[ast.AST] = list(definition.body)
     while waiting:
         node = waiting.pop()
-        found.update(binds(node))
+        yield node
         if not isinstance(node, _SCOPES):
             waiting += ast.iter_child_nodes(node)
-    return frozenset(found)
+
+
+def is_given_self(function: ast.FunctionDef) -> bool:
+    """Whether its first parameter is ``self``, which nothing in it binds to anything else."""
+    given = [*function.args.posonlyargs, *function.args.args]
+    rebound = any("self" in binds(node) for node in ast.walk(function) if not isinstance(node, ast.arg))
+    return bool(given) and given[0].arg == "self" and not rebound
 
 
 def binds(node: ast.AST) -> Iterator[str]:
@@ -84,6 +107,11 @@ def binds(node: ast.AST) -> Iterator[str]:
 
 def defaults(arguments: ast.arguments) -> list[ast.expr]:
     return [*arguments.defaults, *(default for default in arguments.kw_defaults if default is not None)]
+
+
+def type_parameters(definition: ast.FunctionDef | ast.ClassDef) -> list[ast.AST]:
+    """Their bounds and defaults are executed when somebody asks; Python has them from 3.12 on."""
+    return list(getattr(definition, "type_params", []))
 
 
 def annotated(function: ast.FunctionDef) -> Iterator[ast.expr]:

@@ -43,6 +43,7 @@ def objections(text: KernelText, entry: str, *, imported: bool = False) -> list[
     """
     defined = bindings.definitions(text.statements)
     modules = bindings.modules(text.statements)
+    private = bindings.private(text.statements) | allowed.PRIVATE
     found: list[Objection] = []
     seen: set[int] = set()
     waiting = [*defined[entry], *defined["*"], *(text.statements if imported else ())]
@@ -50,7 +51,7 @@ def objections(text: KernelText, entry: str, *, imported: bool = False) -> list[
         statement = waiting.pop()
         if id(statement) not in seen:
             seen.add(id(statement))
-            reader = _Reader(modules, frozenset(defined), imported)
+            reader = _Reader(modules, frozenset(defined), private, imported)
             reader.visit(statement)
             found += reader.found
             waiting += [one for name in reader.reached for one in defined[name]]
@@ -60,17 +61,24 @@ def objections(text: KernelText, entry: str, *, imported: bool = False) -> list[
 class _Reader(ast.NodeVisitor):
     """One top-level definition."""
 
-    def __init__(self, modules: Mapping[str, frozenset[str]], defined: frozenset[str], imported: bool) -> None:
+    def __init__(
+        self, modules: Mapping[str, frozenset[str]], defined: frozenset[str], private: frozenset[str], imported: bool
+    ) -> None:
         self.found: list[Objection] = []
         self.reached: list[str] = []
         self._modules = dict(modules)
         self._defined = defined
+        self._private = private
         self._imported = imported
         self._local: frozenset[str] = frozenset()
         self._scopes: tuple[frozenset[str], ...] = ()
         """What the functions around bind."""
         self._in_place: set[int] = set()
         """Nodes that stand where alone such a thing may stand."""
+        self._methods: set[int] = set()
+        """Functions that stand in a class."""
+        self._selves = False
+        """Whether ``self`` is what a method was given."""
 
     def visit(self, node: ast.AST) -> Any:
         if not self._local and isinstance(node, ast.stmt):
@@ -83,7 +91,7 @@ class _Reader(ast.NodeVisitor):
         if isinstance(node, bindings.COMPREHENSIONS):
             return self._comprehension(node)
         for name in bindings.binds(node):
-            if name.startswith("__") and name.endswith("__") and name not in allowed.SPECIAL:
+            if _is_special(name):
                 self._object(node, f"`{name}` means something to Python or to libraries. Rename or remove it")
         return super().visit(node)
 
@@ -119,8 +127,8 @@ class _Reader(ast.NodeVisitor):
                 self.generic_visit(node)
             case ast.Call(func=ast.Name(id=name)) if name in allowed.BY_NAME:
                 self._named_attribute(node, name)
-            case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr="__init__")):
-                for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
+            case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")) as parent, attr="__init__")):
+                for argument in [parent, *node.args, *(keyword.value for keyword in node.keywords)]:
                     self.visit(argument)
             case _:
                 self.generic_visit(node)
@@ -137,8 +145,14 @@ class _Reader(ast.NodeVisitor):
     def visit_Attribute(self, node: ast.Attribute) -> None:
         if node.attr.startswith(allowed.FORBIDDEN_PREFIXES) or node.attr in allowed.FORBIDDEN_ATTRIBUTES:
             self._object(node, f"The attribute `{node.attr}` is not available in a kernel. Remove it")
-        elif not isinstance(node.ctx, ast.Load) and not _is_self(node.value):
-            self._object(node, f"`{ast.unparse(node)}` is set: only `self` has attributes to set. Use a variable")
+        elif self._imported and node.attr.startswith("_") and node.attr not in self._private:
+            self._object(node, f"The attribute `{node.attr}` is private to others. Use what is public")
+        elif _is_special(node.attr):
+            self._object(node, f"`{node.attr}` means something to Python or to libraries. Rename or remove it")
+        elif not isinstance(node.ctx, ast.Load) and not (self._selves and _is_self(node.value)):
+            self._object(
+                node, f"`{ast.unparse(node)}` is set: only a method's `self` has attributes to set. Use a variable"
+            )
         elif node.attr in ("format", "format_map") and not _plain_template(node.value):
             self._object(node, "`format` on a text that is not a plain literal is not available. Use an f-string")
         elif self._imported and node.attr in allowed.SPEAKING:
@@ -209,10 +223,15 @@ class _Reader(ast.NodeVisitor):
         for part in [
             *node.decorator_list,
             *bindings.defaults(node.args),
+            *bindings.type_parameters(node),
             *(bindings.annotated(node) if self._imported else ()),
         ]:
             self.visit(part)
+        around = self._selves
+        if "self" in bindings.own(node):
+            self._selves = id(node) in self._methods and bindings.is_given_self(node)
         self._inside(bindings.own(node), node.body)
+        self._selves = around
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         for part in bindings.defaults(node.args):
@@ -246,18 +265,20 @@ class _Reader(ast.NodeVisitor):
         """A name that a class binds is the builtin's before, whatever the functions around it bind."""
         if node.keywords:
             self._object(node, "A class with a metaclass or other keywords is not available. Write a plain class")
-        if any(isinstance(part, (ast.Import, ast.ImportFrom)) for part in node.body):
+        if any(isinstance(part, (ast.Import, ast.ImportFrom)) for part in bindings.in_scope(node)):
             self._object(node, "An import in a class gives its module away. Write it at the top of the file")
         self._put(part.func if isinstance(part, ast.Call) else part for part in node.decorator_list)
         if any(map(_is_member, node.body)):
             self._put(node.bases)
-        for part in [*node.decorator_list, *node.bases]:
+        for part in [*node.decorator_list, *node.bases, *bindings.type_parameters(node)]:
             self.visit(part)
+        self._methods.update(map(id, node.body))
         bound = frozenset(bindings.stored(node))
-        around, self._scopes = self._scopes, tuple(scope - bound for scope in self._scopes)
+        around, selves = self._scopes, self._selves
+        self._scopes, self._selves = tuple(scope - bound for scope in around), False
         for part in node.body:
             self.visit(part)
-        self._scopes = around
+        self._scopes, self._selves = around, selves
 
     def _object(self, node: ast.AST, message: str) -> None:
         self.found.append(Objection(getattr(node, "lineno", 0), message + "."))
@@ -272,6 +293,11 @@ def _is_member(statement: ast.stmt) -> bool:
             return not name.startswith("_")
         case _:
             return False
+
+
+def _is_special(name: str) -> bool:
+    """Whether a name means something to Python, as ``__name__`` does, or to enumerations, as ``_name_`` does."""
+    return name[0] == name[-1] == "_" and name.strip("_") != "" and name not in allowed.SPECIAL
 
 
 def _is_self(node: ast.expr) -> bool:

@@ -1,5 +1,6 @@
 """The language gate reads the tree: it names the line and what to write instead, and takes public kernels."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -214,6 +215,18 @@ EXECUTED = 'a=__import__("os")'
         ("class C:\n        import numpy\n    C.numpy.load('f')", "import in a class"),
         ("def f(input):\n        class C:\n            y = input('x')\n            input = 1", "`input`"),
         ("alike = collections.abc; alike.sys", "is a module"),
+        ("class C:\n        if x:\n            import numpy\n    C.numpy.load('f')", "import in a class"),
+        ("class C:\n        def __getattr__(self, name):\n            return x", "`__getattr__`"),
+        ("class C:\n        def __init__(self):\n            super(open('f'), self).__init__()", "`open`"),
+        ("class E(enum.Enum):\n        _ignore_ = 'A'\n        A = 1\n    E('F', {'a': x})", "`_ignore_`"),
+        ("class E(enum.Enum):\n        A = 1\n        def _missing_(cls, value):\n            return x", "`_missing_`"),
+        ("class E(enum.Enum):\n        A = 1\n    E._member_map_", "`_member_map_`"),
+        ("typing.Counter.mro()", "`mro`"),
+        ("x.evaluate()", "`evaluate`"),
+        ("def patch(self):\n        self.update = x", "is set"),
+        ("self = x\n    self.update = x", "is set"),
+        ("class C:\n        def patch(self):\n            self = x\n            self.update = x", "is set"),
+        ("class C:\n        def patch(self, other):\n            other.update = x", "is set"),
         ("nl.os.system('x')", "leads out of"),
     ],
 )
@@ -232,11 +245,15 @@ def test_no_second_meaning_of_a_name_hides_what_it_is(statement: str, said: str)
         "def scaled(input, format=1):\n        return [input for _ in range(format)]",
         "class E(enum.IntEnum):\n        A = 1\n    E(1)",
         "@dataclasses.dataclass(frozen=True)\n    class C:\n        rows: int = 1\n    C(2)",
+        "class C:\n        def __init__(self):\n            self._rows = 1\n    C()._rows",
+        "class C:\n        def f(self):\n            def g():\n                self.rows = 1\n            g()",
+        "pair = collections.namedtuple('pair', 'a b')\n    pair(1, 2)._replace(a=3)",
+        "_, __ = x",
         "assert type(x) == type(x) and isinstance(1, type(2)), f'{type(x)}'",
     ],
 )
 def test_what_is_what_it_looks_like_passes(statement: str) -> None:
-    found = language.judge("import dataclasses\nimport enum\n" + body(statement), None)
+    found = language.judge("import collections\nimport dataclasses\nimport enum\n" + body(statement), None)
     assert found.passed, found.detail
 
 
@@ -248,6 +265,16 @@ RUN_BY_AN_IMPORT = {
     "a default": "def unused(y=open('result.json')):\n    pass\n",
     "a class": "class Unused:\n    rows = open('result.json')\n",
     "a printed line": "said = print('Latency: 1')\n",
+    "what an enumeration that ignores its members makes": (
+        "import enum\n\n\nclass Mode(enum.Enum):\n    _ignore_ = 'A'\n    A = 1\n\n\n"
+        "FOUND = Mode._convert_('Found', 'os', lambda name: name == 'system')\n"
+    ),
+    "an annotation that is caught in a comparison": (
+        "import typing\n\n\nclass Own:\n    def __eq__(self, other):\n"
+        "        return other._evaluate({}, {}, set())\n\n\n"
+        "SAME = typing.List[Own()] == typing.List['open(1)']\n"
+    ),
+    "a private attribute of somebody else's": "def unused(y):\n    return y._library\n",
     "a line from the device": "def unused(y):\n    nl.device_print('Latency: 1', y)\n",
 }
 
@@ -259,3 +286,12 @@ def test_of_a_text_that_is_imported_everything_counts_that_the_import_runs(what:
     assert language.judge(plain, None, imported=True).passed
     assert language.judge(plain + RUN_BY_AN_IMPORT[what], None).passed, "the process that traces it sees no data"
     assert language.judge(plain + RUN_BY_AN_IMPORT[what], None, imported=True).passed is False
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="type parameters came with Python 3.12")
+@pytest.mark.parametrize(
+    "helper", ["def unused[T: open('f')](y):\n    pass\n", "class Unused[T: open('f')]:\n    y = 1\n"]
+)
+def test_the_bound_of_a_type_parameter_is_read_since_it_can_be_executed(helper: str) -> None:
+    text = "import nki\n" + helper + "\n@nki.jit\ndef kernel(x):\n    return x\n"
+    assert language.judge(text, None, imported=True).passed is False
