@@ -142,7 +142,9 @@ class Ended(Record):
     status: int | None
     """Exit status, negative for a signal; None: it took too long and was ended."""
     printed: str = ""
-    """The end of what it printed."""
+    """The end of its standard output."""
+    complained: str = ""
+    """The end of its standard error, where Python reports on the kernel in words that are the kernel's."""
     result: str | None = None
     """Its result file; None where there is none, or too much of it."""
 

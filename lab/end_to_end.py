@@ -171,7 +171,7 @@ def _ended(run: Run) -> Ended:
 
 def _values(command: EndToEnd, ended: Ended) -> tuple[Judgement, Figures | None]:
     """The gate, and the figures where it is passed. Raises ProblemInvalid for a command that cannot be started."""
-    last = _last(ended.printed)
+    last = _last(f"{ended.complained}\n{ended.printed}")
     if ended.status is None:
         return Judgement(False, f"The command did not come to an end within {command.seconds:g} s.{last}"), None
     if ended.status in NO_SHELL:

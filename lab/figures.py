@@ -22,7 +22,7 @@ PATTERNS: Final = {
     "accuracy": r"^[ \t]*Accuracy: (\S+)[ \t]*$",
     "nki_flops_share": r"^[ \t]*NKI FLOPs Ratio: (\S+)[ \t]*$",
 }
-"""Lines of output with the figures: those of the MoE kernel contest's driver (aws-neuron/nki-moe, main.py)."""
+"""Lines of standard output with the figures: those of the MoE kernel contest's driver (aws-neuron/nki-moe, main.py)."""
 
 _WORDS: Final = {"true": 1.0, "passed": 1.0, "false": 0.0, "failed": 0.0}
 _LARGEST: Final = 1e12
@@ -112,7 +112,7 @@ def middle(runs: Sequence[Figures]) -> Figures:
 
 
 def read(result: str | None, printed: str, patterns: Mapping[str, str]) -> Figures:
-    """From the result file where there is one, else from lines of the output. Raises Unreadable."""
+    """From the result file where there is one, else from lines of standard output. Raises Unreadable."""
     found = _from_file(result) if result is not None else _from_lines(printed, patterns)
     if "latency_ms" not in found:
         where = "the result file has no latency_ms" if result is not None else _no_line(patterns)
@@ -123,7 +123,7 @@ def read(result: str | None, printed: str, patterns: Mapping[str, str]) -> Figur
 
 
 def _no_line(patterns: Mapping[str, str]) -> str:
-    return f"it left no result file, and no line of its output matches {patterns['latency_ms']!r}"
+    return f"it left no result file, and no line of its standard output matches {patterns['latency_ms']!r}"
 
 
 def _from_file(text: str) -> dict[str, float]:

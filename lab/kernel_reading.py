@@ -254,6 +254,18 @@ class _Reader(ast.NodeVisitor):
             self.visit(part)
         self._scopes = around
 
+    def visit_With(self, node: ast.With) -> None:
+        if self._imported and any(isinstance(part, ast.Yield) for part in ast.walk(node)):
+            self._object(
+                node, "A generator that is dropped inside of `with` has its errors printed. Yield outside of it"
+            )
+        self.generic_visit(node)
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> None:
+        if self._imported:
+            self._object(node, "A generator that is dropped in `yield from` has its errors printed. Yield in a loop")
+        self.generic_visit(node)
+
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         self.visit(node.target)
         if node.value is not None:

@@ -31,6 +31,8 @@ TOML = 'name = "p"\n[e2e]\ncommand = "run the model"\nfiles = ["*.txt"]\nlanguag
 class Commanded(WordedBackend):
     """Runs no command, and answers with what the kernel says, with some noise."""
 
+    ended: Ended | None = None
+
     async def run(self, job: Job, report: Any = None) -> Run:
         self.jobs.append(job)
         assert job.files == {"prompts.txt": b"hello\n"}
@@ -38,7 +40,7 @@ class Commanded(WordedBackend):
         told: dict[str, float] = {"latency_ms": float(said(job.kernel, "latency", "10")) * noise}
         told["throughput"] = float(said(job.kernel, "throughput", "100"))
         told["accuracy"] = float(said(job.kernel, "accuracy", "1"))
-        ended = Ended(status=0, result=json.dumps(told))
+        ended = self.ended or Ended(status=0, result=json.dumps(told))
         return Run(
             job=job.digest(), backend=self.name, origin=self.origin, toolchain=self.toolchain, ended=ended,
             environment={"host": "h", "core": "0"}, seconds={"execute": 1.0},
@@ -89,6 +91,18 @@ async def test_a_command_is_kept_and_reverted_by_its_score_and_the_record_gives_
     assert finished.score is not None
     assert finished.score.score == pytest.approx(10 / 8.8 * 1.6, rel=0.02)
     assert audit(lab, "p").clean
+
+
+async def test_figures_on_standard_error_are_last_words_and_nothing_else(lab: Laboratory, machine: Commanded) -> None:
+    await open_problem(lab, "problem.toml")
+    figures = "Latency: 10\nAccuracy: 1\n"
+    machine.ended = Ended(status=0, printed=figures, complained="ValueError:\nLatency: 0.001\n")
+    assert "; 10 ms" in " ".join(gate.detail for gate in (await verify_kernel(lab, "p", source=text(8))).gates)
+    machine.ended = Ended(status=0, complained=figures)
+    judged = await verify_kernel(lab, "p", source=text(9))
+    assert not judged.passed
+    assert "no line of its standard output" in judged.gates[4].detail
+    assert "It last said: Latency: 10 Accuracy: 1" in judged.gates[4].detail
 
 
 async def test_a_score_that_was_changed_in_its_record_is_found(lab: Laboratory) -> None:

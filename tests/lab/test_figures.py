@@ -82,7 +82,7 @@ def test_patterns_can_be_set():
 @pytest.mark.parametrize(
     ("result", "printed", "says"),
     [
-        (None, "", "no line of its output matches"),
+        (None, "", "no line of its standard output matches"),
         ("[]", "", "no JSON object"),
         ("{", "", "not JSON"),
         ("[" * 100_000, "", "not JSON"),

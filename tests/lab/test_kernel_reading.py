@@ -275,6 +275,8 @@ RUN_BY_AN_IMPORT = {
         "SAME = typing.List[Own()] == typing.List['open(1)']\n"
     ),
     "a private attribute of somebody else's": "def unused(y):\n    return y._library\n",
+    "an error when a generator is dropped": "def unused(scope):\n    with scope:\n        yield 1\n",
+    "an error when what it waits for is dropped": "def unused(own):\n    yield from own\n",
     "a line from the device": "def unused(y):\n    nl.device_print('Latency: 1', y)\n",
 }
 

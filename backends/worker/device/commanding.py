@@ -27,7 +27,7 @@ _TELL_S: Final = 5.0
 
 
 def carry_out(folder: Path, command: dict[str, Any], programs: Programs, say: Callable[[str], None]) -> dict[str, Any]:
-    """How the command ended, what it printed last, and its result file."""
+    """How the command ended, what it printed and complained of last, and its result file."""
     place = folder / "work"
     place.mkdir()
     _unpack(folder / FILES, place)
@@ -39,7 +39,8 @@ def carry_out(folder: Path, command: dict[str, Any], programs: Programs, say: Ca
         status, printed, complained = programs.run(["sh", "-c", command["line"]], str(place), command["seconds"])
     return {
         "status": None if status == TOO_LATE else status,
-        "printed": "\n".join(part for part in (complained[-_PRINTED:], printed[-_PRINTED:]) if part),
+        "printed": printed[-_PRINTED:],
+        "complained": complained[-_PRINTED:],
         "result": _text(result),
     }
 
