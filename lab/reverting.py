@@ -34,7 +34,7 @@ def _revert(lab: Laboratory, problem: str) -> Reverted:
 
 
 def _replace(bench: Workbench, best: Best) -> Reverted:
-    path = working_file.of_a_problem(bench.lab.workspace, bench.problem.working_file)
+    path = working_file.to_write(bench.lab.workspace, bench.problem.working_file)
     saved = _save(bench, best, path) if path.exists() else None
     changed = saved is None or saved.digest != best.digest
     if changed:

@@ -44,6 +44,15 @@ def of_a_problem(workspace: Path, path: str | Path) -> Path:
     return found
 
 
+def to_write(workspace: Path, path: Path) -> Path:
+    """Where a problem's own file is written: at its place, so that a link put there goes and what it leads to stays.
+
+    Raises PathOutside.
+    """
+    of_a_problem(workspace, path)
+    return confine(workspace, path.parent) / path.name
+
+
 def read(path: Path, shown: str | None = None) -> str:
     """The text of a kernel file, which errors call ``shown``. Raises PathUnreadable."""
     why = _unreadable(path)

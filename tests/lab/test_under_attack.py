@@ -446,6 +446,24 @@ async def test_what_a_problem_rests_on_becomes_no_working_file(world: World) -> 
     assert (world.workspace / "reference.py").read_bytes() == before
 
 
+@pytest.mark.parametrize("target", ["reference.py", "other.py"])
+async def test_best_replaces_a_link_that_was_put_at_its_place_and_not_what_that_leads_to(
+    world: World, target: str
+) -> None:
+    await world.open()
+    best, other = world.file.read_text(), world.workspace / target
+    if target == "other.py":
+        other.write_text(kernel(7))
+    before = other.read_text()
+    world.file.unlink()
+    world.file.symlink_to(target)
+    reverted = await world.revert()
+    assert other.read_text() == before
+    assert not world.file.is_symlink()
+    assert world.file.read_text() == best
+    assert reverted.saved_attempt == 1, "what was read through the link is kept as any edit is"
+
+
 async def test_a_baseline_whose_instructions_fail_later_was_right_when_everything_was_measured_against_it(
     world: World,
 ) -> None:
