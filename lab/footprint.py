@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import sys
 import sysconfig
 from collections.abc import Iterator
@@ -17,39 +18,58 @@ from typing import Any, Final
 SYSTEM: Final = ("/proc", "/sys", "/dev", "/run", "/etc", "/usr", "/lib", "/lib64", "/System", "/Library")
 """What no reference means when it speaks of its data."""
 
-INSTALLED: Final = frozenset({"site-packages", "dist-packages", "__pycache__"})
-"""Parts of paths that Python keeps for itself."""
+DATA: Final = ("/dev/shm", "/run/media")  # noqa: S108
+"""What of it a person puts data into."""
+
+_INSTALLED: Final = re.compile(r"/(lib/python3[^/]*/(site|dist)-packages|__pycache__)/")
+"""Parts of paths that Python keeps for itself, in any environment; a folder of that name elsewhere is anybody's."""
 
 
 class Footprint:
     """Everything that is opened or imported from now on, for as long as the process lives: hooks cannot be removed."""
 
-    def __init__(self) -> None:
-        self._before = frozenset(sys.modules)
+    def __init__(self, reference: Path) -> None:
+        self._reference = reference.resolve()
+        self._modules = frozenset(sys.modules)
         self._read: set[Path] = set()
-        self._written: set[Path] = set()
-        self._here = Path.cwd().resolve()
+        self._held: dict[Path, str] = {}
+        """What the files that were opened to write held before: their SHA-256, empty where nothing that counts."""
+        self._outside = [root for root in _roots() if not self._reference.is_relative_to(root)] + [Path.cwd().resolve()]
         sys.addaudithook(self._hear)
 
-    def files(self, reference: Path) -> dict[str, str]:
+    def files(self) -> dict[str, str]:
         """SHA-256 by path; without the reference, what it wrote itself, the system and installations."""
-        module = reference.resolve()
-        outside = [root for root in _roots() if not module.is_relative_to(root)] + [self._here]
         found = {path.resolve() for path in [*self._read, *self._imported()]}
-        found -= {path.resolve() for path in self._written} | {module}
-        own = [path for path in found if not any(map(path.is_relative_to, outside)) and not INSTALLED & {*path.parts}]
-        return {str(path): fingerprint(path) for path in sorted(own) if path.is_file()}
+        found -= {path.resolve() for path, held in self._held.items() if fingerprint(path) != held}
+        own = [path for path in sorted(found - {self._reference}) if not self.installed(path)]
+        return {str(path): fingerprint(path) for path in own if path.is_file()}
+
+    def installed(self, path: Path) -> bool:
+        """Whether a resolved path is the system's or an installation's."""
+        outside = any(map(path.is_relative_to, self._outside)) and not any(map(path.is_relative_to, DATA))
+        return outside or _INSTALLED.search(path.as_posix()) is not None
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event != "open" or isinstance(arguments[0], int):
+        if event not in ("open", "sqlite3.connect") or isinstance(arguments[0], int):
             return
         with contextlib.suppress(OSError, ValueError, TypeError):  # whoever opens a file must not fail by this
-            writes = bool(arguments[2] & (os.O_WRONLY | os.O_RDWR))
-            (self._written if writes else self._read).add(Path(os.fsdecode(arguments[0])).absolute())
+            flags = arguments[2] if event == "open" else os.O_RDWR
+            self._note(Path(os.fsdecode(arguments[0])).absolute(), flags)
+
+    def _note(self, path: Path, flags: int) -> None:
+        """Whatever writes may also read, and what it finds counts unless it is thrown away unseen."""
+        known = path in self._read
+        if flags & (os.O_WRONLY | os.O_RDWR) and path not in self._held:
+            unseen = flags & os.O_TRUNC and not known
+            self._held[path] = "" if unseen or not path.is_file() or not path.stat().st_size else fingerprint(path)
+        if known or not flags & os.O_WRONLY:
+            self._read.add(path)
+        else:
+            self._read.discard(path)  # the fingerprint read it
 
     def _imported(self) -> Iterator[Path]:
         for name, module in [*sys.modules.items()]:
-            if name not in self._before and not _is_ours(name) and (file := getattr(module, "__file__", None)):
+            if name not in self._modules and not _is_ours(name) and (file := getattr(module, "__file__", None)):
                 yield Path(file).absolute()
 
 

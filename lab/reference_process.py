@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from nki_anvil.backends.worker import isolation
+from nki_anvil.lab import from_source
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.footprint import Footprint, fingerprint
 from nki_anvil.lab.honest_runs import is_float, is_large
@@ -34,13 +35,14 @@ def main(folder: Path) -> None:
     isolation.die_with_parent()
     request = json.loads((folder / "request.json").read_text())
     _limit_memory(int(request["memory_bytes"]))
-    footprint = Footprint()
+    footprint = Footprint(Path(request["reference"]))
+    from_source.import_own(footprint.installed)
     try:
         module = ReferenceModule(Path(request["reference"]), request.get("dims") or {}, request["digest"])
         _refuse_changed(request["beside"])
         answer = OPERATIONS[request["operation"]](module, request, folder)
         _refuse_changed(request["beside"])
-        answer["beside"] = footprint.files(module.path)
+        answer["beside"] = footprint.files()
         if request["digest"] and request["operation"] != "inspect":
             _refuse_unpinned(answer["beside"], request["beside"])
     except ReferenceFault as fault:

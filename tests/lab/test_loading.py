@@ -1,5 +1,10 @@
 """Problems are read from folders and bare modules, and every mistake in them is one clear sentence."""
 
+import contextlib
+import os
+import py_compile
+import sqlite3
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -354,6 +359,100 @@ async def test_a_file_that_a_reference_reads_is_part_of_the_problem(tmp_path: Pa
     assert other.version != found.version
     with pytest.raises(ProblemInvalid, match=r"weights\.npy, which the reference reads, changed"):
         await Pool(found, tmp_path / "more").prepare(np.random.default_rng(1), silent)
+
+
+HELD = {
+    "a map of a file, as NumPy opens one": "HALF = np.memmap(F, dtype=np.float32, shape=(1,))",
+    "a map of an array": "HALF = np.load(F, mmap_mode='r+')",
+    "a file that could be written": "HALF = np.frombuffer(F.open('r+b').read()[-4:], np.float32)",
+    "a file that is locked for writing": "HALF = np.frombuffer(F.read_bytes()[-4:], np.float32)\nF.open('ab').close()",
+    "a database": "import sqlite3\n[HALF] = sqlite3.connect(F).execute('select half from t').fetchone()",
+}
+"""Ways of reading a file through a handle that could write."""
+
+
+@pytest.mark.parametrize("what", HELD)
+async def test_a_file_that_a_reference_could_write_and_only_reads_is_part_of_the_problem(
+    tmp_path: Path, what: str
+) -> None:
+    held = tmp_path / "half"
+    if "sqlite3" in HELD[what]:
+        with contextlib.closing(sqlite3.connect(held)) as database, database:
+            database.execute("create table t (half)")
+            database.execute("insert into t values (0.5)")
+    elif "np.load" in HELD[what]:
+        with held.open("wb") as stream:
+            np.save(stream, np.full(1, 0.5, np.float32))
+    else:
+        np.full(1, 0.5, np.float32).tofile(held)
+    path = written(tmp_path, with_half(f"import pathlib\nF = pathlib.Path(__file__).with_name('half')\n{HELD[what]}\n"))
+    found = await load(path)
+    assert list(found.reference_beside) == [str(held)]
+    await Pool(found, tmp_path / "data").prepare(np.random.default_rng(1), silent)
+
+
+def with_half(source: str) -> str:
+    return (
+        "import numpy as np\n"
+        + source
+        + HELPED.replace("from helper import halved\n", "").replace("halved(x)", "x * np.float32(HALF)")
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="this system has no shared memory in its file system")
+async def test_data_in_shared_memory_are_part_of_the_problem(tmp_path: Path) -> None:
+    with tempfile.NamedTemporaryFile(dir="/dev/shm") as shared:
+        shared.write(np.float32(0.5).tobytes())
+        shared.flush()
+        (tmp_path / "half").symlink_to(shared.name)
+        path = written(tmp_path, with_half(f"HALF = np.fromfile({str(tmp_path / 'half')!r}, np.float32)\n"))
+        assert list((await load(path)).reference_beside) == [shared.name]
+
+
+async def test_a_folder_called_like_pythons_own_is_part_of_the_problem_where_it_is_none(tmp_path: Path) -> None:
+    for name, pinned in (("vendor/site-packages", True), (".venv/lib/python3.11/site-packages", False)):
+        helper = tmp_path / name / "helper.py"
+        helper.parent.mkdir(parents=True)
+        helper.write_text("def halved(x):\n    return x / 2\n")
+        found = await load(written(tmp_path, f"import sys\nsys.path.insert(0, {str(helper.parent)!r})\n{HELPED}"))
+        assert list(found.reference_beside) == ([str(helper)] if pinned else [])
+
+
+@pytest.mark.parametrize("how", ["from helper import halved", "halved = loaded('helper.py').halved"])
+async def test_a_module_beside_a_reference_is_its_text_and_not_its_bytecode(tmp_path: Path, how: str) -> None:
+    """Bytecode goes by the text's size and the second in which it was written."""
+    helper = tmp_path / "helper.py"
+    for factor in (3, 2):
+        helper.write_text(f"def halved(x):\n    return x / {factor}\n")
+        os.utime(helper, (1, 1))
+        if factor == 3:
+            py_compile.compile(str(helper), doraise=True)
+    before = bytecode(tmp_path)
+    path = written(tmp_path, LOADED + HELPED.replace("from helper import halved", how))
+    found = await load(path)
+    assert list(found.reference_beside) == [str(helper)]
+    pool = Pool(found, tmp_path / "data")
+    await pool.prepare(np.random.default_rng(1), silent)
+    async with Reference(path).ask("benchmark", dims={}, seed=1, count=False) as (answer, folder):
+        [argument] = answer["arguments"]
+        given = np.load(folder / "input0.npy").view(np.float32).reshape(argument["shape"])
+        np.testing.assert_array_equal(np.load(folder / "expected0.npy"), given / 2)
+    assert bytecode(tmp_path) == before, "and none is left there"
+
+
+def bytecode(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*.pyc")}
+
+
+LOADED = """
+import importlib.util, pathlib
+
+def loaded(name):
+    spec = importlib.util.spec_from_file_location("beside", pathlib.Path(__file__).with_name(name))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+"""
 
 
 async def test_a_module_beside_the_folder_is_part_of_the_problem(tmp_path: Path) -> None:
