@@ -38,11 +38,15 @@ class Footprint:
         sys.addaudithook(self._hear)
 
     def files(self) -> dict[str, str]:
-        """SHA-256 by path; without the reference, what it wrote itself, the system and installations."""
-        found = {path.resolve() for path in [*self._read, *self._imported()]}
-        found -= {path.resolve() for path, held in self._held.items() if fingerprint(path) != held}
-        own = [path for path in sorted(found - {self._reference}) if not self.installed(path)]
-        return {str(path): fingerprint(path) for path in own if path.is_file()}
+        """SHA-256 by path; without the reference, what it wrote itself, the system and installations.
+
+        A link is named as it was asked for: where it leads later is what the reference will read.
+        """
+        written = {path.resolve() for path, held in self._held.items() if fingerprint(path) != held}
+        found = {_named(path): path.resolve() for path in [*self._read, *self._imported()]}
+        left_out = written | {self._reference}
+        own = [name for name, path in sorted(found.items()) if path not in left_out and not self.installed(path)]
+        return {str(name): fingerprint(name) for name in own if name.is_file()}
 
     def installed(self, path: Path) -> bool:
         """Whether a resolved path is the system's or an installation's."""
@@ -71,6 +75,12 @@ class Footprint:
         for name, module in [*sys.modules.items()]:
             if name not in self._modules and not _is_ours(name) and (file := getattr(module, "__file__", None)):
                 yield Path(file).absolute()
+
+
+def _named(path: Path) -> Path:
+    """The path without steps up and down again, unless these go through a link and lead to another place."""
+    straight = Path(os.path.normpath(path))
+    return straight if straight.resolve() == path.resolve() else path
 
 
 def fingerprint(file: Path) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,7 +111,7 @@ class _Problem:
         async with Reference(self.module, self.digest).ask(
             "inspect", dims=dims["default"], seeds=DRAWS, forward=True
         ) as (seen, _):
-            pass
+            seen["beside"] |= self._link(source)
         if self.bare:
             dims = {"default": seen["constants"]}
         self._refuse_unjudged(seen)
@@ -159,6 +160,11 @@ class _Problem:
                     f"forward updates {name!r}, which is mutable, in place and does not return it: nothing judges it."
                 )
                 raise ProblemInvalid(message, f"Let forward, and the kernel, return {name} as well.")
+
+    def _link(self, source: Path) -> dict[str, str]:
+        """The reference as it is declared, where that is a link: it may lead to another one later."""
+        declared = Path(os.path.normpath(source.parent / self.file.reference))
+        return {str(declared): self.digest} if declared != self.module and declared.resolve() == self.module else {}
 
     def _beside(self, seen: dict[str, Any]) -> dict[str, str]:
         """What the reference imports and reads, by path in its folder, or as it is where it lies elsewhere."""

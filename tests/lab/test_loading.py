@@ -17,6 +17,7 @@ from nki_anvil.lab import standard
 from nki_anvil.lab.cases import Pool
 from nki_anvil.lab.loading import load
 from nki_anvil.lab.opening import sources
+from nki_anvil.lab.problem import fingerprint
 from nki_anvil.lab.reference import Reference
 from nki_anvil.lab.verification import verify
 
@@ -406,7 +407,42 @@ async def test_data_in_shared_memory_are_part_of_the_problem(tmp_path: Path) -> 
         shared.flush()
         (tmp_path / "half").symlink_to(shared.name)
         path = written(tmp_path, with_half(f"HALF = np.fromfile({str(tmp_path / 'half')!r}, np.float32)\n"))
-        assert list((await load(path)).reference_beside) == [shared.name]
+        assert list((await load(path)).reference_beside) == [str(tmp_path / "half")]
+
+
+@pytest.mark.parametrize("exchanged", [True, False])
+async def test_a_link_that_leads_elsewhere_later_is_a_file_that_changed(tmp_path: Path, exchanged: bool) -> None:
+    for number, name in enumerate(("one", "two", "three"), 1):
+        np.full(1, number, np.float32).tofile(tmp_path / name)
+    links = [tmp_path / "scale", tmp_path / "folder" / "shift"]
+    (tmp_path / "real").mkdir()
+    (tmp_path / "folder").symlink_to("real")
+    for link, name in zip(links, ("one", "two"), strict=True):
+        link.symlink_to(tmp_path / name)
+    read = "F = pathlib.Path(__file__).parent\nHALF = np.fromfile(F / 'scale', np.float32)\n"
+    read += "HALF = HALF + np.fromfile(F / 'folder' / '..' / 'folder' / 'shift', np.float32)\n"
+    path = written(tmp_path, with_half(f"import pathlib\n{read}"))
+    found = await load(path)
+    assert sorted(found.reference_beside) == sorted(map(str, links))
+    for link, name in zip(links, ("two", "one") if exchanged else ("one", "three"), strict=True):
+        link.unlink()
+        link.symlink_to(tmp_path / name)
+    changed = [path for path, known in found.reference_beside.items() if fingerprint(Path(path)) != known]
+    assert changed == sorted(map(str, links if exchanged else links[1:]))
+    with pytest.raises(ProblemInvalid, match="not the one that the problem rests on"):
+        await Pool(found, tmp_path / "data").prepare(np.random.default_rng(1), silent)
+
+
+async def test_a_declared_reference_that_is_a_link_is_part_of_the_problem_as_such(tmp_path: Path) -> None:
+    module = written(tmp_path, HELPED.replace("from helper import halved\n", "halved = np.tanh\n"))
+    folder = tmp_path / "problem"
+    folder.mkdir()
+    (folder / "problem.toml").write_text('reference = "current.py"\nkernel = "kernel.py"\n')
+    (folder / "current.py").symlink_to(module)
+    found = await load(folder)
+    assert (found.reference, list(found.reference_beside)) == (str(module), [str(folder / "current.py")])
+    assert folder / "current.py" in sources(folder, found)
+    await Pool(found, tmp_path / "data").prepare(np.random.default_rng(1), silent)
 
 
 async def test_a_folder_called_like_pythons_own_is_part_of_the_problem_where_it_is_none(tmp_path: Path) -> None:
