@@ -84,11 +84,16 @@ def broken_off(history: list[dict[str, Any]], origin: str, attempts: list[int]) 
     return frozenset(judged)
 
 
+def is_source(kernel: str) -> bool:
+    """Whether a candidate is a kernel text, and not the path of one."""
+    return "\n" in kernel
+
+
 def _enter(bench: Workbench, candidate: Candidate, shown_id: str | None) -> Entrant:
     """Store one candidate; its own fault becomes its error."""
-    is_source = "\n" in candidate.kernel
+    kernel = candidate.kernel
     try:
-        text = given.read(bench, None if is_source else candidate.kernel, candidate.kernel if is_source else None)
+        text = given.read(bench, *((None, kernel) if is_source(kernel) else (kernel, None)))
         taken = given.take(bench, text, parent=candidate.parent, plan=candidate.plan, shown_id=shown_id)
     except BudgetSpent:
         raise

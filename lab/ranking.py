@@ -31,6 +31,7 @@ def conclude(bench: Workbench, entrants: list[Entrant], limit: int) -> Evaluated
         guard=bench.guard_view(),
         restored=restored,
         tried=tuple(sorted({entrant.number for entrant in entrants if entrant.attempt})),
+        judged=tuple(sorted({entrant.attempt.digest for entrant in entrants if entrant.attempt})),
     )
 
 

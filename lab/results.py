@@ -280,6 +280,8 @@ class Evaluated:
     """The working file, where this step closed the guard and best was put back."""
     tried: tuple[int, ...] = ()
     """Every attempt of the call, also those that are not listed."""
+    judged: tuple[str, ...] = ()
+    """Digests of the same."""
 
 
 @dataclass(frozen=True, kw_only=True)

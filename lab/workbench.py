@@ -85,6 +85,12 @@ class Workbench:
             gate_set=GATE_SET,
         )
 
+    def passes(self, digest: str) -> bool:
+        """Whether the kernel with this digest has a passed full verdict under today's key."""
+        attempt = self.problem.attempts.of(digest)
+        verdict = self.verdict(attempt) if attempt else None
+        return verdict is not None and verdict.passed
+
     def comparison(self, attempt: Attempt) -> Comparison | None:
         """The newest benchmark of this origin; of best, the one that made it best."""
         if (best := self.best()) and best.digest == attempt.digest:

@@ -13,19 +13,26 @@ from mcp.server.subscriptions import InMemorySubscriptionBus
 from nki_anvil.memory.store import Store
 from nki_anvil.server.application import Application
 from nki_anvil.server.notices import Notices
-from nki_anvil.tools.desk import opened
+from nki_anvil.tools.desk import Desk, opened
 
 
 @asynccontextmanager
 async def served(world: World, mode: Literal["auto", "legacy"] = "auto") -> AsyncGenerator[Client]:
     """A client of a server on the world's laboratory, with a memory that begins empty."""
+    async with staffed(world, mode) as (client, _):
+        yield client
+
+
+@asynccontextmanager
+async def staffed(world: World, mode: Literal["auto", "legacy"] = "auto") -> AsyncGenerator[tuple[Client, Desk]]:
+    """The same, and the desk behind it."""
     bus = InMemorySubscriptionBus()
     world.lab.changed = Notices(bus)
     async with (
         opened(lambda: world.lab, lambda: Store.open(world.root / "data")) as desk,
         Client(Application(desk, bus), mode=mode) as client,
     ):
-        yield client
+        yield client, desk
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:

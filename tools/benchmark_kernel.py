@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nki_anvil.lab import benchmarking
 from nki_anvil.lab.results import Benchmarked, Outcome
+from nki_anvil.lab.workbench import Workbench
 from nki_anvil.tools.call import Call
 from nki_anvil.tools.crediting import credited
 from nki_anvil.tools.declaration import Declaration
@@ -32,6 +33,9 @@ class BenchmarkKernel(LongResult):
     restored: str | None = None
     same_as: int | None = None
     score: ContestScore | None = None
+
+    def outdated(self, bench: Workbench) -> bool:
+        return self.outcome != "revert" and not all(map(bench.passes, self.texts))
 
 
 async def benchmark_kernel(

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
 
 from nki_anvil.lab import evaluating
 from nki_anvil.lab.results import Beamed, Candidate, Evaluated, ExperienceCandidate, Ranked
+from nki_anvil.lab.workbench import Workbench
 from nki_anvil.tools.call import Call
 from nki_anvil.tools.crediting import credited
 from nki_anvil.tools.declaration import Declaration
@@ -34,6 +36,17 @@ class EvaluateCandidates(LongResult):
     experience_candidates: list[ExperienceCandidate] | None = None
     origin: str | None = None
     best_digest: str | None = None
+
+    restored: Annotated[str | None, Field(description="Working file into which best was put back.")] = None
+    judged: Annotated[SkipJsonSchema[tuple[str, ...]], Field(exclude=True)] = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return self.judged
+
+    def outdated(self, bench: Workbench) -> bool:
+        right = [shown.attempt for shown in self.candidates or () if shown.passed and shown.attempt is not None]
+        return not all(bench.passes(bench.problem.attempts.get(number).digest) for number in right)
 
 
 async def evaluate_candidates(
@@ -80,7 +93,8 @@ def _candidate(kernel: str | Kernel) -> Candidate:
 def _summary(evaluated: Evaluated, credit: str) -> str:
     counts = ", ".join(f"{count} {name}" for name, count in evaluated.counts.items())
     first = next((ranked for ranked in evaluated.candidates if ranked.passed), None)
-    return sentence(counts, _leader(first) if first else "None is right", credit)
+    restored = f"Best is back in {evaluated.restored}: read it again" if evaluated.restored else ""
+    return sentence(counts, _leader(first) if first else "None is right", restored, credit)
 
 
 def _leader(first: Ranked) -> str:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from nki_anvil.lab import finishing
 from nki_anvil.lab.results import Finished
+from nki_anvil.lab.workbench import Workbench
 from nki_anvil.tools.call import Call
 from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.parameters import Problem
@@ -37,6 +38,10 @@ class FinishProblem(LongResult):
     report_path: str | None = None
     evidence: Annotated[str | None, Field(description="Seal of the evidence file, for whoever checks it.")] = None
     evidence_path: str | None = None
+
+    def outdated(self, bench: Workbench) -> bool:
+        best = bench.best()
+        return self.best_digest != (best.digest if best else None)
 
 
 async def finish_problem(call: Call, problem: Problem) -> FinishProblem:

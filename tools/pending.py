@@ -88,8 +88,11 @@ class Pending:
         self._group.start_soon(call.run, work)
         return call
 
-    def collect(self, key: str) -> object:
-        return self._calls.pop(key).collect()
+    def collect(self, key: str, call: Detached) -> object:
+        """Its result, or its failure raised; two that wait for one call both get it, and who comes later does not."""
+        if self._calls.get(key) is call:
+            del self._calls[key]
+        return call.collect()
 
     def seconds(self, call: Detached) -> float:
         return self._clock() - call.started_at

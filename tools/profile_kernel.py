@@ -9,6 +9,7 @@ from pydantic import Field
 from nki_anvil.backends.run import EngineTime, Gap
 from nki_anvil.lab import profiling
 from nki_anvil.lab.results import Difference, Profiled
+from nki_anvil.lab.workbench import Workbench
 from nki_anvil.tools.call import Call
 from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.parameters import KernelPath, Problem, Source
@@ -40,6 +41,9 @@ class ProfileKernel(LongResult):
     constants: Annotated[str | None, Field(description="Host that the model's constants were fitted to, if any.")] = (
         None
     )
+
+    def outdated(self, bench: Workbench) -> bool:
+        return self.verified != all(map(bench.passes, self.texts))
 
 
 async def profile_kernel(

@@ -27,7 +27,7 @@ from nki_anvil.tools.declaration import Declaration, Function
 from nki_anvil.tools.desk import Desk
 from nki_anvil.tools.pending import Detached
 from nki_anvil.tools.result import LongResult, Result
-from nki_anvil.tools.since import since_then
+from nki_anvil.tools.since import outdated, since_then
 from nki_anvil.tools.telling import telling
 
 DETACH = inspect.Parameter(
@@ -106,8 +106,10 @@ def _published(function: Function, *, long: bool) -> Callable[..., Awaitable[Res
         try:
             desk = ctx.request_context.lifespan_context
             with _errand(function.__name__, ctx, arguments), logbook.noted(), desk.occupied():
-                result = await _Running(function, ctx, arguments).result(detach=detach, long=long)
-                return await since_then(desk, arguments, result) if long else result
+                if not long:
+                    return await function(Call(desk), **arguments)
+                result = await _Running(function, ctx, arguments).result(detach=detach)
+                return await since_then(desk, arguments, result)
         except AnvilError as error:
             raise ToolError(error.text) from error
 
@@ -135,30 +137,33 @@ class _Running:
         self._arguments = arguments
         self._desk = ctx.request_context.lifespan_context
 
-    async def result(self, *, detach: bool, long: bool) -> Result:
-        if not long:
-            return await self._function(Call(self._desk), **self._arguments)
-        found = self._desk.pending.find(self._key)
-        if found is None and not detach:
-            async with telling(self._send) as report:
-                return await self._work(report)
-        return await self._continued(found or self._desk.pending.start(self._key, self._work), detach=detach)
+    async def result(self, *, detach: bool) -> LongResult:
+        begun = self._desk.pending.find(self._key)
+        answer = await self._fetched(begun, detach=detach) if begun else None
+        if answer is not None:
+            return answer
+        if detach:
+            return self._still(self._desk.pending.start(self._key, self._work))
+        async with telling(self._send) as report:
+            return await self._work(report)
 
-    async def _continued(self, detached: Detached, *, detach: bool) -> Result:
+    async def _fetched(self, begun: Detached, *, detach: bool) -> LongResult | None:
+        """What a detached call found, or how it goes; None where what it found is no answer any more."""
         if not detach:
             async with telling(self._send) as report:
-                await detached.follow(report)
-        if detached.done.is_set():
-            return cast(Result, self._desk.pending.collect(self._key))
-        return self._still(detached)
+                await begun.follow(report)
+        if not begun.done.is_set():
+            return self._still(begun)
+        found = cast(LongResult, self._desk.pending.collect(self._key, begun))
+        return None if await outdated(self._desk, self._arguments, found) else found
 
-    async def _work(self, report: Callable[[str], Awaitable[None]]) -> Result:
-        return await self._function(Call(self._desk, report), **self._arguments)
+    async def _work(self, report: Callable[[str], Awaitable[None]]) -> LongResult:
+        return cast(LongResult, await self._function(Call(self._desk, report), **self._arguments))
 
     async def _send(self, progress: float, message: str) -> None:
         await self._ctx.report_progress(progress, None, message)
 
-    def _still(self, detached: Detached) -> Result:
+    def _still(self, detached: Detached) -> LongResult:
         model = cast(type[LongResult], inspect.signature(self._function, eval_str=True).return_annotation)
         seconds = self._desk.pending.seconds(detached)
         return model(

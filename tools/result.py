@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+
+if TYPE_CHECKING:
+    from nki_anvil.lab.workbench import Workbench
 
 DIGITS = 6
 """Significant digits of a number that is shown: what is behind them is noise, and costs tokens."""
@@ -33,6 +36,16 @@ class LongResult(Result):
     """The result of a tool that may be detached: every field of its own is null while it is pending."""
 
     pending: Annotated[bool, Field(description="True: the work goes on; call again with the same arguments.")] = False
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Digests of the kernel texts that it is about."""
+        digest = getattr(self, "digest", None)
+        return (digest,) if digest else ()
+
+    def outdated(self, bench: Workbench) -> bool:
+        """Whether what it says of these kernels, or of best, is not so any more."""
+        return False
 
 
 def _shortened(value: Any) -> Any:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 from nki_anvil.lab import verifying
 from nki_anvil.lab.results import Verified
 from nki_anvil.lab.verdict import GateResult, Where
+from nki_anvil.lab.workbench import Workbench
 from nki_anvil.tools.call import Call
 from nki_anvil.tools.crediting import credited
 from nki_anvil.tools.declaration import Declaration
@@ -67,6 +68,9 @@ class VerifyKernel(LongResult):
     same_as: int | None = None
     restored: str | None = None
     warnings: list[str] | None = None
+
+    def outdated(self, bench: Workbench) -> bool:
+        return bool(self.passed) and not all(map(bench.passes, self.texts))
 
 
 async def verify_kernel(

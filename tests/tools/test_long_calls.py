@@ -1,14 +1,18 @@
 """Calls that take their time: progress, cancelling, and going on without anybody waiting."""
 
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
 import pytest
 from lab_world import World, kernel
-from served import call, refusal, served
+from mcp import Client
+from served import call, refusal, served, staffed
 
 from nki_anvil.backends.backend import Report
 from nki_anvil.lab.verdict import Verdict
+from nki_anvil.tools.desk import Desk
 from nki_anvil.tools.telling import APART_S, QUIET_S, Teller
 
 pytestmark = pytest.mark.anyio
@@ -107,6 +111,119 @@ async def test_a_result_about_a_file_that_was_edited_meanwhile_says_so(slow: Slo
         slow.edit(kernel(5))
         again = await call(client, "verify_kernel", problem="p")
         assert (again["repeated"], "edited" in again["summary"]) == (True, False)
+
+
+@dataclass
+class Waiting:
+    """A world, its client, and detached calls that end before anybody fetches what they found."""
+
+    world: World
+    client: Client
+    desk: Desk
+
+    async def detach(self, tool: str, **arguments: Any) -> None:
+        assert (await call(self.client, tool, **arguments, detach=True))["pending"]
+        for begun in self.desk.pending._calls.values():
+            await begun.done.wait()
+
+    async def fetch(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        return await call(self.client, tool, **arguments)
+
+
+@pytest.fixture
+async def waiting(tmp_path: Any) -> AsyncGenerator[Waiting]:
+    world = World(tmp_path)
+    await world.open()
+    async with staffed(world) as (client, desk):
+        yield Waiting(world, client, desk)
+
+
+async def test_a_claim_that_was_not_fetched_is_made_anew_when_another_kernel_is_best_by_then(waiting: Waiting):
+    await waiting.world.attempt(kernel(5))
+    await waiting.detach("finish_problem", problem="p")
+    await waiting.world.attempt(kernel(2))
+    claim = await waiting.fetch("finish_problem", problem="p")
+    assert (claim["speedup"], claim["kept"]) == (5.0, 2)
+
+
+async def test_a_claim_that_was_not_fetched_stands_while_the_same_kernel_is_best(waiting: Waiting):
+    await waiting.world.attempt(kernel(5))
+    await waiting.detach("finish_problem", problem="p")
+    ran = len(waiting.world.backend.jobs)
+    assert (await waiting.fetch("finish_problem", problem="p"))["speedup"] == 2.0
+    assert len(waiting.world.backend.jobs) == ran, "it was measured while nobody waited"
+
+
+@pytest.mark.parametrize("tool", ["verify_kernel", "evaluate_candidates", "profile_kernel"])
+async def test_nothing_is_called_right_that_failed_before_its_result_was_fetched(waiting: Waiting, tool: str):
+    text = kernel(5, program="p1")
+    given: dict[str, Any] = {"kernels": [text]} if tool == "evaluate_candidates" else {"source": text}
+    await waiting.world.verify(text)
+    await waiting.detach(tool, problem="p", **given)
+    waiting.world.refused = "note twin"
+    assert not (await waiting.world.verify(kernel(5, program="p1", note="twin"))).passed
+    answer = await waiting.fetch(tool, problem="p", **given)
+    right = answer["counts"]["passed"] if "counts" in answer else answer.get("passed", answer.get("verified"))
+    assert not right
+
+
+async def test_a_keep_that_failed_before_its_result_was_fetched_is_refused(waiting: Waiting):
+    text = kernel(5, program="p1")
+    await waiting.world.verify(text)
+    await waiting.detach("benchmark_kernel", problem="p", source=text)
+    waiting.world.refused = "note twin"
+    await waiting.world.verify(kernel(5, program="p1", note="twin"))
+    assert "[gate.unverified]" in await refusal(waiting.client, "benchmark_kernel", problem="p", source=text)
+
+
+async def test_candidates_that_were_edited_meanwhile_are_named(waiting: Waiting):
+    given: list[Any] = []
+    for name in ("a.py", "b.py"):
+        (waiting.world.workspace / name).write_text(kernel(5, note=name))
+        given.append(name)
+    given[1] = {"kernel": "b.py", "plan": "wider"}
+    await waiting.detach("evaluate_candidates", problem="p", kernels=given)
+    (waiting.world.workspace / "b.py").write_text(kernel(4, fails="values"))
+    answer = await waiting.fetch("evaluate_candidates", problem="p", kernels=given)
+    assert answer["counts"]["passed"] == 2
+    assert "b.py was edited since this call read it" in answer["summary"]
+    assert "a.py" not in answer["summary"]
+
+
+async def test_candidates_say_that_best_was_put_back_into_the_working_file(waiting: Waiting):
+    waiting.world.edit(kernel(4, fails="values"))
+    for note in ("one", "two"):
+        await waiting.world.verify(kernel(4, fails="values", note=note))
+    answer = await waiting.fetch("evaluate_candidates", problem="p", kernels=["kernel.py"])
+    assert answer["restored"] == "kernel.py"
+    assert "Best is back in kernel.py" in answer["summary"]
+    assert "edited" not in answer["summary"]
+
+
+@pytest.mark.parametrize("tool", ["verify_kernel", "finish_problem", "evaluate_candidates", "open_problem"])
+async def test_a_result_that_rests_on_a_reference_which_changed_meanwhile_is_refused(waiting: Waiting, tool: str):
+    given: dict[str, Any] = {"reference": "reference.py"} if tool == "open_problem" else {"problem": "p"}
+    given |= {"kernels": [kernel(5)]} if tool == "evaluate_candidates" else {}
+    await waiting.detach(tool, **given)
+    (waiting.world.workspace / "reference.py").write_text("def forward(x): return 2 * x\n")
+    assert "[problem.changed]" in await refusal(waiting.client, tool, **given)
+
+
+async def test_two_that_wait_for_one_detached_call_both_get_what_it_found(slow: Slow):
+    arguments = {"problem": "p", "source": kernel(5)}
+    answers: list[dict[str, Any]] = []
+    async with served(slow) as client:
+        await call(client, "verify_kernel", **arguments, detach=True)
+        await slow.begun.wait()
+
+        async def fetch() -> None:
+            answers.append(await call(client, "verify_kernel", **arguments))
+
+        async with anyio.create_task_group() as waiting:
+            waiting.start_soon(fetch)
+            waiting.start_soon(fetch)
+            slow.gate.set()
+    assert [answer["passed"] for answer in answers] == [True, True]
 
 
 async def test_a_detached_call_that_failed_says_why_to_who_asks(slow: Slow):
