@@ -292,6 +292,8 @@ class Reverted:
     """Where the text that was in the file is kept; None where the file was gone."""
     changed: bool
     """False where the file already held best."""
+    verified: bool
+    """Whether best has passed under today's simulator, or SDK, and gates."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -345,6 +347,8 @@ class BestLine:
     speedup_vs_baseline: float | None
     percent_of_peak: float | None
     percent_of_bound: float | None
+    verified: bool | None
+    """Whether it has passed under today's simulator, or SDK, and gates; None where its backend cannot be asked."""
 
 
 @dataclass(frozen=True, kw_only=True)

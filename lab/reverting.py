@@ -45,6 +45,7 @@ def _replace(bench: Workbench, best: Best) -> Reverted:
         best_digest=best.digest,
         saved_attempt=saved.number if saved else None,
         changed=changed,
+        verified=bench.passes(best.digest),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 from anyio.to_thread import run_sync
 
 from nki_anvil.backends.backend import Report, silent
+from nki_anvil.backends.errors import BackendError
 from nki_anvil.backends.run import Origin
 from nki_anvil.lab import budget, working_file, yields
 from nki_anvil.lab.attempts import Attempt
@@ -15,10 +16,10 @@ from nki_anvil.lab.convergence import converged
 from nki_anvil.lab.digest import digest, shorten
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.opening import baseline_of
+from nki_anvil.lab.problem import Problem
 from nki_anvil.lab.progress import progress
 from nki_anvil.lab.queueing import queue_of
 from nki_anvil.lab.results import AttemptLine, BestLine, BudgetView, OriginStatus, ReflexionLine, Status
-from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.workbench import Workbench, view, workbench
 
 FileState = Literal["best", "verified", "failed", "unverified", "missing"]
@@ -35,7 +36,7 @@ async def problem_status(lab: Laboratory, problem: str, *, report: Report = sile
 def status_of(bench: Workbench) -> Status:
     attempts = bench.problem.attempts.all()
     held = bench.best()
-    best = best_line(bench.specification, held)
+    best = best_line(bench, held)
     return Status(
         problem=bench.problem.name,
         kernel_path=bench.lab.shown(bench.specification.kernel),
@@ -62,9 +63,11 @@ def status_of(bench: Workbench) -> Status:
     )
 
 
-def best_line(specification: Specification, best: Best | None) -> BestLine | None:
+def best_line(bench: Workbench, best: Best | None) -> BestLine | None:
+    """Of this origin, or of another; what times kernels there is asked only where it is at hand."""
     if best is None:
         return None
+    specification = bench.specification
     return BestLine(
         digest=best.digest,
         attempt=best.attempt,
@@ -72,7 +75,17 @@ def best_line(specification: Specification, best: Best | None) -> BestLine | Non
         speedup_vs_baseline=best.baseline.latency_us / best.latency_us,
         percent_of_peak=yields.percent_of_peak(specification, best.latency_us),
         percent_of_bound=yields.percent_of_bound(specification, best.latency_us),
+        verified=passes_today(bench.lab, bench.problem, best),
     )
+
+
+def passes_today(lab: Laboratory, problem: Problem, best: Best) -> bool | None:
+    """Whether best has passed what its backend and the gates ask today; None where the backend cannot be asked."""
+    backend = lab.backends.get(best.receipt.backend)
+    try:
+        return Workbench(lab, problem, backend).passes(best.digest) if backend else None
+    except BackendError:
+        return None
 
 
 def attempt_line(bench: Workbench, attempt: Attempt) -> AttemptLine:
@@ -134,7 +147,7 @@ def origin_status(bench: Workbench, origin: Origin) -> OriginStatus:
     best = bench.problem.best(origin).read()
     return OriginStatus(
         origin=origin,
-        best=best_line(bench.specification, best),
+        best=best_line(bench, best),
         baseline=baseline_of(bench.specification, best),
         guard=view(bench.problem.guard(origin), bench.rules.failures_before_reflexion),
     )

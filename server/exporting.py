@@ -5,29 +5,58 @@ from __future__ import annotations
 import difflib
 from pathlib import Path
 
+from anyio.to_thread import run_sync
+
+from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import PathUnwritable
 from nki_anvil.lab import state, working_file
+from nki_anvil.lab.best import Best
 from nki_anvil.lab.digest import digest
+from nki_anvil.lab.judging import standing_best
 from nki_anvil.lab.laboratory import Laboratory
+from nki_anvil.lab.problem import Problem
+from nki_anvil.lab.status import passes_today
+from nki_anvil.lab.workbench import Workbench
 from nki_anvil.server import shelf
 
 
-def export(lab: Laboratory, name: str, to: Path | None, *, force: bool = False) -> str:
-    """Writes best to `to`. Returns where, and a unified diff against the working file.
+async def export(lab: Laboratory, name: str, to: Path | None, *, force: bool = False, report: Report = silent) -> str:
+    """Writes best to `to`, verified again where another simulator, SDK or set of gates judged it.
 
-    Raises ProblemUnknown, AttemptUnknown while nothing has passed, PathOutside and PathUnwritable: also where `to`
-    holds what is no attempt of this problem, and so is kept nowhere else, unless `force` says that it may go.
+    Returns where, and a unified diff against the working file. Raises ProblemUnknown, ProblemChanged, AttemptUnknown
+    while nothing has passed, PathOutside and PathUnwritable: also where `to` holds what is no attempt of this problem,
+    and so is kept nowhere else, unless `force` says that it may go.
     """
     path = working_file.of_a_problem(lab.workspace, to or f"{name}.best.py")
-    best = shelf.best(lab, name)
+    found = lab.problem(name)
+    found.refuse_when_changed()
     if not force and path.exists() and not kept(lab, name, path):
         raise PathUnwritable(
             f"{lab.shown(path)} holds something else than an earlier export and was left as it is.",
             "Give --force to overwrite it, or --to another file.",
         )
+    holder = await standing(lab, found, report)
+    return await run_sync(write, lab, found, holder, path)
+
+
+async def standing(lab: Laboratory, found: Problem, report: Report) -> Best:
+    """Best by today's judgement, as far as the backend that judged it can be asked. Raises AttemptUnknown."""
+    holder = shelf.holder_of(found)
+    if await run_sync(passes_today, lab, found, holder) is not False:
+        return holder
+    bench = Workbench(lab, found, lab.backends[holder.receipt.backend])
+    return await standing_best(bench, report) or await standing(lab, found, report)
+
+
+def write(lab: Laboratory, found: Problem, holder: Best, path: Path) -> str:
+    best = found.attempts.get(holder.attempt).text()
     state.write_text(path, best)
-    user = lab.problem(name).working_file
-    return f"{path}\n{difference(user, best, path) or f'identical to the working file {lab.shown(user)}'}"
+    user = found.working_file
+    said = difference(user, best, path) or f"identical to the working file {lab.shown(user)}"
+    if passes_today(lab, found, holder) is None:
+        judged = f"{holder.receipt.backend} ({holder.receipt.toolchain})"
+        said = f"It was judged on {judged}, which cannot be asked now whether it still holds.\n{said}"
+    return f"{path}\n{said}"
 
 
 def kept(lab: Laboratory, name: str, path: Path) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from nki_anvil.backends.errors import AttemptUnknown
+from nki_anvil.backends.errors import AttemptUnknown, GateUnverified
 from nki_anvil.backends.run import Origin
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.problem import Problem
+from nki_anvil.lab.status import passes_today
 from nki_anvil.memory.store import Store
 from nki_anvil.server import guides
 
@@ -40,8 +41,12 @@ def problems(lab: Laboratory) -> list[dict[str, Any]]:
 
 def problem(lab: Laboratory, name: str) -> dict[str, Any]:
     found = lab.problem(name)
-    guards = {origin: found.guard(origin).model_dump(mode="json") for origin in ORIGINS if found.best(origin).read()}
-    return _line(lab, found) | {"specification": found.specification.model_dump(mode="json"), "guard": guards}
+    places: dict[Origin, Best] = {origin: place for origin in ORIGINS if (place := found.best(origin).read())}
+    guards = {origin: found.guard(origin).model_dump(mode="json") for origin in places}
+    said = _line(lab, found) | {"specification": found.specification.model_dump(mode="json"), "guard": guards}
+    for origin, place in places.items():
+        said["best"][origin]["verified"] = passes_today(lab, found, place)
+    return said
 
 
 def best_of(found: Problem) -> Best | None:
@@ -50,12 +55,25 @@ def best_of(found: Problem) -> Best | None:
 
 
 def best(lab: Laboratory, name: str) -> str:
-    """Raises AttemptUnknown while no kernel has passed."""
+    """Raises AttemptUnknown while no kernel has passed, ProblemChanged, and GateUnverified for a best that today's
+    simulator and gates have not judged."""
     found = lab.problem(name)
+    found.refuse_when_changed()
+    holder = holder_of(found)
+    if passes_today(lab, found, holder) is False:
+        raise GateUnverified(
+            f"Best of {name} was judged by another simulator, SDK or set of gates than today's, and not since.",
+            f"Call open_problem to have it verified again; its text is anvil://problems/{name}/attempts/{holder.attempt}.",
+        )
+    return found.attempts.get(holder.attempt).text()
+
+
+def holder_of(found: Problem) -> Best:
+    """As ``best_of``. Raises AttemptUnknown while no kernel has passed."""
     holder = best_of(found)
     if holder is None:
-        raise AttemptUnknown(f"No kernel of {name} has passed yet.", "Call verify_kernel.")
-    return found.attempts.get(holder.attempt).text()
+        raise AttemptUnknown(f"No kernel of {found.name} has passed yet.", "Call verify_kernel.")
+    return holder
 
 
 def attempts(lab: Laboratory, name: str) -> list[dict[str, Any]]:
@@ -132,6 +150,7 @@ def _line(lab: Laboratory, found: Problem) -> dict[str, Any]:
         "best": {origin: _holder(place) for origin, place in places.items() if place},
         "attempts": len(found.attempts.all()),
         "finished_at": found.record.finished_at,
+        "changed": found.changed(),
     }
 
 

@@ -23,7 +23,7 @@ from nki_anvil.tools.call import Call
 from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.parameters import Problem
 from nki_anvil.tools.result import Result
-from nki_anvil.tools.wording import guarded, microseconds, percent, sentence, times
+from nki_anvil.tools.wording import OTHER_RULES, guarded, microseconds, percent, sentence, times
 
 
 class ProblemStatus(Result):
@@ -71,6 +71,7 @@ def _summary(found: Status) -> str:
     return sentence(
         f"{found.problem}: best is attempt {found.best.attempt} at {microseconds(found.best.latency_us)} "
         f"({found.origin}){gain}{share}",
+        OTHER_RULES if found.best.verified is False else "",
         f"The working file is {_FILE[found.working_file]}",
         _waiting(found.queue),
         found.converged,
@@ -94,6 +95,8 @@ _FILE = {
 
 def _next_steps(found: Status) -> list[str]:
     steps = ["finish_problem: measure the gain over the baseline anew."] if found.converged else []
+    if found.best is not None and found.best.verified is False and not found.converged:
+        steps.append("open_problem on the same reference: best is verified again.")
     by_file = {
         "unverified": "verify_kernel: the working file was changed.",
         "verified": "benchmark_kernel: the working file passed.",

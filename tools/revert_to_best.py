@@ -11,12 +11,13 @@ from nki_anvil.tools.call import Call
 from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.parameters import Problem
 from nki_anvil.tools.result import Result
-from nki_anvil.tools.wording import sentence, short
+from nki_anvil.tools.wording import OTHER_RULES, sentence, short
 
 
 class RevertToBest(Result):
     kernel_path: str
     best_digest: str
+    verified: Annotated[bool, Field(description="By today's simulator, or SDK, and gates.")]
     saved_attempt: Annotated[int | None, Field(description="Where the text that stood in the file is kept.")]
 
 
@@ -31,8 +32,11 @@ async def revert_to_best(call: Call, problem: Problem) -> RevertToBest:
     said = f"holds best {short(reverted.best_digest)}" + ("" if reverted.changed else " already")
     return RevertToBest.of(
         reverted,
-        summary=sentence(f"{reverted.kernel_path} {said}", saved),
-        next_steps=[f"Read {reverted.kernel_path} again; then query_memory and plan another change."],
+        summary=sentence(f"{reverted.kernel_path} {said}", saved, "" if reverted.verified else OTHER_RULES),
+        next_steps=[
+            *([] if reverted.verified else ["verify_kernel: what stands in the file has no verdict of today."]),
+            f"Read {reverted.kernel_path} again; then query_memory and plan another change.",
+        ],
     )
 
 

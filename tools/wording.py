@@ -7,6 +7,8 @@ from nki_anvil.lab.results import GuardView
 SHORT = 12
 """Characters of a digest that a person sees; 8 are enough to name it."""
 
+OTHER_RULES = "Best was judged by another simulator, SDK or set of gates than today's, and not since"
+
 
 def short(digest: str) -> str:
     return digest[:SHORT]

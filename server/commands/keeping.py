@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from nki_anvil.server.commands.line import app
 from nki_anvil.server.commands.options import Json, Problem
 from nki_anvil.server.console import Console
 from nki_anvil.server.terminal import Terminal
+
+if TYPE_CHECKING:
+    from nki_anvil.tools.desk import Desk
 
 
 @app.command()
@@ -56,11 +59,16 @@ def export(
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that holds something else.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Write the best kernel to a file. Prints how it differs from the working file."""
+    """Write the best kernel to a file; an older verdict is made anew. Prints how it differs from the working file."""
     from nki_anvil.server import exporting
 
     terminal: Terminal = context.obj
-    terminal.do(lambda lab: exporting.export(lab, terminal.only(lab, problem), to, force=force))
+
+    async def work(desk: Desk, name: str) -> str:
+        with terminal.console.progress() as report:
+            return await exporting.export(await desk.laboratory(), name, to, force=force, report=report)
+
+    terminal.console.tell(terminal.use(problem, work))
 
 
 @app.command()

@@ -151,6 +151,35 @@ def test_export_says_where_nothing_differs_and_overwrites_only_what_it_wrote(wor
     assert exported.read_text() == kernel(5)
 
 
+def test_export_verifies_again_what_another_simulator_let_pass(world: World, nki: Nki):
+    nki("open", "reference.py")
+    world.edit(kernel(5))
+    nki("verify")
+    nki("benchmark")
+    world.backend.toolchain = "fake-2"
+    assert nki("export")[0] == 0
+    assert (world.workspace / "p.best.py").read_text() == kernel(5)
+    world.backend.toolchain, world.refused = "fake-3", "latency 5"
+    assert nki("export")[0] == 0
+    assert (world.workspace / "p.best.py").read_text() == kernel(10.0), "who failed gave the place back"
+
+
+def test_export_hands_out_nothing_that_rests_on_a_reference_which_changed(world: World, nki: Nki):
+    nki("open", "reference.py")
+    (world.workspace / "reference.py").write_text("def forward(x): return 2 * x\n")
+    status, _, complaint = nki("export")
+    assert (status, (world.workspace / "p.best.py").exists()) == (2, False)
+    assert "[problem.changed]" in complaint
+
+
+def test_export_says_where_the_backend_that_judged_best_cannot_be_asked(world: World, nki: Nki):
+    nki("open", "reference.py")
+    world.backend.name = "another"
+    world.lab = world.again()
+    out = nki("export")[1]
+    assert "It was judged on simulator (fake-1), which cannot be asked now" in out
+
+
 def test_every_step_of_the_loop_leads_to_the_next_command(world: World, nki: Nki):
     out = nki("open", "reference.py")[1]
     assert "Edit kernel.py itself" in out

@@ -49,6 +49,47 @@ async def test_a_problem_its_best_and_its_attempts_can_be_read(world: World):
         assert json.loads(await read(client, f"anvil://problems/p/attempts/{first['digest'][:12]}")) == first
 
 
+async def test_best_is_not_read_as_best_where_nobody_has_judged_it_since(world: World):
+    async with served(world) as client:
+        await call(client, "open_problem", **OPEN)
+        assert json.loads(await read(client, "anvil://problems/p"))["best"]["modelled"]["verified"]
+        world.backend.toolchain = "fake-2"
+        assert not json.loads(await read(client, "anvil://problems/p"))["best"]["modelled"]["verified"]
+        with pytest.raises(MCPError, match=r"gate\.unverified.*") as caught:
+            await read(client, "anvil://problems/p/best")
+        assert await read(client, "anvil://problems/p/attempts/0")
+        assert "anvil://problems/p/attempts/0" in caught.value.error.message
+        await call(client, "open_problem", **OPEN)
+        assert await read(client, "anvil://problems/p/best") == kernel(10.0)
+
+
+async def test_a_problem_whose_reference_changed_says_so_and_has_no_best_to_read(world: World):
+    async with served(world) as client:
+        await call(client, "open_problem", **OPEN)
+        assert json.loads(await read(client, "anvil://problems"))[0]["changed"] is None
+        (world.workspace / "reference.py").write_text("def forward(x): return 2 * x\n")
+        assert json.loads(await read(client, "anvil://problems"))[0]["changed"].endswith("reference.py")
+        with pytest.raises(MCPError, match=r"problem\.changed"):
+            await read(client, "anvil://problems/p/best")
+
+
+async def test_status_and_a_revert_say_where_nobody_has_judged_best_since(world: World):
+    async with served(world) as client:
+        await call(client, "open_problem", **OPEN)
+        status = await call(client, "problem_status", problem="p")
+        assert (status["best"]["verified"], "another simulator" in status["summary"]) == (True, False)
+        world.backend.toolchain = "fake-2"
+        status = await call(client, "problem_status", problem="p")
+        assert (status["best"]["verified"], "another simulator" in status["summary"]) == (False, True)
+        assert status["next_steps"][0].startswith("open_problem")
+        world.edit(kernel(7))
+        reverted = await call(client, "revert_to_best", problem="p")
+        assert (reverted["verified"], "another simulator" in reverted["summary"]) == (False, True)
+        assert reverted["next_steps"][0].startswith("verify_kernel")
+        await call(client, "verify_kernel", problem="p")
+        assert (await call(client, "revert_to_best", problem="p"))["verified"]
+
+
 async def test_the_addresses_in_results_can_be_read(world: World):
     async with served(world) as client:
         await call(client, "open_problem", **OPEN)
