@@ -1,5 +1,7 @@
 """What the diary tells of and is not there any more: attempts, judgements, reflexions, evidence, a closed guard, time.
 
+Nor is what was put back: an older record was stored once as well, but it is not what the diary told of last.
+
 An event is written down after its record is stored, so that what it tells of has to be there. It never writes.
 """
 
@@ -10,8 +12,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import budget, diary, receipt, state
+from nki_anvil.lab import budget, diary, receipt, seals, state
 from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.best import Best
+from nki_anvil.lab.digest import shorten
 from nki_anvil.lab.problem import Problem
 
 Event = dict[str, Any]
@@ -27,7 +31,9 @@ def faults(problem: Problem, attempts: Sequence[Attempt], origins: Sequence[Orig
         for attempt in attempts:
             yield from _judgements(events, attempt, origin)
         own = [event for event in told if event.get("origin") == origin]
+        yield from _failures(own, attempts, origin)
         yield from _best(problem, own, origin)
+        yield from _put_back(problem, own, origin)
         yield from _evidence(problem, own, origin)
         yield from _guard(problem, own, origin)
     yield from _time(problem, attempts)
@@ -49,6 +55,47 @@ def _best(problem: Problem, told: Sequence[Event], origin: Origin) -> Iterator[s
     best = problem.best(origin).read()
     if crowned > (best.revision if best else 0):
         yield f"best: the diary tells of {crowned} on {origin}, and {best.revision if best else 'none'} is stored"
+
+
+def _failures(told: Sequence[Event], attempts: Sequence[Attempt], origin: Origin) -> Iterator[str]:
+    """What failed stays failed under the same toolchain, so that a failure which was told of is stored."""
+    failed = {
+        (event["attempt"], event.get("toolchain"))
+        for event in told
+        if event.get("event") == "verified" and event.get("passed") is False
+    }
+    for attempt in attempts:
+        stored = {
+            verdict.toolchain for verdict in attempt.verdicts() if verdict.origin == origin and not verdict.passed
+        }
+        for toolchain in (toolchain for number, toolchain in failed if number == attempt.number):
+            if toolchain not in stored and (toolchain or not stored):  # lines of old name no toolchain
+                yield f"attempt {attempt.number}: the diary tells that it failed, and the verdict that says so is gone"
+
+
+def _put_back(problem: Problem, told: Sequence[Event], origin: Origin) -> Iterator[str]:
+    """A pointer that the diary told of before, and not last: also one that a crash left behind is not of that kind."""
+    words = [event for event in told if event.get("event") in ("best", "deposed")]
+    pointer = problem.best(origin)
+    best = pointer.read()
+    if best is None or not words or best.digest not in {_holder(word) for word in words}:
+        return
+    last = words[-1]
+    emptied = last.get("event") == "deposed" and last.get("digest") == best.digest
+    older = seals.newest(problem.folder, pointer.path.name) != seals.seal(best)
+    if _holder(last) != best.digest and (emptied or older):
+        yield f"best: attempt {best.attempt} is stored on {origin}, and the diary's last word is {_said(last, best)}"
+
+
+def _holder(word: Event) -> str | None:
+    """Digest of the kernel that held the place after it."""
+    return word.get("digest") if word.get("event") == "best" else word.get("best")
+
+
+def _said(last: Event, best: Best) -> str:
+    holder = _holder(last)
+    failed = "that it failed" if last.get("digest") == best.digest else ""
+    return failed or (f"that {shorten(holder)} is" if holder else "that none is")
 
 
 def _evidence(problem: Problem, told: Sequence[Event], origin: Origin) -> Iterator[str]:

@@ -41,6 +41,12 @@ def note_line(folder: Path, of: str, line: dict[str, Any]) -> None:
     state.append_line(folder / FILE, {"of": of, "seal": line_seal(line)})
 
 
+def newest(folder: Path, of: str) -> str | None:
+    """The last seal of one thing. Raises StateDamaged."""
+    found = [str(line.get("seal")) for line in state.read_lines(folder / FILE) if line.get("of") == of]
+    return found[-1] if found else None
+
+
 def known(folder: Path) -> Seals:
     """Raises StateDamaged."""
     return frozenset((str(line.get("of")), str(line.get("seal"))) for line in state.read_lines(folder / FILE))

@@ -152,8 +152,9 @@ class Workbench:
             self.depose(attempt)
             self.note_verified(failed=attempt.digest)
         self.write(
-            "verified", attempt=attempt.number, digest=attempt.digest, passed=verdict.passed, gate=verdict.failed_gate
-        )
+            "verified", attempt=attempt.number, digest=attempt.digest, passed=verdict.passed, gate=verdict.failed_gate,
+            toolchain=verdict.toolchain,
+        )  # fmt: skip
         self.lab.changed(self.problem.name, "attempt", attempt.number)
         if standing.condemns_program:
             self._condemn(attempt, standing)

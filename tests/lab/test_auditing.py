@@ -225,6 +225,58 @@ async def test_evidence_of_an_earlier_end_does_not_pass_for_the_last(noisy: Worl
     assert any("older one" in fault for fault in audit(noisy.again(), "p").faults)
 
 
+OF_THE_BEST = {
+    "best.modelled.json": "best: attempt 1 is stored on modelled, and the diary's last word is that it failed",
+    "attempts/0001/verdict.json": "attempt 1: the diary tells that it failed, and the verdict that says so is gone",
+}
+
+
+@pytest.mark.parametrize("only_one", [False, True])
+async def test_records_of_a_kernel_that_failed_since_are_found_when_they_are_put_back(
+    world: World, only_one: bool
+) -> None:
+    """Where it was the first that passed, it leaves no best behind when it falls."""
+    world.edit(kernel(10, fails="values" if only_one else ""))
+    await world.open()
+    await world.attempt(kernel(5, program="p1"))
+    kept = {name: (world.state / name).read_text() for name in OF_THE_BEST}
+    world.refused = "note twin"
+    await world.verify(kernel(5, program="p1", note="twin"))
+    assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
+    for name, said in OF_THE_BEST.items():
+        place = world.state / name
+        now = place.read_text() if place.exists() else None
+        place.write_text(kept[name])
+        assert any(said in fault for fault in audit(world.again(), "p").faults), name
+        place.write_text(now) if now is not None else place.unlink()
+    assert audit(world.again(), "p").clean
+
+
+async def test_an_earlier_best_that_was_put_back_is_found(world: World) -> None:
+    await world.open()
+    pointer = world.state / "best.modelled.json"
+    await world.attempt(kernel(5))
+    first = pointer.read_text()
+    await world.attempt(kernel(2))
+    last = pointer.read_text()
+    pointer.write_text(first)
+    assert any("the diary's last word is that" in fault for fault in audit(world.again(), "p").faults)
+    pointer.write_text(last)
+    assert audit(world.again(), "p").clean
+
+
+async def test_a_best_that_a_crash_kept_the_diary_from_telling_of_is_none_that_was_put_back(world: World) -> None:
+    await world.open()
+    await world.attempt(kernel(5))
+    diary, seals = world.state / "experiments.jsonl", world.state / "seals.jsonl"
+    told, sealed = diary.read_text(), seals.read_text().splitlines()
+    await world.attempt(kernel(2))
+    new = [line for line in seals.read_text().splitlines()[len(sealed) :] if "experiments.jsonl" not in line]
+    diary.write_text(told)
+    seals.write_text("\n".join([*sealed, *new]) + "\n")
+    assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
+
+
 async def test_state_from_before_there_were_seals_is_said_to_be_unsealed_and_not_to_be_changed(world: World) -> None:
     await world.open()
     (world.state / "seals.jsonl").unlink()
