@@ -52,12 +52,15 @@ def _count(bench: Workbench, order: list[Entrant]) -> str | None:
 
 
 def _counts(entrants: list[Entrant]) -> dict[str, int]:
-    """How many there were of everything; each candidate as often as it was given."""
+    """How many there were of everything. A text that was given before in this call is a repeat, and no second keep."""
     found = Counter[str](candidates=len(entrants))
+    seen: set[int] = set()
     for entrant in entrants:
+        again = entrant.attempt is not None and entrant.number in seen
+        seen.add(entrant.number)
         found["unreadable" if entrant.attempt is None else "passed" if entrant.passed else "failed"] += 1
-        found["repeated"] += entrant.repeated
-        found[entrant.outcome or ""] += 1
+        found["repeated"] += entrant.repeated or again
+        found["" if again else entrant.outcome or ""] += 1
     names = ("candidates", "passed", "failed", "unreadable", "keep", "revert", "undecided", "repeated")
     return {name: found[name] for name in names}
 

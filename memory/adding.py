@@ -12,7 +12,7 @@ from nki_anvil.memory.curation import curate
 from nki_anvil.memory.experience import PROVENANCE_OF, Draft, Experience, Measurement, Provenance
 from nki_anvil.memory.hygiene import claim_in, encoded, order_in, without_markup
 from nki_anvil.memory.search import candidates
-from nki_anvil.memory.store import Store, add_evidence, fetch, insert
+from nki_anvil.memory.store import Store, add_evidence, evidence_of, fetch, insert
 from nki_anvil.memory.tagging import tagged
 from nki_anvil.memory.text import binary, clean, jaccard, words
 
@@ -66,7 +66,7 @@ def add_experience(
     with store.writing() as connection:
         added = place(connection, lesson, [measured] if measured else [], replaced=supersedes)
         if supersedes is not None:
-            _supersede(connection, supersedes, added.id)
+            _supersede(connection, supersedes, added.id, measured)
     return added
 
 
@@ -174,8 +174,13 @@ def _vocabulary(experience: Experience) -> set[str]:
     return set(words(" ".join((experience.title, experience.when_to_use, experience.advice))))
 
 
-def _supersede(connection: sqlite3.Connection, old: str, new: str) -> None:
+def _supersede(connection: sqlite3.Connection, old: str, new: str, measured: Measurement | None) -> None:
     if old == new:
         raise MemoryInvalid(f"Experience {old} says the same already.", "Leave out supersedes.")
     fetch(connection, old)
+    if measured is None and evidence_of(connection, [old])[old].kept:
+        raise MemoryInvalid(
+            f"Experience {old} rests on attempts that were kept, and what would take its place on none.",
+            "Name the attempt that shows it, or leave out supersedes: both are kept then.",
+        )
     connection.execute("UPDATE experiences SET superseded_by = ? WHERE id = ?", (new, old))

@@ -54,6 +54,7 @@ async def test_the_same_program_twice_runs_once_and_enters_the_beam_once(world: 
     timed = [job for job in world.backend.jobs[before:] if job.purpose == "benchmark" and "program a" in job.kernel]
     assert len({job.kernel for job in timed}) == 1
     assert [line.outcome for line in result.candidates].count("keep") == 2, "one kernel, given twice word for word"
+    assert (result.counts["keep"], result.counts["repeated"]) == (1, 1)
     assert len({entry.attempt for entry in result.beam}) == len(result.beam) == 3
 
 

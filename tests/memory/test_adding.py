@@ -107,6 +107,16 @@ def test_adding_it_once_more_with_supersedes_lets_it_take_the_others_place(store
     assert [one.id for one in store.experiences()] == [second.id]
 
 
+def test_what_was_kept_gives_way_only_to_what_rests_on_an_attempt(store: Store, lesson: Draft, kept: Measurement):
+    old = add_experience(store, lesson.model_copy(update={"kind": "speedup"}), measured=kept).id
+    other = lesson.model_copy(update={"title": "Nothing of that helps", "advice": "Leave transfers as they are."})
+    with pytest.raises(MemoryInvalid, match="rests on attempts that were kept"):
+        add_experience(store, other, supersedes=old)
+    assert [one.id for one in store.experiences()] == [old]
+    add_experience(store, other, measured=kept.model_copy(update={"attempt": 4}), supersedes=old)
+    assert store.get(old).superseded_by
+
+
 def test_a_lesson_cannot_supersede_itself_or_nothing(store: Store, lesson: Draft):
     first = add_experience(store, lesson)
     with pytest.raises(MemoryInvalid, match="says the same"):
