@@ -10,7 +10,7 @@ from nki_anvil.backends.errors import MemoryInvalid
 from nki_anvil.backends.job import Record
 from nki_anvil.memory.curation import curate
 from nki_anvil.memory.experience import PROVENANCE_OF, Draft, Experience, Measurement, Provenance
-from nki_anvil.memory.hygiene import claim_in, encoded, order_in, without_markup
+from nki_anvil.memory.hygiene import claim_in, encoded, order_in, remarks, without_markup
 from nki_anvil.memory.search import candidates
 from nki_anvil.memory.store import Store, add_evidence, evidence_of, fetch, insert
 from nki_anvil.memory.tagging import tagged
@@ -107,8 +107,9 @@ def harmless(name: str, text: str) -> str:
 
 
 def _unclaimed(draft: Draft) -> None:
-    for name in REQUIRED:
-        if claim := claim_in(getattr(draft, name)):
+    said = {name: getattr(draft, name) for name in LIMITS}
+    for name, text in said.items():
+        if claim := claim_in(remarks(text) if name.endswith("snippet") else text):
             raise MemoryInvalid(
                 f"The {name} gives a figure that is in no record ({claim!r}).",
                 "Leave figures out: the attempt's are shown with the experience.",

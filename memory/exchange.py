@@ -15,9 +15,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from nki_anvil.backends.errors import MemoryInvalid, PathUnreadable
 from nki_anvil.backends.job import Record
-from nki_anvil.memory.adding import LIMITS, REQUIRED, Added, checked, identity, place
+from nki_anvil.memory.adding import LIMITS, Added, checked, identity, place
 from nki_anvil.memory.experience import Draft, Experience, Measurement, Provenance
-from nki_anvil.memory.hygiene import order_in, without_claims
+from nki_anvil.memory.hygiene import order_in, without_claims, without_remarked_claims
 from nki_anvil.memory.store import Store
 from nki_anvil.memory.tagging import tagged
 from nki_anvil.memory.text import capped, clean
@@ -102,6 +102,10 @@ def import_lines(store: Store, lines: Iterable[str], *, trusted: bool = False) -
     return Imported(added=len(results) - merged, merged=merged, refused=tuple(refused))
 
 
+def _unclaimed(name: str, text: str) -> str:
+    return without_remarked_claims(text) if name.endswith("snippet") else without_claims(text)
+
+
 def _lesson(text: str, *, trusted: bool, now: float) -> tuple[Experience, list[Measurement]]:
     try:
         line = Line.model_validate_json(text)
@@ -114,7 +118,7 @@ def _lesson(text: str, *, trusted: bool, now: float) -> tuple[Experience, list[M
     draft = checked(draft.model_copy(update={name: capped(getattr(line, name), LIMITS[name]) for name in LIMITS}))
     if not trusted:
         draft = draft.model_copy(
-            update={name: capped(without_claims(getattr(draft, name)), LIMITS[name]) for name in REQUIRED}
+            update={name: capped(_unclaimed(name, getattr(draft, name)), LIMITS[name]) for name in LIMITS}
         )
     if draft.kind == "speedup" and not any(one.outcome == "kept" and one.speedup for one in evidence):
         draft = draft.model_copy(update={"kind": "fact"})

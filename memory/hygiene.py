@@ -46,6 +46,12 @@ _ORDERS: Final = tuple(
         r"\b(verif\w*|gates?|guard|verdict|checks?|checker|tests?|tolerance|grader|validation|benchmark)\b",
         r"\b(rais|loosen|increas|widen|relax|edit|chang|modif|overwrit)\w* (the |its |your |a )*"
         r"(tolerance|reference|problem\.toml|reference\.py|settings?|limits file)\b",
+        r"\b(set|add|put|declar)\w* .{0,30}\b(stochastic ?=|data_loops\b|(problem\.)?toml\b)|"
+        r"\b(set|put)\w* (the |its |your |a )*tolerance\b",
+        r"\b(verification|verify_kernel|verify step|validation)\b.{0,40}"
+        r"\b(unnecessary|superfluous|not needed|omitted|skipped)\b",
+        r"\b(delet|remov|eras|empt)\w*\b.{0,40}\b(data folder|state folder|seals\.jsonl|experiments\.jsonl)",
+        r"\b(re)?open(s|ing)? (the |a |this )*(reference|problem|(reference )?module rather)\b",
         r"\b(hard-?cod|memori[sz]|cach|embed|return)\w*\b.{0,30}"
         r"\b(expected|reference|known) (output|answer|result)s?\b",
         r"\b(read|send|post|upload|print|leak|exfiltrat|fetch|copy)\w*\b.{0,40}\b(id_rsa|secrets?|passwords?|"
@@ -62,10 +68,32 @@ _ORDERS: Final = tuple(
 
 _GAIN: Final = r"(?:fast|speed|quick|improv|better|gain|perform|throughput|latency)"
 _TIMES: Final = r"\d+(?:[.,]\d+)? ?(?:x|×|times|-?fold|%|percent)(?!\w| ?\d)"
+_COUNTED: Final = r"(?:twice|thrice|(?:two|three|four|five|six|eight|ten)(?:[ -]?fold| times)|[x×] ?\d+(?:[.,]\d+)?\b)"
+_TIME: Final = r"(?:latency|(?:run)?time|duration)"
+_LOSS: Final = r"(?:sav|reduc|cut|drop|fall|lower|less|shrink)\w*"
+_US: Final = r"\d+(?:[.,]\d+)? ?(?:ns|us|ms|(?:nano|micro|milli)seconds)\b"
+_CHIP: Final = r"(?:hardware|devices?|silicon|trn\d\w*|trainium\w*)"
 _CLAIMS: Final = re.compile(
-    rf"(?<![\d.]){_TIMES}(?=[^.]{{0,40}}\b{_GAIN})|\b{_GAIN}\w*\b[^.]{{0,30}}?(?<![\d.]){_TIMES}", re.IGNORECASE
+    "|".join(
+        (
+            rf"(?<![\d.]){_TIMES}(?=[^.]{{0,40}}\b{_GAIN})",
+            rf"\b{_GAIN}\w*\b[^.]{{0,30}}?(?<![\d.]){_TIMES}",
+            rf"(?<!\w)(?<!\d ){_COUNTED} (?:as )?(?:fast|quick|speed)\w*",
+            r"\b(?:fast|quick)er by a factor of \w+|\border of magnitude (?:fast|quick)er",
+            r"\bspeed-?ups?(?: of| by|:| ?=| is| was)? ?~?\d+(?:[.,]\d+)?",
+            rf"\b{_LOSS} [^.\d]{{0,20}}(?<![\d.]){_TIMES} (?:of )?(?:the )?(?:cycles|{_TIME})",
+            rf"(?<![\d.]){_TIMES} less {_TIME}|\b{_TIME} {_LOSS} (?:by|to) {_TIMES}|\b{_LOSS} {_TIME} by {_TIMES}",
+            rf"\b(?:halv|quarter)(?:es|ed|ing|s) the {_TIME}\b",
+            rf"(?<![\d.]){_US} ?(?:to|->|→|=>|instead of|rather than|before)[^.]{{0,20}}?(?<![\d.]){_US}",
+            rf"\b(?:measured|verified|timed|benchmarked|confirmed)(?: \w+){{0,2}} on (?:an? |the |real )*{_CHIP}\b",
+            r"\bkept \d+ times\b",
+        )
+    ),
+    re.IGNORECASE,
 )
-"""A figure of a speedup: those come from the record."""
+"""A figure of a speedup, or where it was measured: those come from the record."""
+
+_REMARK: Final = re.compile(r"\"{3}.*?\"{3}|'{3}.*?'{3}|\"[^\"\n]*\"|'[^'\n]*'|#[^\n]*", re.DOTALL)
 
 _MIXED: Final = re.compile(r"\w*(?:[a-zA-Z][\u0400-\u04ff]|[\u0400-\u04ff][a-zA-Z])\w*")
 """A word of Latin and Cyrillic letters: nobody writes that by accident."""
@@ -152,6 +180,16 @@ def claim_in(text: str) -> str:
     return found[0].strip()[:60] if found else ""
 
 
+def remarks(snippet: str) -> str:
+    """What lines of code say in words: their comments and quoted texts."""
+    return "\n".join(found[0] for found in _REMARK.finditer(snippet))
+
+
+def without_remarked_claims(snippet: str) -> str:
+    """The same for lines of code, where only a comment or a quoted text can claim anything."""
+    return _REMARK.sub(lambda found: without_claims(found[0]), snippet)
+
+
 def without_claims(text: str) -> str:
-    """The text with every figure of a speedup taken out."""
+    """The text with every such figure taken out."""
     return _CLAIMS.sub("(figure removed)", undisguised(text)) if claim_in(text) else text
