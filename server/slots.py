@@ -125,7 +125,7 @@ class Slots:
         return "\n".join(failed[-LAST:]) or "None."
 
     def reflexions(self) -> str:
-        """What to avoid and what to try next, each said once; the newest last."""
+        """What to avoid and what to try next, each said once, beside what was measured; the newest last."""
         entries = [(attempt, said) for attempt in self.problem_.attempts.all() for said in attempt.reflexions()]
         lines: dict[str, str] = {}
         for attempt, said in entries:
@@ -135,7 +135,8 @@ class Slots:
                 + (f" Next: {said.try_next}" if said.try_next else "")
             )
             lines.pop(taught, None)
-            lines[taught] = f"- attempt {attempt.number} ({said.outcome}): {taught}"
+            speed = f" at {times(said.speedup)} of best, {said.origin}" if said.speedup else ""
+            lines[taught] = f"- attempt {attempt.number} ({said.outcome}{speed}): {taught}"
         return "\n".join([*lines.values()][-LAST:]) or "None yet."
 
     def last_error(self) -> str:

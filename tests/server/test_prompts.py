@@ -93,6 +93,7 @@ async def test_reflexions_are_said_once_and_failed_plans_are_listed_apart_from_k
             )  # fmt: skip
         text = await prompt(client, "plan")
     assert text.count("rows are short Avoid: narrow tiles") == 1
+    assert '(revert at 0.750x of best, modelled): "rows are short' in text
     failed = text.partition("## Failed plans")[2].partition("##")[0]
     assert failed.count('- "bad idea": revert') == 1
     assert "good idea" not in failed
