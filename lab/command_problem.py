@@ -18,8 +18,8 @@ LARGEST_BYTES: Final = 64 << 20
 UNCHECKED: Final = "language = false: the command imports the kernel's text unread; one that forges figures is trusted."
 
 
-def specify(file: ProblemFile, source: Path, name: str | None, kernel: Path | None) -> Specification:
-    """The problem in ``source``. Raises ProblemInvalid for files that are not there, too large or outside."""
+def specify(file: ProblemFile, toml: bytes, source: Path, name: str | None, kernel: Path | None) -> Specification:
+    """The problem that ``toml`` in ``source`` is. Raises ProblemInvalid for files not there, too large or outside."""
     entry, folder = file.e2e, source.parent
     assert entry is not None
     declared = Path(file.kernel)
@@ -30,8 +30,9 @@ def specify(file: ProblemFile, source: Path, name: str | None, kernel: Path | No
     command = EndToEnd(**given, patterns={**PATTERNS, **entry.patterns}, folder=str(folder), kernel=inside, files=files)
     return Specification(
         name=name or folder.name,
-        version=_version(source, files),
+        version=_version(toml, files),
         reference=str(source),
+        declared_digest=hashlib.sha256(toml).hexdigest(),
         kernel=str(working),
         entry=file.entry,
         chip=file.chip,
@@ -76,9 +77,9 @@ def _is_inside(path: Path) -> bool:
     return not path.is_absolute() and ".." not in path.parts and path.parts != ()
 
 
-def _version(source: Path, files: dict[str, str]) -> str:
+def _version(toml: bytes, files: dict[str, str]) -> str:
     """SHA-256 over problem.toml and what is sent along."""
-    sha = hashlib.sha256(source.read_bytes())
+    sha = hashlib.sha256(toml)
     for name, digest in sorted(files.items()):
         sha.update(f"\0{name}\0{digest}".encode())
     return sha.hexdigest()

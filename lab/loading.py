@@ -50,7 +50,7 @@ async def load(
     if file.e2e is not None:
         if tolerance is not None:
             raise ArgumentsInvalid("An end-to-end problem has no tolerance.", "Set accuracy_min in its [e2e] instead.")
-        return command_problem.specify(_on_chip(file, chip or file.chip), source, name or file.name, kernel)
+        return command_problem.specify(_on_chip(file, chip or file.chip), toml, source, name or file.name, kernel)
     module = (source.parent / file.reference).resolve()
     if not module.is_file():
         raise PathUnreadable(f"The reference {module} is not there.", "Name it in problem.toml as reference.")
@@ -69,7 +69,7 @@ def _on_chip(file: ProblemFile, chip: str) -> ProblemFile:
 
 
 def _source(reference: Path) -> Path:
-    path = reference.expanduser().resolve()
+    path = problem_file.declaring(reference.expanduser().resolve())
     if path.is_dir():
         for candidate in ("problem.toml", "reference.py"):
             if (path / candidate).is_file():
@@ -124,6 +124,7 @@ class _Problem:
             version=_version(self.content, self.toml, allowed, self._beside(seen)),
             reference=str(self.module),
             reference_digest=self.digest,
+            declared_digest=hashlib.sha256(self.toml).hexdigest() if self.toml else "",
             reference_beside=seen["beside"],
             kernel=str((kernel or source.parent / self.file.kernel).resolve()),
             entry=self.file.entry,

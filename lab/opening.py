@@ -12,7 +12,7 @@ from anyio.to_thread import run_sync
 
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import ArgumentsInvalid, KernelMissing, PathUnreadable, ProblemChanged, StateDamaged
-from nki_anvil.lab import end_to_end, seals, seeds, state, working_file, yields
+from nki_anvil.lab import end_to_end, problem_file, seals, seeds, state, working_file, yields
 from nki_anvil.lab import problem as problems
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.contest import contest
@@ -111,6 +111,7 @@ def resolve(
             f"{lab.shown(found)} does not exist.",
             "Give the path of a reference module or a problem folder, or seed:<name>.",
         )
+    found = problem_file.declaring(found)
     kernel = working_file.of_a_problem(lab.workspace, kernel_path) if kernel_path else None
     declared = None if chip == DEFAULT_CHIP else chip
     return Wanted(found, kernel, name, tolerance, declared, backend or lab.backend)
@@ -181,7 +182,8 @@ def pin(lab: Laboratory, wanted: Wanted, specification: Specification) -> Proble
     if not kernel.exists():
         raise missing(lab, kernel)
     text = working_file.read(kernel, lab.shown(kernel))
-    rests_on = {str(path): fingerprint(path) for path in sources(wanted.reference, specification)}
+    rests_on = sources(wanted.reference, specification)
+    refuse_meanwhile(rests_on)
     refuse_source(lab, kernel, rests_on)
     record = ProblemRecord(
         name=name,
@@ -197,6 +199,16 @@ def pin(lab: Laboratory, wanted: Wanted, specification: Specification) -> Proble
             return take_up(lab, wanted, known)
         lab.attempts(name).take(text, at=record.opened_at, path=str(kernel))
         return save(lab, record)
+
+
+def refuse_meanwhile(rests_on: Mapping[str, str]) -> None:
+    """Raises ProblemChanged where a file is another by now than the one that was read."""
+    for path, digest in rests_on.items():
+        if fingerprint(Path(path)) != digest:
+            raise ProblemChanged(
+                f"{path} changed while the problem was opened from it, and nothing was opened.",
+                "Call open_problem again.",
+            )
 
 
 def refuse_source(lab: Laboratory, kernel: Path, rests_on: Mapping[str, str]) -> None:
@@ -222,13 +234,15 @@ def save(lab: Laboratory, record: ProblemRecord) -> Problem:
     return lab.problem(record.name)
 
 
-def sources(opened_from: Path, specification: Specification) -> list[Path]:
-    """The files that a specification was made from."""
+def sources(opened_from: Path, specification: Specification) -> dict[str, str]:
+    """SHA-256 of the files that a specification was made from, as they were when they were read, by absolute path."""
     declared = opened_from / "problem.toml" if opened_from.is_dir() else opened_from
-    sent = specification.e2e
-    along = [Path(sent.folder) / name for name in sent.files] if sent else []
-    along += map(Path, specification.reference_beside)
-    return [path for path in dict.fromkeys((Path(specification.reference), declared, *along)) if path.is_file()]
+    found = {specification.reference: specification.reference_digest or fingerprint(Path(specification.reference))}
+    if specification.declared_digest:
+        found[str(declared)] = specification.declared_digest
+    if (sent := specification.e2e) is not None:
+        found |= {str(Path(sent.folder) / name): digest for name, digest in sent.files.items()}
+    return found | specification.reference_beside
 
 
 async def establish(bench: Workbench, report: Report) -> str:

@@ -164,6 +164,19 @@ def read(path: Path) -> ProblemFile:
     return understand(content(path), path)
 
 
+def declaring(path: Path) -> Path:
+    """The folder of a module that is the reference of a problem.toml beside it; any other path as it is.
+
+    Raises PathUnreadable and ProblemInvalid for a problem.toml that cannot be read.
+    """
+    beside = path.with_name("problem.toml")
+    if path.suffix != ".py" or not path.is_file() or not beside.is_file():
+        return path
+    file = read(beside)
+    named = file.e2e is None and (path.parent / file.reference).resolve() == path.resolve()
+    return path.parent if named else path
+
+
 def content(path: Path) -> bytes:
     """Raises PathUnreadable."""
     try:

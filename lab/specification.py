@@ -55,6 +55,8 @@ class Specification(Record):
     """Absolute path of the reference module."""
     reference_digest: str = ""
     """SHA-256 of its source: no other is measured under this version. Empty in what was opened before it was kept."""
+    declared_digest: str = ""
+    """SHA-256 of the problem.toml that was read; empty where there is none."""
     reference_beside: dict[str, str] = Field(default_factory=dict)
     """SHA-256 of the files that it imports or reads, by absolute path: part of the version as well."""
     kernel: str

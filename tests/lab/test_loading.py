@@ -315,7 +315,7 @@ async def test_what_a_reference_imports_from_its_folder_is_part_of_the_problem(t
     helper, path = tmp_path / "helper.py", written(tmp_path, HELPED)
     helper.write_text("def halved(x):\n    return x / 2\n")
     found = await load(path)
-    assert helper in sources(path, found)
+    assert str(helper) in sources(path, found)
     pool = Pool(found, tmp_path / "data")
     drawn = await pool.draw(np.random.default_rng(1), full=False)
     helper.write_text("def halved(x):\n    return x / 3\n")
@@ -352,7 +352,7 @@ async def test_a_file_that_a_reference_reads_is_part_of_the_problem(tmp_path: Pa
     weights, path = (folder / name).resolve(), written(folder, READING.format(name=name))
     np.save(weights, np.float32(2))
     found = await load(path)
-    assert weights in sources(path, found)
+    assert str(weights) in sources(path, found)
     pool = Pool(found, tmp_path / "data")
     await pool.prepare(np.random.default_rng(1), silent)
     np.save(weights, np.float32(3))
@@ -497,7 +497,7 @@ async def test_a_module_beside_the_folder_is_part_of_the_problem(tmp_path: Path)
     helper.parent.mkdir()
     helper.write_text("def halved(x):\n    return x / 2\n")
     path = written(folder, f"import sys\nsys.path.insert(0, {str(helper.parent)!r})\n{HELPED}")
-    assert helper in sources(path, await load(path))
+    assert str(helper) in sources(path, await load(path))
 
 
 async def test_a_reference_that_reads_a_file_only_later_is_refused(tmp_path: Path) -> None:

@@ -24,10 +24,11 @@ from nki_anvil.backends.errors import (
     ProblemUnknown,
     StateDamaged,
 )
-from nki_anvil.lab import verified
+from nki_anvil.lab import standard, verified
 from nki_anvil.lab.benchmarking import benchmark_kernel
 from nki_anvil.lab.digest import digest
 from nki_anvil.lab.rules import Rules
+from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.status import problem_status
 from nki_anvil.lab.verifying import verify_kernel
 
@@ -82,6 +83,57 @@ async def test_the_name_of_another_problem_and_another_tolerance_are_refused(wor
         await world.open(tolerance=1e-6)
     with pytest.raises(ArgumentsInvalid, match="cannot be a problem's name"):
         await world.open(name="../../x")
+
+
+TIGHT = 'name = "p"\ntolerance = 2e-6\n'
+
+
+@pytest.fixture
+def declared(world: World) -> World:
+    """A folder with a reference that can be run and a problem.toml that is stricter than its defaults."""
+    folder = world.workspace / "folder"
+    folder.mkdir()
+    shutil.copy(world.file, folder / "kernel.py")
+    (folder / "problem.toml").write_text(TIGHT)
+    (folder / "reference.py").write_text(
+        "import numpy as np\n\n\ndef get_inputs():\n    return [np.random.normal(size=(8, 8)).astype(np.float32)]\n\n\n"
+        "def forward(x):\n    return x * 2\n"
+    )
+    world.lab.load = standard.load
+    return world
+
+
+async def test_a_reference_module_stands_for_the_folder_whose_problem_it_is(declared: World) -> None:
+    opened = await declared.open(reference="folder/reference.py")
+    specification = declared.lab.problem("p").specification
+    assert (opened.problem, specification.tolerance, specification.inferred) == ("p", 2e-6, False)
+    assert (await declared.open(reference="folder")).resumed
+    (declared.workspace / "folder" / "problem.toml").write_text(TIGHT.replace("6", "5"))
+    with pytest.raises(ProblemChanged, match=r"problem\.toml"):
+        await declared.status()
+
+
+async def test_a_module_beside_the_problem_of_another_is_taken_as_it_is(declared: World) -> None:
+    folder = declared.workspace / "folder"
+    shutil.copy(folder / "reference.py", folder / "other.py")
+    await declared.open(reference="folder/other.py", name="other")
+    assert declared.lab.problem("other").specification.inferred
+
+
+async def test_a_problem_file_that_changes_while_it_is_opened_opens_nothing(declared: World) -> None:
+    """What was read is pinned, and not what is there by the time that the reference has answered."""
+    toml = declared.workspace / "folder" / "problem.toml"
+
+    async def loaded(*given: Any, **named: Any) -> Specification:
+        toml.write_text(TIGHT.replace("6", "5"))
+        found = await standard.load(*given, **named)
+        toml.write_text(TIGHT)
+        return found
+
+    declared.lab.load = loaded
+    with pytest.raises(ProblemChanged, match=r"problem\.toml changed while the problem was opened"):
+        await declared.open(reference="folder")
+    assert declared.lab.names() == []
 
 
 async def test_an_unreadable_reference_or_kernel_opens_nothing(world: World) -> None:
