@@ -441,7 +441,7 @@ async def test_a_declared_reference_that_is_a_link_is_part_of_the_problem_as_suc
     (folder / "current.py").symlink_to(module)
     found = await load(folder)
     assert (found.reference, list(found.reference_beside)) == (str(module), [str(folder / "current.py")])
-    assert folder / "current.py" in sources(folder, found)
+    assert str(folder / "current.py") in sources(folder, found)
     await Pool(found, tmp_path / "data").prepare(np.random.default_rng(1), silent)
 
 
