@@ -248,10 +248,7 @@ class _Problem:
         expression: str | float | None = getattr(self.file.work, field)
         if expression is None:
             return counted
-        try:
-            return float(expressions.evaluate(expression, dims))
-        except ValueError as error:
-            raise ProblemInvalid(f"problem.toml: work.{field}: {error}", _REMEDY) from error
+        return _evaluated(f"work.{field}", expression, dims)
 
 
 def _undeclared(file: ProblemFile, seen: dict[str, Any]) -> bool:
@@ -304,11 +301,21 @@ def _declared(name: str, entry: InputEntry, inferred: InputSpec, dims: Mapping[s
         shape = tuple(expressions.integer(size, dims) for size in entry.shape)
     except ValueError as error:
         raise ProblemInvalid(f"problem.toml: inputs.{name}.shape: {error}", _REMEDY) from error
+    for bound in ("low", "high"):
+        if facts[bound] is not None:
+            facts[bound] = _evaluated(f"inputs.{name}.{bound}", facts[bound], dims)
     real = entry.domain == "real" and inferred.domain == "real"
     sigma = entry.sigma or (_rounded(inferred.sigma) if real else 1.0)
     mean = entry.mean if entry.mean is not None else (_rounded(inferred.mean) if real else 0.0)
     given: dict[str, Any] = {**facts, "dtype": dtype, "sigma": sigma, "mean": mean}
     return InputSpec(name=name, shape=shape, **given)
+
+
+def _evaluated(where: str, expression: str | float, dims: Mapping[str, int]) -> float:
+    try:
+        return float(expressions.evaluate(expression, dims))
+    except ValueError as error:
+        raise ProblemInvalid(f"problem.toml: {where}: {error}", _REMEDY) from error
 
 
 def _rounded(number: float) -> float:

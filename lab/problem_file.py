@@ -15,7 +15,7 @@ from nki_anvil.lab.rules import MOST_ROUNDS
 from nki_anvil.lab.specification import Precision
 from nki_anvil.sim.dtypes import NAMES
 
-_RANGE = re.compile(r"integer\s*\[\s*(-?\d+)\s*,\s*(-?\d+)\s*\]")
+_RANGE = re.compile(r"integer\s*\[([^\[\],]+),([^\[\],]+)\]")
 _INDEX = re.compile(r"index\s+of\s+(?:input\s+)?(\w+)")
 
 
@@ -29,8 +29,9 @@ class InputEntry(Strict):
     shape: tuple[int | str, ...] | None = None
     dtype: str | None = None
     domain: Domain = "real"
-    low: float | None = None
-    high: float | None = None
+    low: str | float | None = None
+    high: str | float | None = None
+    """Like a shape's, numbers or expressions over the dimensions: lengths go as far as each shape set's."""
     of: str | None = None
     """For ``index``: the input that is indexed; ``axis`` says along which of its axes."""
     axis: int = 0
@@ -50,7 +51,7 @@ class InputEntry(Strict):
         table = cast("dict[str, Any]", data)
         text = str(table.get("domain", ""))
         if found := _RANGE.fullmatch(text):
-            return {**table, "domain": "integer", "low": int(found[1]), "high": int(found[2])}
+            return {**table, "domain": "integer", "low": found[1].strip(), "high": found[2].strip()}
         if found := _INDEX.fullmatch(text):
             return {**table, "domain": "index", "of": found[1]}
         return table

@@ -257,6 +257,7 @@ async def test_what_is_odd_about_a_problem_is_in_its_specification_when_it_is_op
         ("inputs = 3", "inputs"),
         ("inputs.x = 3", "inputs.x"),
         ('[inputs.x]\nshape = ["Q", 32]', "'Q' is no dimension"),
+        ('[inputs.x]\nshape = [8, 32]\ndomain = "integer [0, Q - 1]"', "inputs.x.high: 'Q' is no dimension"),
         ("[inputs.nobody]\nshape = [8]", "forward takes x"),
         ('[inputs.x]\nshape = [8, 32]\ndtype = "float64"', "no Trainium dtype"),
         ('[work]\nbytes = "4*Z"', "work.bytes"),
@@ -277,6 +278,19 @@ async def test_what_is_odd_about_a_problem_is_in_its_specification_when_it_is_op
 async def test_a_mistake_in_problem_toml_is_named(tmp_path: Path, toml: str, said: str) -> None:
     with pytest.raises(AnvilError, match=said):
         await load(written(tmp_path, GOOD + "def forward(x):\n    return x\n", toml))
+
+
+@pytest.mark.parametrize("range_", ['domain = "integer [1, S]"', 'domain = "integer"\nlow = 1\nhigh = "S"'])
+async def test_lengths_go_as_far_as_each_shape_sets(tmp_path: Path, range_: str) -> None:
+    source = (
+        "import numpy as np\nS = 32\n"
+        "def get_inputs():\n    return [np.random.normal(size=(4, S)).astype(np.float32), np.full(4, S, np.int32)]\n"
+        "def forward(x, lengths):\n    return np.where(np.arange(x.shape[1]) < lengths[:, None], x, 0)\n"
+    )
+    toml = 'timed = "long"\n[dims]\nS = 32\n[shapes.long]\nS = 640\n[inputs.x]\nshape = [4, "S"]\n'
+    found = await load(written(tmp_path, source, toml + f'[inputs.lengths]\nshape = [4]\ndtype = "int32"\n{range_}\n'))
+    ranges = {name: shapes.inputs[1] for name, shapes in found.shape_sets.items()}
+    assert {name: (spec.low, spec.high) for name, spec in ranges.items()} == {"default": (1, 32), "long": (1, 640)}
 
 
 async def test_dimensions_reach_what_is_derived_from_them(tmp_path: Path) -> None:
