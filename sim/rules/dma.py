@@ -115,6 +115,13 @@ def _integers(reading: Reading) -> Iterator[Violation]:
             yield _breach(use, f"dma_copy converts {src} to {dst} through float32: exact only below 2^24.")
 
 
+def _static(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named("dma_copy", "dma_transpose"):
+        moved = [slot for slot, tile in use.tiles.items() if tile.indirect]
+        if use.attributes.get("dge_mode") == "none" and moved:
+            yield _breach(use, f"{use.name} without DGE has {moved[0]} at a place that is known when it runs.")
+
+
 RULES = (
     Rule("TRN2-DMA-PSUM", "A DMA does not read PSUM.", "error",
          "Copy the tile to SBUF with nisa.tensor_copy first, then store that.", "nki.isa.dma_copy, memory types",
@@ -123,6 +130,8 @@ RULES = (
          "Load into SBUF and copy it to PSUM with nisa.tensor_copy.", "nki.isa.dma_copy, memory types", _psum_target),
     Rule("TRN2-DMA-COUNT", "A DMA's source and destination have equally many elements.", "error",
          "Slice both to the same block.", "nki.isa.dma_copy, tile size", _sizes),
+    Rule("TRN2-DMA-STATIC", "Without DGE a transfer's descriptors are made before the kernel runs.", "error",
+         "Leave dge_mode out, or let it be hwdge or swdge.", "nki.isa.dma_copy, dge_mode.none", _static),
     Rule("TRN2-DMA-HWDGE", "Hardware descriptors neither convert formats nor gather, and come from the sync or the"
          " scalar engine.", "error", "Leave dge_mode and engine out, or cast on an engine.",
          "nki.isa.dma_copy; Descriptor Generation Engine (DGE) reference guide", _hardware),
