@@ -6,7 +6,7 @@ Iterations that are alike are compared by their patterns (``dependencies``); the
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,79 +17,115 @@ from nki_anvil.sim.kinds import WIDTHS
 from nki_anvil.sim.program import NONE, SCHEMA
 
 Rows = NDArray[np.int64]
+Way = Literal["written", "added", "read"]
+Looks = dict[Way, list[list[int]]]
 
 _SITE: Final = {name: column for column, name in enumerate(SCHEMA["accesses"])}
 _LOOK: Final = [_SITE[name] for name in ("dtype", "offset", "first_pair", "pairs")]
 _INSTRUCTION: Final = {name: column for column, name in enumerate(SCHEMA["instructions"])}
 _WRITES: Final = np.array([len(TABLE[name].writes) for name in NAMES], np.int64)
+_AGAINST: Final[dict[Way, tuple[Way, ...]]] = {
+    "written": ("written", "added", "read"),
+    "added": ("written", "read"),
+    "read": ("written", "added"),
+}
+"""What other bodies may not do to what one has written, added to or read; programs of a launch may write alike."""
 
 
 @dataclass
-class Touched:
-    """What the iterations of one body touch of the tensors around it: different looks by tensor, and lines."""
+class Bodies:
+    """What the bodies of a loop so far touch of the tensors around it."""
 
-    written: dict[int, Rows] = field(default_factory=dict[int, Rows])
-    added: dict[int, Rows] = field(default_factory=dict[int, Rows])
-    read: dict[int, Rows] = field(default_factory=dict[int, Rows])
-    lines: dict[int, int] = field(default_factory=dict[int, int])
+    looks: dict[int, list[Looks]] = field(default_factory=dict[int, list[Looks]])
+    """By tensor, of each body that touches it."""
+    marks: dict[int, _Marks] = field(default_factory=dict[int, "_Marks"])
+    """By tensor that some body writes."""
+
+    def add(
+        self, loop: Any, sites: Rows, instructions: Rows, first_site: int, first_tensor: int, recorder: Any
+    ) -> None:
+        """Take one more body, with all its iterations; refuse it where it touches what another one writes."""
+        touched, lines = _touched(sites, instructions, first_site, first_tensor, recorder)
+        for tensor, looks in touched.items():
+            if self._meets(tensor, looks, loop.kind == "grid", recorder):
+                raise dependent(loop, lines[tensor], recorder.name_of(tensor))
+
+    def _meets(self, tensor: int, looks: Looks, may_write_alike: bool, recorder: Any) -> bool:
+        earlier = self.looks.setdefault(tensor, [])
+        earlier.append(looks)
+        if all(body.keys() == {"read"} for body in earlier):
+            return False
+        widths = {int(WIDTHS[look[0]]) for body in earlier for several in body.values() for look in several}
+        unit = 1 if len(widths) > 1 else widths.pop()
+        marks = self.marks.get(tensor)
+        if marks is None or marks.unit != unit:
+            marks = self.marks[tensor] = _Marks(unit)
+            for body in earlier[:-1]:
+                marks.add(body, recorder)
+        met = marks.touched(looks, may_write_alike, recorder)
+        marks.add(looks, recorder)
+        return met
 
 
-def check(loop: Any, sites: Rows, instructions: Rows, first_site: int, first_tensor: int, recorder: Any) -> None:
-    """Refuse a body, all iterations of it, that touches what another body of its loop writes; sums may be added to."""
-    mine = _touched(sites, instructions, first_site, first_tensor, recorder)
-    for other in loop.bodies:
-        for one, two in ((mine, other), (other, mine)):
-            overwritten = () if loop.kind == "grid" else (two.written,)
-            for written, touched in (
-                *((one.written, looks) for looks in (two.read, two.added, *overwritten)),
-                (one.added, two.read),
-            ):
-                for tensor in sorted(written.keys() & touched.keys()):
-                    if _meet(written[tensor], touched[tensor], recorder):
-                        raise dependent(loop, mine.lines[tensor], recorder.name_of(tensor))
-    loop.bodies.append(mine)
+class _Marks:
+    """Whether a body touched an element of a tensor in each way; each byte (``unit``), where formats are several."""
+
+    def __init__(self, unit: int) -> None:
+        self.unit = unit
+        self.bodies: dict[Way, NDArray[np.bool_]] = {}
+
+    def touched(self, looks: Looks, may_write_alike: bool, recorder: Any) -> bool:
+        """Whether another body touches what these looks do, in a way that is against theirs."""
+        return any(
+            self._places(other, look, recorder).any()
+            for way, several in looks.items()
+            for other in _AGAINST[way]
+            if other in self.bodies and not (may_write_alike and way == other)
+            for look in several
+        )
+
+    def add(self, looks: Looks, recorder: Any) -> None:
+        for way, several in looks.items():
+            for look in several:
+                self._places(way, look, recorder)[...] = True
+
+    def _places(self, way: Way, look: list[int], recorder: Any) -> NDArray[np.bool_]:
+        dtype, offset, first, count = look
+        ratio = int(WIDTHS[dtype]) // self.unit
+        pairs = [*((step * ratio, size) for step, size in recorder.pattern_at(first, count)), (1, ratio)]
+        start = offset * ratio
+        end = start + sum(step * (size - 1) for step, size in pairs) + 1
+        marks = self.bodies.get(way, np.zeros(0, np.bool_))
+        if len(marks) < end:
+            marks = self.bodies[way] = np.append(marks, np.zeros(end - len(marks), np.bool_))
+        return np.lib.stride_tricks.as_strided(marks[start:], [size for _, size in pairs], [step for step, _ in pairs])
 
 
-def _touched(sites: Rows, instructions: Rows, first_site: int, first_tensor: int, recorder: Any) -> Touched:
+def _touched(
+    sites: Rows, instructions: Rows, first_site: int, first_tensor: int, recorder: Any
+) -> tuple[dict[int, Looks], dict[int, int]]:
+    """By tensor from outside of the body, its different looks, and a line that has one."""
     owner, slot, used = operands_of(instructions, sites, first_site)
     tensor = used[:, _SITE["tensor"]]
     there = (tensor != NONE) & (tensor < first_tensor)
     for moving in ("scalar_access", "vector_access"):
         there &= used[:, _SITE[moving]] == NONE
     writes = slot < _WRITES[instructions[owner, _INSTRUCTION["opcode"]]]
+    sums = _sums(instructions, owner, slot, used, recorder)
+    chosen: dict[Way, NDArray[np.bool_]] = {"written": writes & ~sums, "added": sums, "read": ~writes & ~sums}
+    found: dict[int, Looks] = {}
+    for way, rows in chosen.items():
+        for number, *look in np.unique(used[there & rows][:, [0, *_LOOK]], axis=0).tolist():
+            found.setdefault(number, {}).setdefault(way, []).append(look)
+    touched, first = np.unique(tensor[there], return_index=True)
+    lines = instructions[owner[there][first], _INSTRUCTION["line"]]
+    return found, dict(zip(touched.tolist(), lines.tolist(), strict=True))
+
+
+def _sums(instructions: Rows, owner: Rows, slot: Rows, used: Rows, recorder: Any) -> NDArray[np.bool_]:
+    """Operands that are a sum which an instruction adds to."""
     adding = adding_to(instructions, recorder.attribute_records())[owner]
-    sums = np.zeros(len(used), np.bool_)
-    if adding.any():
-        target = used[np.flatnonzero(slot == 0)[owner]]
-        sums = adding & (used[:, [0, *_LOOK]] == target[:, [0, *_LOOK]]).all(axis=1)
-    found = Touched()
-    lines = instructions[owner, _INSTRUCTION["line"]]
-    for looks, chosen in (
-        (found.written, there & writes & ~sums),
-        (found.added, there & sums),
-        (found.read, there & ~writes & ~sums),
-    ):
-        different = np.unique(used[chosen][:, [0, *_LOOK]], axis=0)
-        for number in np.unique(different[:, 0]).tolist():
-            looks[number] = different[different[:, 0] == number, 1:]
-            found.lines[number] = int(lines[chosen & (tensor == number)][0])
-    return found
-
-
-def _meet(one: Rows, other: Rows, recorder: Any) -> bool:
-    """Whether two lists of looks at a tensor reach a byte in common."""
-    alike = len(np.unique(np.concatenate([one[:, 0], other[:, 0]]))) == 1
-    reached = [
-        np.unique(np.concatenate([_places(look, alike, recorder) for look in looks.tolist()])) for looks in (one, other)
-    ]
-    return np.intersect1d(reached[0], reached[1], assume_unique=True).size > 0
-
-
-def _places(look: list[int], alike: bool, recorder: Any) -> NDArray[np.int64]:
-    """The elements of a tensor that a look reaches, or their bytes where looks are of several formats."""
-    dtype, offset, first, pairs = look
-    places: Rows = np.full(1, offset, np.int64)
-    for step, count in recorder.pattern_at(first, pairs):
-        places = np.add.outer(places, step * np.arange(count, dtype=np.int64)).ravel()
-    width = int(WIDTHS[dtype])
-    return places if alike else np.add.outer(places * width, np.arange(width, dtype=np.int64)).ravel()
+    if not adding.any():
+        return adding
+    target = used[np.flatnonzero(slot == 0)[np.cumsum(slot == 0) - 1]]
+    return adding & (used[:, [0, *_LOOK]] == target[:, [0, *_LOOK]]).all(axis=1)

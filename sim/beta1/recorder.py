@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from nki_anvil.sim.beta1 import bodies, dependencies, splitting
+from nki_anvil.sim.beta1 import dependencies, splitting
 from nki_anvil.sim.beta1.assembly import Recorded, tabulated
+from nki_anvil.sim.beta1.bodies import Bodies
 from nki_anvil.sim.beta1.growth import Growth, repeated
 from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.paths import Path
@@ -42,7 +43,7 @@ class Loop:
     source: str = ""
     index: Index | None = None
     undeclared: dict[int, Any] = field(default_factory=dict[int, Any])
-    bodies: list[bodies.Touched] = field(default_factory=list[bodies.Touched])
+    bodies: Bodies = field(default_factory=Bodies)
     """Those so far, where iterations are unlike."""
 
 
@@ -115,7 +116,7 @@ class Recorder(Tensors):
         rows, turn = repeated(instructions, times)
         rows[:, _FIRST_OPERAND] += turn * len(sites)
         if times < loop.trips and loop.kind in ("affine", "grid"):
-            bodies.check(loop, every, rows, first_site, first_tensor, self)
+            loop.bodies.add(loop, every, rows, first_site, first_tensor, self)
         self._tensors.put(repeated(tensors, times)[0])
         self._sites.put(every)
         self._instructions.put(rows)
