@@ -8,9 +8,9 @@ import numpy as np
 
 Array = Any
 
-EDGES = (0, 1, 127, 128, 511, 512)
+EDGES = (0, 1, 127, 128, 255, 256, 383, 384, 511, 512)
 """Positions at which tiles begin and end: 128 partitions, 512 float32 elements of a PSUM bank."""
-BANK, BANKS = EDGES[5], 16
+BANK, BANKS = EDGES[9], 16
 """Further on each of so many banks begins and ends, in longer rows those that are spread evenly; and what is left of a
 row behind its last whole tile."""
 TILE = EDGES[3]

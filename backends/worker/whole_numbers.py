@@ -61,6 +61,11 @@ def _sorted(rows: Array, rng: Any, low: int, high: int) -> Array:
     return np.where(rng.random((len(rows), 1)) < 0.5, ascending, ascending[:, ::-1])
 
 
+def _uneven(rows: Array, rng: Any, low: int, high: int) -> Array:
+    """Nearly the largest number, even and odd: sums that float32 does not hold."""
+    return np.maximum(high - rng.integers(0, 1 + min(64, (high - low) // 4), rows.shape), low)
+
+
 def _edges(rows: Array, rng: Any, low: int, high: int) -> Array:
     return rng.choice(near_edges(low, high), rows.shape)
 
@@ -110,7 +115,7 @@ def _mostly_at(edges: list[int], length: int, count: int, rng: Any) -> Array:
     return cast(Any, np).where(rng.random(count) < 0.5, rng.choice(edges, count), anywhere)
 
 
-REGIMES: tuple[Regime, ...] = (_lowest, _highest, _same, _lone, _padded, _sorted, _edges, _own)
+REGIMES: tuple[Regime, ...] = (_lowest, _highest, _same, _lone, _padded, _sorted, _edges, _own, _uneven)
 
 
 def bands(own: Array, rng: Any, low: int, high: int, turned: bool, turn: int) -> Array:

@@ -77,6 +77,16 @@ def _transposes(reading: Reading) -> Iterator[Violation]:
             yield _breach(use, f"dma_transpose of {list(src.shape)} gives {turned}; dst is {list(dst.shape)}.")
 
 
+def _gathered_transposes(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named("dma_transpose"):
+        src = use.tiles["src"]
+        if src.indirect != "vector":
+            continue
+        if src.itemsize != 2 or src.shape[-1] > 128 or src.shape[0] % 16:
+            limits = "rows by sixteens, of at most 128 two-byte elements"
+            yield _breach(use, f"A transpose that gathers takes {limits}, not {list(src.shape)} of {src.dtype}.")
+
+
 def _hardware_transposes(reading: Reading) -> Iterator[Violation]:
     for use in reading.named("dma_transpose"):
         src = use.tiles["src"]
@@ -141,6 +151,9 @@ RULES = (
     Rule("TRN2-DMA-TRANSPOSE", "dma_transpose keeps a 2- or 4-byte format; axes are (1, 0), (2, 1, 0) or (3, 1, 2, 0).",
          "error", "Give dst the permuted shape and src's format, or transpose on the tensor engine.",
          "nki.isa.dma_transpose", _transposes, {"0.4": "warning"}),
+    Rule("TRN2-DMA-TRANSPOSE-IX", "A transpose that gathers takes rows by sixteens of at most 128 two-byte elements.",
+         "error", "Gather with nisa.dma_copy, and transpose on an engine.",
+         "nki.isa.dma_transpose, indirect transpose constraints", _gathered_transposes),
     Rule("TRN2-DMA-TRANSPOSE-HW", "A hardware transpose takes blocks of 16 rows of at most 128 two-byte elements.",
          "error", "Leave dge_mode out.", "nki.isa.dma_transpose, direct transpose constraints", _hardware_transposes),
     Rule("TRN2-DMA-COMPUTE", "dma_compute adds with scales of one, by index only with two sources.", "error",

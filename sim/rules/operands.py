@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nki_anvil.sim import dtypes
+from nki_anvil.sim.instructions import NAMES
 from nki_anvil.sim.operands import indices, operands
 from nki_anvil.sim.operations import BITVEC
 from nki_anvil.sim.rules.reading import Reading, Use
@@ -63,11 +64,19 @@ _NARROW = tuple(name for name in dtypes.NAMES if name not in ("int32", "uint32")
 _FORMATS = {
     "nc_find_index8": {"dst": _INDEX8},
     "nc_match_replace8": {"dst_idx": _INDEX8},
-    "topk": {"idx_dst": ("uint32",)},
+    "topk": {"idx_dst": ("uint32",), "src": ("bfloat16",), "val_dst": ("bfloat16",)},
+    "select_reduce": {"reduce_res": tuple(dtypes.FLOATS)},
     "nonzero_with_count": {"dst": ("int32",), "src": ("float32", "int32")},
     "tensor_scalar_cumulative": {"dst": _NARROW, "src": _NARROW},
 }
 """The formats of operands that an instruction does not convert."""
+
+
+_REDUCES = {
+    "tensor_partition_reduce": ("op", ("add", "average", "maximum", "bitwise_or", "bitwise_and", "bitwise_xor")),
+    "tensor_scalar_reduce": ("reduce_op", ("add", "multiply", "maximum", "minimum")),
+}
+"""By what an instruction reduces, of which the pages name fewer operators than the table of reductions."""
 
 
 def _breach(use: Use, message: str) -> Violation:
@@ -180,6 +189,13 @@ def _formats(reading: Reading) -> Iterator[Violation]:
                 yield _breach(use, f"{use.name} takes no {slot} in {found}{instead}.")
 
 
+def _reductions(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named(*_REDUCES):
+        attribute, operators = _REDUCES[use.name]
+        if use[attribute] not in (None, *operators):
+            yield _breach(use, f"{use.name} reduces by {', '.join(operators)}, not by {use[attribute]}.")
+
+
 def _registers(reading: Reading) -> Iterator[Violation]:
     for use in reading.named("register_load", "register_store"):
         for tile in (*use.reads, *use.writes):
@@ -195,12 +211,13 @@ def _indices(reading: Reading) -> Iterator[Violation]:
     """Offsets that accesses read at run time; one line each."""
     rows = reading.program.tables["instructions"]
     sites, accesses = indices(reading.program, operands(reading.program))
-    found = {(int(rows["line"][site]), int(access)) for site, access in zip(sites, accesses, strict=True)}
-    for line, access in sorted(found):
+    several = rows["opcode"][sites] == NAMES.index("dma_transpose")  # which takes a tile of them
+    found = set(zip(rows["line"][sites].tolist(), accesses.tolist(), several.tolist(), strict=True))
+    for line, access, any_shape in sorted(found):
         tile = reading.tile(access)
         if tile.dtype not in dtypes.INTEGERS:
             yield Violation(line, f"An offset is read from a tile of {tile.dtype}; its bits are taken as an integer.")
-        elif reading.program.version != BETA1 and (tile.memory != "sbuf" or tile.elements != 1):
+        elif reading.program.version != BETA1 and (tile.memory != "sbuf" or (tile.elements != 1 and not any_shape)):
             message = f"Offsets are read from {list(tile.shape)} in {tile.memory}, not from one column in sbuf."
             yield Violation(line, message)
 
@@ -235,6 +252,10 @@ RULES = (
     Rule("TRN2-FORMAT", "Instructions that find places store them as integers, and a cumulative one takes none of 32"
          " bits.", "error", "Give the tile the format that the message names, and convert it with nisa.tensor_copy.",
          "nki.isa.nc_find_index8, nc_match_replace8, topk, nonzero_with_count, tensor_scalar_cumulative", _formats,
+         {"beta1": "warning"}),
+    Rule("TRN2-REDUCE-OP", "A reduction over partitions, or beside tensor_scalar, has operators of its own.", "error",
+         "Turn the tile and use nisa.tensor_reduce, or negate before a maximum for a minimum.",
+         "nki.isa.tensor_partition_reduce, op; nki.isa.tensor_scalar_reduce, reduce_op", _reductions,
          {"beta1": "warning"}),
     Rule("TRN2-INDEX", "Offsets that an access reads at run time are integers in SBUF, one in each partition.", "error",
          "Load them into a column of SBUF, and convert others into int32 or uint32 with nisa.tensor_copy.",

@@ -45,7 +45,8 @@ def test_a_run_of_few_rows_has_peaks_at_every_edge_however_few_cases_there_may_b
 
 
 def test_where_tiles_begin_and_end_is_an_edge_inside_a_row() -> None:
-    assert places.edges(768) == [0, 1, 127, 128, 383, 384, 511, 512, 766, 767]
+    assert places.edges(768) == [0, 1, 127, 128, 255, 256, 383, 384, 511, 512, 766, 767]
+    assert {1023, 1024, 1535, 1536, 1791, 1792} <= set(places.edges(1900))
     assert places.edges(1) == [0]
     columns = places.peaks(np.random.default_rng(1), 320, 768, 0)
     assert set(places.edges(768)) <= set(columns[[*range(128)]].tolist())

@@ -220,7 +220,15 @@ PAIRS: dict[str, Pair] = {
                              "nisa.dma_copy(tile(4, 4), x[0:4, 0:4])"),
     "TRN2-DMA-COUNT": one("nisa.dma_copy(tile(4, 4), x[0:4, 0:5])", "nisa.dma_copy(tile(4, 4), x[0:2, 0:8])",
                           refused="NKI-SHAPE"),
-    "TRN2-DMA-STATIC": one("i = tile(4, 1, dtype=nl.int32); rows = x.ap([[512, 4], [1, 4]], vector_offset=i, indirect_dim=0)\n"
+    "TRN2-DMA-TRANSPOSE-IX": one("i = tile(16, 1, dtype=nl.uint32); t = tile(4, 16)\n"
+                                 "nisa.dma_transpose(t, x.ap([[512, 16], [1, 4]], vector_offset=i, indirect_dim=0))",
+                                 "i = tile(16, 1, dtype=nl.uint32); t = tile(4, 16, dtype=nl.bfloat16)\n"
+                                 "h = nl.ndarray((128, 512), nl.bfloat16, buffer=nl.hbm); nisa.dma_copy(h, x)\n"
+                                 "nisa.dma_transpose(t, h.ap([[512, 16], [1, 4]], vector_offset=i, indirect_dim=0))"),
+    "TRN2-REDUCE-OP": one("nisa.tensor_partition_reduce(tile(1, 4), nl.minimum, tile(4, 4))",
+                          "nisa.tensor_partition_reduce(tile(1, 4), nl.maximum, tile(4, 4))"),
+    "TRN2-DMA-STATIC": one("i = tile(4, 1, dtype=nl.int32)\n"
+                           "rows = x.ap([[512, 4], [1, 4]], vector_offset=i, indirect_dim=0)\n"
                            "nisa.dma_copy(tile(4, 4), rows, dge_mode=nisa.dge_mode.none)",
                            "nisa.dma_copy(tile(4, 4), x[0:4, 0:4], dge_mode=nisa.dge_mode.none)"),
     "TRN2-DMA-HWDGE": one("nisa.dma_copy(tile(4, 4, dtype=nl.bfloat16), x[0:4, 0:4], dge_mode=nisa.dge_mode.hwdge)",
