@@ -40,8 +40,9 @@ ALONE_LARGE: Final = 2
 PEAKS: Final = 8
 """Cases of peaks at most: each has one towering element per row, at the edges of each run of rows first; all of them
 together have one in every column of every tile of rows, as far as they reach."""
-TOWERS: Final = 4
-"""Cases of towers in planes at most: one at every end of two axes; half as many at large shapes."""
+TOWERS: Final = 8
+"""Cases of towers in planes at most: one at every end of two axes, and at edges between; half as many at large
+shapes."""
 PROBES: Final = 2
 """Per input: one at an edge, one anywhere; at large shapes one of the two, in turn."""
 

@@ -53,7 +53,7 @@ def turns(shape: Sequence[int], axes: Sequence[int]) -> int:
 
 def towers(own: Array, axes: Sequence[int], rng: Any, height: float, turn: int) -> Array:
     """In every plane one element stands 10^U(3, 4) high: in even cases at an end of one of the axes, in odd ones at
-    an edge of tiles between, and anywhere along the others.
+    an edge of tiles between, and anywhere along the others; or where a bank begins or ends in the plane's own order.
     """
     values = np.array(_planes(own, axes), np.float32)
     lengths = [own.shape[axis] for axis in axes]
@@ -62,7 +62,11 @@ def towers(own: Array, axes: Sequence[int], rng: Any, height: float, turn: int) 
     for plane in range(count):
         number = turn // 2 * count + plane
         which, edge = chosen[(number + number // len(chosen)) % len(chosen)]
-        coordinates[which][plane] = edge
+        if which < len(lengths):
+            coordinates[which][plane] = edge
+        else:
+            for axis, place in enumerate(np.unravel_index(edge, lengths)):
+                coordinates[axis][plane] = place
     heights = height * 10.0 ** rng.uniform(3, 4, count)
     values[np.arange(count), np.ravel_multi_index(coordinates, lengths)] = heights
     return _back(values, own, axes)
@@ -75,10 +79,15 @@ def tower_turns(shape: Sequence[int], axes: Sequence[int]) -> int:
 
 
 def _edges(lengths: Sequence[int]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Which axis and where: every axis' two ends, and the edges of tiles between (the ends, where there are none)."""
+    """Which axis and where: every axis' two ends, and the edges of tiles between (the ends, where there are none).
+
+    The axis after the last is all of them flattened.
+    """
     ends = [(which, edge) for which, length in enumerate(lengths) for edge in (length - 1, 0)]
     every = [(which, edge) for which, length in enumerate(lengths) for edge in places.edges(length)]
-    return ends, [edge for edge in every if edge not in ends] or ends
+    size = int(np.prod(lengths))
+    flat = [(len(lengths), edge) for edge in places.edges(size)[1:-1] if len(lengths) > 1 and size > places.BANK]
+    return ends, [edge for edge in [*flat, *every] if edge not in ends] or ends
 
 
 def _count(shape: Sequence[int], axes: Sequence[int]) -> int:

@@ -64,6 +64,8 @@ def _gathers(reading: Reading) -> Iterator[Violation]:
 def _transposes(reading: Reading) -> Iterator[Violation]:
     for use in reading.named("dma_transpose"):
         src, dst = use.tiles["src"], use.tiles["dst"]
+        if dst.memory != "sbuf":
+            yield _breach(use, f"dma_transpose goes into sbuf, not into {dst.memory}.")
         if src.itemsize not in (2, 4):
             yield _breach(use, f"dma_transpose moves 2- and 4-byte formats, not {src.dtype}.")
         if src.dtype != dst.dtype:
@@ -148,7 +150,8 @@ RULES = (
     Rule("TRN2-DMA-GATHER", "Only a DMA gathers by an index tile, and only rows of an HBM tensor.", "error",
          "Gather while loading from HBM, or use nisa.nc_n_gather within a partition.",
          "nki.isa.dma_copy, indirect addressing", _gathers),
-    Rule("TRN2-DMA-TRANSPOSE", "dma_transpose keeps a 2- or 4-byte format; axes are (1, 0), (2, 1, 0) or (3, 1, 2, 0).",
+    Rule("TRN2-DMA-TRANSPOSE", "dma_transpose keeps a 2- or 4-byte format and goes into SBUF; axes are (1, 0),"
+         " (2, 1, 0) or (3, 1, 2, 0).",
          "error", "Give dst the permuted shape and src's format, or transpose on the tensor engine.",
          "nki.isa.dma_transpose", _transposes, {"0.4": "warning"}),
     Rule("TRN2-DMA-TRANSPOSE-IX", "A transpose that gathers takes rows by sixteens of at most 128 two-byte elements.",
