@@ -52,6 +52,8 @@ class Arithmetic:
     """Sum inside a slab with BLAS, for large shapes."""
     matmul_flops: float = field(default=0.0, init=False)
     vector_flops: float = field(default=0.0, init=False)
+    running: bool = field(default=False, init=False)
+    """It has added up all beginnings of an axis, whose errors hang together."""
 
 
 _in_force: list[Arithmetic] = [Arithmetic()]
@@ -176,6 +178,7 @@ def _apply(how: Arithmetic, ufunc: np.ufunc, method: str, operands: list[Any], o
         return result if not isinstance(initial, (int, float)) else result + how.dtype(initial)
     if ufunc is np.add and method == "accumulate" and _floating(operands):
         how.vector_flops += float(np.size(operands[0]))
+        how.running = True
         return _kept(partial_sums(operands[0], options.get("axis", 0), how.order, SLAB), how)
     result = getattr(ufunc, method)(*operands, **options)
     if plain_sum:

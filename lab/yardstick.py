@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +78,15 @@ def measure(
         finite = finite and errors.finite
         admissible = admissible and errors.finite and errors.close(most)
     return Yardstick(tuple(outputs), admissible, finite)
+
+
+def widened(found: Yardstick, factor: float) -> Yardstick:
+    """The same with so many times the honest runs' errors."""
+    wider = [
+        replace(o, spread=o.spread * np.float32(factor), rows={k: v * factor for k, v in o.rows.items()})
+        for o in found.outputs
+    ]
+    return replace(found, outputs=tuple(wider))
 
 
 def uneven(expected: Expected) -> bool:
