@@ -37,7 +37,7 @@ ALONE: Final = ("x100", "bands", "spike", "shifted")
 """Applied to one input at a time as well, where there are several."""
 ALONE_LARGE: Final = 2
 """At large shapes each input gets so many of those, in turn: millions of elements show what few do not."""
-PEAKS: Final = 8
+PEAKS: Final = places.CASES
 """Cases of peaks at most: each has one towering element per row, at the edges of each run of rows first; all of them
 together have one in every column of every tile of rows, as far as they reach."""
 TOWERS: Final = 8
@@ -67,7 +67,7 @@ def plans(
     """Every case of a shape set. The reference's process found ``exact``, the contraction if there is one, and
     ``gathered``, by input the axes over which one output gathers it."""
     inputs = [spec for spec in specification.reference_arguments(shapes).inputs if spec.shape is not None]
-    elements = sum(prod(spec.drawn or spec.shape or ()) for spec in inputs)
+    elements = sum(prod(_shape(spec)) for spec in inputs)
     timed_only = shapes not in specification.verify and (large or elements > TIMED_WHOLLY)
     own = [Plan()] * (TIMED_CASES if timed_only else OWN_CASES)
     varied = [spec for spec in inputs if spec.domain != "constant"]
@@ -89,6 +89,11 @@ def plans(
         *(_planes(floats, gathered or {}, large) if exact is None else ()),
         *_probes(floats, large),
     ]
+
+
+def _shape(spec: InputSpec) -> tuple[int, ...]:
+    """In which an input is drawn; the kernel's may be another."""
+    return spec.drawn or spec.shape or ()
 
 
 def _timed(varied: list[InputSpec], floats: list[InputSpec]) -> list[Plan]:
@@ -121,7 +126,7 @@ def _throughout(
         yield from (plan for plan in _related(floats, large=False) if plan.family in ("alike", "lone/0"))
         yield from _near(floats, large)
     for spec in floats:
-        shape, axes = spec.drawn or spec.shape or (), gathered.get(spec.name, ())
+        shape, axes = _shape(spec), gathered.get(spec.name, ())
         if len(axes) > 1:
             towers = TOWERS // 2 if large else TOWERS
             yield from _throughout_axes(spec.name, axes, min(2, planes.turns(shape, axes)), towers)
@@ -149,7 +154,7 @@ def _families(varied: list[InputSpec], floats: list[InputSpec], large: bool) -> 
 
 def _beyond(varied: list[InputSpec]) -> Iterator[Plan]:
     """Products beyond what masks are often written as; twice where a single length says what is masked."""
-    few = any("float" not in spec.dtype and prod(spec.drawn or spec.shape or ()) <= FEW for spec in varied)
+    few = any("float" not in spec.dtype and prod(_shape(spec)) <= FEW for spec in varied)
     turns = len(regimes.BEYOND) * (2 if few else 1)
     yield from (Plan(f"signs/{regimes.SIGNED + turn}") for turn in range(turns))
 
@@ -158,7 +163,7 @@ def _through(family: str, spec: InputSpec, only: str | None = None) -> Iterator[
     """A family, as often as it takes until an input of few rows had each of its regimes."""
     yield Plan(family, only)
     if family.partition("/")[0] in REGIONAL:
-        turns = regimes.turns(family, spec.drawn or spec.shape or ())
+        turns = regimes.turns(family, _shape(spec))
         yield from (Plan(f"{family}/{turn}", only) for turn in range(1, turns))
 
 
@@ -176,7 +181,7 @@ def _turns(floats: list[InputSpec]) -> int:
 
 def _wide(floats: list[InputSpec]) -> list[tuple[int, ...]]:
     """Shapes of the inputs that have rows; of vectors where there are no others."""
-    shapes = [spec.drawn or spec.shape or () for spec in floats]
+    shapes = [_shape(spec) for spec in floats]
     return [shape for shape in shapes if len(shape) > 1] or [shape for shape in shapes if shape]
 
 
@@ -184,7 +189,7 @@ def _whole(integers: list[InputSpec]) -> Iterator[Plan]:
     """All integers together until each had every regime, and each alone where there are several."""
     if not integers:
         return
-    shapes = [spec.drawn or spec.shape or () for spec in integers]
+    shapes = [_shape(spec) for spec in integers]
     for family, turned in (("whole", False), ("whole/turned", True)):
         turns = [whole_numbers.turns(shape, turned) for shape in shapes if not turned or len(shape) > 1]
         yield from (Plan(f"{family}/{turn}") for turn in range(max(turns, default=0)))
@@ -199,7 +204,7 @@ def _cancelling(floats: list[InputSpec]) -> Iterator[Plan]:
     """One per length of a last or last but one axis: only the problem knows which of them it sums over."""
     lengths: dict[int, str] = {}
     for spec in floats:
-        for length in reversed((spec.drawn or spec.shape or ())[-2:]):
+        for length in reversed(_shape(spec)[-2:]):
             if length > 1:
                 lengths.setdefault(length, spec.name)
     yield from (Plan(f"cancelling/{length}", name) for length, name in lengths.items())
@@ -209,7 +214,7 @@ def _related(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
     """What inputs of one shape are to each other, a batch's matrices, and several shapes along an axis they share."""
     shapes: dict[tuple[int, ...], list[str]] = {}
     for spec in floats:
-        shapes.setdefault(spec.drawn or spec.shape or (), []).append(spec.name)
+        shapes.setdefault(_shape(spec), []).append(spec.name)
     families = ("lone/0",) if large else ("lone/0", "lone/1", "alike")
     yield from (Plan(family, names[0]) for names in shapes.values() if len(names) > 1 for family in families)
     yield from (Plan("alike", names[0]) for shape, names in shapes.items() if len(shape) > 2 and len(names) == 1)
@@ -222,7 +227,7 @@ def _related(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
 
 def _near(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
     """What spreads over another input, a given mean or a bias, or shares its rows: sums and differences that cancel."""
-    shapes = {spec.name: spec.drawn or spec.shape or () for spec in floats}
+    shapes = {spec.name: _shape(spec) for spec in floats}
     pairs = [
         Plan(f"near/{small}", large_one)
         for large_one, shape in shapes.items()
@@ -235,7 +240,7 @@ def _near(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
 def _planes(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], large: bool) -> Iterator[Plan]:
     """What one output gathers over more than an input's last axis, which rows hold already."""
     for spec in floats:
-        shape, axes = spec.drawn or spec.shape or (), gathered.get(spec.name, ())
+        shape, axes = _shape(spec), gathered.get(spec.name, ())
         if not axes or tuple(axes) == (len(shape) - 1,):
             continue
         bent = planes.turns(shape, axes) if len(axes) > 1 else 0

@@ -81,7 +81,7 @@ def measure(
 
 
 def widened(found: Yardstick, factor: float) -> Yardstick:
-    """The same with so many times the honest runs' errors."""
+    """The same with so many times the honest runs' errors in rows and elements; of all of an output they stay."""
     wider = [
         replace(o, spread=o.spread * np.float32(factor), rows={k: v * factor for k, v in o.rows.items()})
         for o in found.outputs

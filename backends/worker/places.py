@@ -8,13 +8,13 @@ import numpy as np
 
 Array = Any
 
-EDGES = (0, 1, 127, 128, 255, 256, 383, 384, 511, 512)
-"""Positions at which tiles begin and end: 128 partitions, 512 float32 elements of a PSUM bank."""
-BANK, BANKS = EDGES[9], 16
+TILE, BANK = 128, 512
+"""Partitions, within which the columns are taken in turn as well, and float32 elements of a PSUM bank."""
+EDGES = (0, 1, *(edge for first in range(TILE, BANK + 1, TILE) for edge in (first - 1, first)))
+"""Positions at which tiles begin and end, within a row's first bank."""
+BANKS = 16
 """Further on each of so many banks begins and ends, in longer rows those that are spread evenly; and what is left of a
 row behind its last whole tile."""
-TILE = EDGES[3]
-"""Rows within which the columns are taken in turn."""
 RUN = 32
 """Rows after which edges come again: a quadrant of the partitions."""
 ENDS, INNER, CASES = 2, 12, 8

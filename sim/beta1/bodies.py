@@ -5,7 +5,6 @@ Iterations that are alike are compared by their patterns (``dependencies``); the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from nki_anvil.sim.beta1.dependencies import adding_to, dependent, operands_of
 from nki_anvil.sim.instructions import NAMES, TABLE
 from nki_anvil.sim.kinds import WIDTHS
+from nki_anvil.sim.marks import reached
 from nki_anvil.sim.program import NONE, SCHEMA
 
 Rows = NDArray[np.int64]
@@ -32,14 +32,11 @@ _AGAINST: Final[dict[Way, tuple[Way, ...]]] = {
 """What other bodies may not do to what one has written, added to or read; programs of a launch may write alike."""
 
 
-@dataclass
 class Bodies:
     """What the bodies of a loop so far touch of the tensors around it."""
 
-    looks: dict[int, list[Looks]] = field(default_factory=dict[int, list[Looks]])
-    """By tensor, of each body that touches it."""
-    marks: dict[int, _Marks] = field(default_factory=dict[int, "_Marks"])
-    """By tensor that some body writes."""
+    def __init__(self) -> None:
+        self._tensors: dict[int, _Tensor] = {}
 
     def add(
         self, loop: Any, sites: Rows, instructions: Rows, first_site: int, first_tensor: int, recorder: Any
@@ -47,23 +44,33 @@ class Bodies:
         """Take one more body, with all its iterations; refuse it where it touches what another one writes."""
         touched, lines = _touched(sites, instructions, first_site, first_tensor, recorder)
         for tensor, looks in touched.items():
-            if self._meets(tensor, looks, loop.kind == "grid", recorder):
+            if self._tensors.setdefault(tensor, _Tensor()).meets(looks, loop.kind == "grid", recorder):
                 raise dependent(loop, lines[tensor], recorder.name_of(tensor))
 
-    def _meets(self, tensor: int, looks: Looks, may_write_alike: bool, recorder: Any) -> bool:
-        earlier = self.looks.setdefault(tensor, [])
-        earlier.append(looks)
-        if all(body.keys() == {"read"} for body in earlier):
+
+class _Tensor:
+    """One of those tensors; it is marked from when a body writes it, and anew where formats become several."""
+
+    def __init__(self) -> None:
+        self._bodies: list[Looks] = []
+        self._widths: set[int] = set()
+        self._written = False
+        self._marks: _Marks | None = None
+
+    def meets(self, looks: Looks, may_write_alike: bool, recorder: Any) -> bool:
+        """Take what one more body does; whether it does that to what another one does against it."""
+        self._bodies.append(looks)
+        self._widths.update(int(WIDTHS[look[0]]) for several in looks.values() for look in several)
+        self._written = self._written or looks.keys() != {"read"}
+        if not self._written:
             return False
-        widths = {int(WIDTHS[look[0]]) for body in earlier for several in body.values() for look in several}
-        unit = 1 if len(widths) > 1 else widths.pop()
-        marks = self.marks.get(tensor)
-        if marks is None or marks.unit != unit:
-            marks = self.marks[tensor] = _Marks(unit)
-            for body in earlier[:-1]:
-                marks.add(body, recorder)
-        met = marks.touched(looks, may_write_alike, recorder)
-        marks.add(looks, recorder)
+        unit = 1 if len(self._widths) > 1 else min(self._widths)
+        if self._marks is None or self._marks.unit != unit:
+            self._marks = _Marks(unit)
+            for body in self._bodies[:-1]:
+                self._marks.add(body, recorder)
+        met = self._marks.touched(looks, may_write_alike, recorder)
+        self._marks.add(looks, recorder)
         return met
 
 
@@ -91,14 +98,12 @@ class _Marks:
 
     def _places(self, way: Way, look: list[int], recorder: Any) -> NDArray[np.bool_]:
         dtype, offset, first, count = look
-        ratio = int(WIDTHS[dtype]) // self.unit
-        pairs = [*((step * ratio, size) for step, size in recorder.pattern_at(first, count)), (1, ratio)]
-        start = offset * ratio
-        end = start + sum(step * (size - 1) for step, size in pairs) + 1
+        ratio, pattern = int(WIDTHS[dtype]) // self.unit, recorder.pattern_at(first, count)
+        end = (offset + sum(step * (size - 1) for step, size in pattern) + 1) * ratio
         marks = self.bodies.get(way, np.zeros(0, np.bool_))
         if len(marks) < end:
-            marks = self.bodies[way] = np.append(marks, np.zeros(end - len(marks), np.bool_))
-        return np.lib.stride_tricks.as_strided(marks[start:], [size for _, size in pairs], [step for step, _ in pairs])
+            marks = self.bodies[way] = np.append(marks, np.zeros(end, np.bool_))
+        return reached(marks, offset * ratio, pattern, ratio)
 
 
 def _touched(

@@ -13,14 +13,14 @@ from nki_anvil.sim.rules.rule import BETA1, Rule, Violation
 _COMPUTE = ("tensor", "vector", "scalar", "gpsimd")
 _OPEN = ("register_load", "register_store", "device_print", "core_barrier")
 """Instructions that may touch HBM from an engine."""
-_PAIRS = {
+PAIRS = {
     "tensor_tensor": ("data1", "data2"),
     "tensor_tensor_scan": ("data0", "data1"),
     "scalar_tensor_tensor": ("data", "operand1"),
     "tensor_copy_predicated": ("src", "predicate"),
     "select_reduce": ("on_true", "predicate"),
 }
-"""Inputs of which one may be in PSUM, not both."""
+"""The two tiles that an instruction reads side by side: one of them may be in PSUM, not both."""
 _SCALAR_ENGINE = {("multiply", "add"), ("multiply", None), ("add", None)}
 """What tensor_scalar can do on the Scalar Engine of Trainium2."""
 _WORDS = {"int32", "uint32"}
@@ -46,8 +46,8 @@ def _hbm(reading: Reading) -> Iterator[Violation]:
 
 
 def _both(reading: Reading) -> Iterator[Violation]:
-    for use in reading.named(*_PAIRS):
-        slots = _PAIRS[use.name]
+    for use in reading.named(*PAIRS):
+        slots = PAIRS[use.name]
         if all(slot in use.tiles and use.tiles[slot].memory == "psum" for slot in slots):
             yield Violation(use.line, f"{use.name} has both {slots[0]} and {slots[1]} in PSUM.", use.count)
 

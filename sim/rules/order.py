@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from nki_anvil.sim.instructions import NAMES, TABLE
 from nki_anvil.sim.kinds import WIDTHS, Pattern, dynamic, patterns
+from nki_anvil.sim.marks import reached
 from nki_anvil.sim.operands import Operands, operands
 from nki_anvil.sim.program import MEMORIES, NONE, Program
 from nki_anvil.sim.rules.reading import Reading
@@ -142,14 +143,8 @@ def _meet(pair: Pair) -> bool:
     if high - low > _SPAN:
         return True
     written = np.zeros(high - low, np.bool_)
-    _bytes(written, -low, pair.target, pair.widths[0])[...] = True
-    return bool(_bytes(written, pair.apart - low, pair.source, pair.widths[1]).any())
-
-
-def _bytes(memory: NDArray[np.bool_], start: int, merged: Merged, width: int) -> NDArray[np.bool_]:
-    """The bytes of an access as a view of a tensor's, a mark each."""
-    shape, steps = [*(count for _, count in merged), width], [*(step * width for step, _ in merged), 1]
-    return np.lib.stride_tricks.as_strided(memory[start:], shape, steps)
+    reached(written, -low, pair.target, pair.widths[0])[...] = True
+    return bool(reached(written, pair.apart - low, pair.source, pair.widths[1]).any())
 
 
 def _distant(pair: Pair) -> bool:
@@ -204,7 +199,7 @@ def _reached(merged: Merged) -> int:
     if high - low > _SPAN:
         return math.prod(count for step, count in merged if step)
     marks = np.zeros(high - low, np.bool_)
-    _bytes(marks, -low, merged, 1)[...] = True
+    reached(marks, -low, merged, 1)[...] = True
     return int(marks.sum())
 
 

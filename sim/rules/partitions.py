@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nki_anvil.sim.program import MEMORIES
+from nki_anvil.sim.rules.engines import PAIRS
 from nki_anvil.sim.rules.reading import Reading, Tile, Use
 from nki_anvil.sim.rules.rule import Rule, Violation
 
 _QUADRANTS = ((32, (0, 32, 64, 96)), (64, (0, 64)), (128, (0,)))
 """How many partitions may start where."""
-_INPUTS = {
-    "scalar_tensor_tensor": ("data", "operand1"),
-    "tensor_tensor_scan": ("data0", "data1"),
-    "tensor_copy_predicated": ("src", "predicate"),
-    "select_reduce": ("on_true", "predicate"),
-}
-"""Instructions beside tensor_tensor that read two tiles."""
 
 
 def _too_many(reading: Reading) -> Iterator[Violation]:
@@ -64,7 +58,7 @@ def _bad_step(reading: Reading) -> Iterator[Violation]:
 
 def _unaligned(reading: Reading) -> Iterator[Violation]:
     for use in reading.named("tensor_tensor"):
-        yield from _apart(use, "data1", "data2")
+        yield from _apart(use, *PAIRS["tensor_tensor"])
 
 
 def _apart(use: Use, first: str, second: str) -> Iterator[Violation]:
@@ -75,9 +69,9 @@ def _apart(use: Use, first: str, second: str) -> Iterator[Violation]:
 
 
 def _several(reading: Reading) -> Iterator[Violation]:
-    for use in reading.named(*_INPUTS):
-        if use.tiles.keys() >= set(_INPUTS[use.name]):
-            yield from _apart(use, *_INPUTS[use.name])
+    for use in reading.named(*(name for name in PAIRS if name != "tensor_tensor")):
+        if use.tiles.keys() >= set(PAIRS[use.name]):
+            yield from _apart(use, *PAIRS[use.name])
 
 
 RULES = (
