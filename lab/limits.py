@@ -251,13 +251,13 @@ def _rows(
 
 
 def _row_limits(expected: Expected, r: F64, direction: str, weights: list[tuple[F64, F64]], lent: F64 | None) -> F64:
-    size, u = norms(r, direction), expected.unit
+    size, u = norms(r, direction), UNIT_ROUNDOFF["float32"]
     count = r.size / max(1, size.size)
     floor = NOTHING * max(1.0, float(size.max(initial=0.0))) * np.sqrt(count)
     if _reduced(expected):
         rounding = norms(rounded(r, expected.precision) - r, direction)
         honest = np.maximum(expected.rows[direction], rounding)
-        return REDUCED_ROW_FACTOR * honest + 2 * UNIT_ROUNDOFF["float32"] * size + floor
+        return REDUCED_ROW_FACTOR * honest + 2 * u * size + floor
     carried = np.minimum(*(_participation(*weight, direction) for weight in weights))
     typical = _typical(expected.rows[direction], size)
     alike = (expected.rows[direction] > AMPLIFIED * typical * size) | (size < FADED * size.max(initial=0.0))

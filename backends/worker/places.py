@@ -15,6 +15,9 @@ EDGES = (0, 1, *(edge for first in range(TILE, BANK + 1, TILE) for edge in (firs
 BANKS = 16
 """Further on each of so many banks begins and ends, in longer rows those that are spread evenly; and what is left of a
 row behind its last whole tile."""
+REACHED, PARTS = 900, range(3, 9)
+"""In rows too long for eight cases to reach every column, each of so many equal chunks begins and ends as well; but
+not in a run of few rows, which would take a case for each."""
 RUN = 32
 """Rows after which edges come again: a quadrant of the partitions."""
 ENDS, INNER, CASES = 2, 12, 8
@@ -24,11 +27,13 @@ SHORTEST = 8
 """A run with fewer rows has none of those: its rows take the edges in turn, and the other columns after them."""
 
 
-def edges(length: int) -> list[int]:
-    """Positions in a row where something begins or ends, ascending."""
+def edges(length: int, rows: int = RUN) -> list[int]:
+    """Positions in a row where something begins or ends, ascending; of a run of so many rows."""
     middle, whole = length // 2, length // BANK
     begun = [BANK * int(bank) for bank in np.unique(np.linspace(1, whole, min(whole, BANKS)).astype(int)) if whole]
     begun += [length - length % TILE, middle, length - 1]
+    if length > REACHED and rows >= SHORTEST:
+        begun += [chunk for parts in PARTS for chunk in range(-(-length // parts), length, -(-length // parts))]
     return sorted({e for e in (*EDGES, *begun, *(first - 1 for first in begun)) if 0 <= e < length})
 
 
@@ -48,7 +53,7 @@ def in_turn(rows: int, length: int) -> int:
 
 def turns(rows: int, length: int, most: int) -> int:
     """Cases until every column had a peak in every tile, at most so many, but until every edge had in a short run."""
-    short, count = rows % RUN, len(edges(length))
+    short, count = rows % RUN, len(edges(length, rows % RUN))
     edged = -(-count // short) if 0 < short < SHORTEST else 0
     columns = length + (count if rows < SHORTEST else 0)
     return max(edged, min(most, -(-columns // max(1, in_turn(rows, length)))))
@@ -56,7 +61,7 @@ def turns(rows: int, length: int, most: int) -> int:
 
 def edge_turns(rows: int, length: int) -> int:
     """Cases until every edge had a peak in some run of rows."""
-    count = len(edges(length))
+    count = len(edges(length, rows))
     if rows < SHORTEST:
         return -(-count // max(1, rows))
     runs = rows // RUN + (rows % RUN >= SHORTEST)
@@ -66,7 +71,7 @@ def edge_turns(rows: int, length: int) -> int:
 def peaks(rng: Any, rows: int, length: int, turn: int) -> Array:
     """A column for each row; ``turn`` counts cases, of which each takes other columns in a tile than the one before."""
     columns = np.full(rows, -1)
-    every = edges(length)
+    every, few = edges(length), edges(length, 0)
     inner, several = every[1:-1] or [0], at_edges(length) - ENDS
     for run, start in enumerate(range(0, rows, RUN)):
         stop = min(start + RUN, rows)
@@ -75,13 +80,13 @@ def peaks(rng: Any, rows: int, length: int, turn: int) -> Array:
             others = start + 1 + rng.permutation(stop - start - ENDS)[:several]
             columns[others] = [inner[(several * (run + turn) + n) % len(inner)] for n in range(len(others))]
         else:
-            taken = [*every[-1:], *every[:-1]][turn * (stop - start) : (turn + 1) * (stop - start)]
+            taken = [*few[-1:], *few[:-1]][turn * (stop - start) : (turn + 1) * (stop - start)]
             columns[start : start + len(taken)] = taken
     tiles = range(0, rows, TILE)
     for tile, start in enumerate(tiles):
         inside = columns[start : start + TILE]
         free = start + np.flatnonzero(inside < 0)
-        edged = len(every) if len(inside) < SHORTEST else 0
+        edged = len(few) if len(inside) < SHORTEST else 0
         first = max(0, turn * in_turn(len(inside), length) - edged) + tile * length // len(tiles)
         columns[free] = rng.permutation((first + np.arange(len(free))) % length)
     return columns

@@ -83,6 +83,16 @@ def test_bfloat16_results_may_be_rounded_once_and_not_more(r: np.ndarray) -> Non
     assert limits.compare(wanted, twice, 1e-2, own=True)[0].share > 1
 
 
+def test_rows_of_operands_in_tfloat32_are_judged_by_what_honest_runs_err_and_not_by_that_formats_rounding(
+    r: np.ndarray,
+) -> None:
+    u = limits.UNIT_ROUNDOFF["tfloat32"]
+    honest = [[limits.rounded(r, "tfloat32")]]
+    wanted = measure([r], honest, [], dtypes=["float32"], precision="tfloat32", rowwise=True, large=False).outputs[0]
+    assert "rows along axis 1" not in broken(limits.compare(wanted, r * (1 + u / 4), 3e-3, own=True))
+    assert "rows along axis 1" in broken(limits.compare(wanted, r * (1 + 3 * u), 3e-3, own=True))
+
+
 @pytest.mark.parametrize(
     ("precision", "bits"), [("bfloat16", 8), ("float16", 11), ("tfloat32", 11), ("float8_e4m3", 4)]
 )

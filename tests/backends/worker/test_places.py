@@ -52,6 +52,14 @@ def test_where_tiles_begin_and_end_is_an_edge_inside_a_row() -> None:
     assert set(places.edges(768)) <= set(columns.tolist())
 
 
+def test_equal_chunks_of_long_rows_have_edges_but_in_a_run_of_few_rows() -> None:
+    chunks = {999, 1000, 1999, 2000, 749, 750, 1199, 1200, 2624, 2625}
+    assert chunks <= set(places.edges(3000))
+    cases = [places.peaks(np.random.default_rng(turn), 128, 3000, turn) for turn in range(places.CASES)]
+    assert chunks <= set(np.concatenate(cases).tolist())
+    assert len(places.edges(3000, 1)) < 30
+
+
 @pytest.mark.parametrize("rows", [1, 5, 8, 16, 39, 40, 96, 320])
 def test_as_many_cases_as_edges_take_have_a_peak_at_each(rows: int) -> None:
     turns = places.edge_turns(rows, 640)
