@@ -10,6 +10,7 @@ from anyio.to_thread import run_sync
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import PathUnreadable
 from nki_anvil.lab import links, receipt, state, working_file, yields
+from nki_anvil.lab.auditing import audit
 from nki_anvil.lab.best import Best, Holder
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.contest import arm_of, sampler
@@ -134,6 +135,7 @@ def conclude(bench: Workbench, best: Best | None, comparison: Comparison | None)
         score=comparison.score if comparison else None,
         evidence=sealed.seal if sealed else None,
         evidence_path=bench.lab.shown(receipt.path(bench.problem.folder, bench.origin)) if sealed else None,
+        faults=audit(bench.lab, bench.problem.name).faults,
         report=links.report(bench.problem.name),
         report_path=bench.lab.shown(path),
     )

@@ -412,3 +412,5 @@ class Finished:
     evidence: str | None = None
     """Seal of the evidence file, with which anybody can tell that theirs is the same."""
     evidence_path: str | None = None
+    faults: tuple[str, ...] = ()
+    """What an audit finds in the problem's records, of which the claim is the last."""

@@ -38,6 +38,9 @@ class FinishProblem(LongResult):
     report_path: str | None = None
     evidence: Annotated[str | None, Field(description="Seal of the evidence file, for whoever checks it.")] = None
     evidence_path: str | None = None
+    faults: Annotated[
+        list[str] | None, Field(description="What an audit finds in the records: the claim rests on them.")
+    ] = None
 
     def outdated(self, bench: Workbench) -> bool:
         best = bench.best()
@@ -60,6 +63,7 @@ async def finish_problem(call: Call, problem: Problem) -> FinishProblem:
         kept=_kept(finished),
         next_steps=_next_steps(finished),
         flags=[*finished.flags],
+        faults=[*finished.faults] or None,
         score=ContestScore.of(finished.score),
     )
 
@@ -67,7 +71,7 @@ async def finish_problem(call: Call, problem: Problem) -> FinishProblem:
 def _summary(finished: Finished) -> str:
     tried = f"{_kept(finished)} kept of {count(_tried(finished), 'attempt')}"
     if finished.speedup is None:
-        return sentence(f"{finished.problem}: no kernel passed", tried)
+        return sentence(f"{finished.problem}: no kernel passed", tried, *_faults(finished))
     share = percent(finished.percent_of_peak, "peak") + percent(finished.percent_of_bound, "bound")
     between = interval(finished.speedup_low, finished.speedup_high)
     latencies = f"{microseconds(finished.baseline_latency_us)} to {microseconds(finished.latency_us)}"
@@ -77,7 +81,14 @@ def _summary(finished: Finished) -> str:
         f"{finished.problem}: {times(finished.speedup)}{between} of the baseline, {how}: {latencies}{share}"
         f"{scored(finished.score, 'the baseline')}",
         tried,
+        *_faults(finished),
     )
+
+
+def _faults(finished: Finished) -> list[str]:
+    if not finished.faults:
+        return []
+    return [f"the records do not agree ({count(len(finished.faults), 'fault')}), so this claim does not stand"]
 
 
 def _tried(finished: Finished) -> int:
@@ -90,6 +101,8 @@ def _kept(finished: Finished) -> int:
 
 
 def _next_steps(finished: Finished) -> list[str]:
+    if finished.faults:
+        return [f"Tell the user what the audit found first: {finished.faults[0]}; `nki-anvil audit` shows it all."]
     if finished.speedup is None:
         return [f"Tell the user that no kernel passed; the report is {finished.report_path}. Then verify_kernel again."]
     shown = f"Tell the user this figure, that it is {finished.origin}, and where the report is: {finished.report_path}."

@@ -177,6 +177,27 @@ async def test_two_clients_on_one_workspace_do_not_overwrite_each_others_best(wo
     assert status["best"]["latency_us"] == 4
 
 
+async def test_a_claim_on_records_that_were_put_back_is_said_not_to_stand(world: World):
+    world.edit(kernel(10))
+    pointer = world.state / "best.modelled.json"
+    async with served(world) as client:
+        await call(client, "open_problem", **OPEN)
+        kept: list[str] = []
+        for us in (5, 2):
+            await call(client, "verify_kernel", problem="p", source=kernel(us))
+            await call(client, "benchmark_kernel", problem="p", source=kernel(us))
+            kept.append(pointer.read_text())
+        pointer.write_text(kept[0])
+        changed = await call(client, "finish_problem", problem="p")
+        pointer.write_text(kept[1])
+        right = await call(client, "finish_problem", problem="p")
+    assert "this claim does not stand" in changed["summary"]
+    assert any("the diary's last word" in fault for fault in changed["faults"])
+    assert "nki-anvil audit" in changed["next_steps"][0]
+    assert right.get("faults") is None
+    assert right["speedup"] == 5
+
+
 async def test_every_result_of_a_round_stays_below_two_thousand_tokens(world: World):
     async with served(world) as client:
         results = [await call(client, "open_problem", **OPEN)]
