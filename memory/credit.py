@@ -1,14 +1,21 @@
-"""Outcomes go to the advice that was shown: what came of an attempt becomes evidence of what inspired it."""
+"""Outcomes go to the advice that was shown: what came of an attempt becomes evidence of what inspired it.
+
+And are taken back where the kernel turns out to be wrong.
+"""
 
 from __future__ import annotations
 
 import sqlite3
+from typing import Final
 
 from nki_anvil.backends.errors import MemoryInvalid
 from nki_anvil.memory.curation import curate
 from nki_anvil.memory.experience import Experience, Measurement
 from nki_anvil.memory.store import Store, add_evidence, fetch
 from nki_anvil.memory.tagging import TECHNIQUES, ranked
+
+_BASELESS: Final = """UPDATE experiences SET retired_at = ? WHERE id = ? AND kind = 'speedup' AND retired_at IS NULL
+    AND NOT EXISTS (SELECT 1 FROM speedups WHERE speedups.experience = experiences.id)"""
 
 
 def credit(store: Store, shown_id: str, measured: Measurement, *, plan: str = "") -> tuple[str, ...]:
@@ -26,6 +33,30 @@ def credit(store: Store, shown_id: str, measured: Measurement, *, plan: str = ""
                 add_evidence(connection, one.id, measured, store.clock(), use=shown_id)
                 curate(connection, one.id, store.clock())
     return tuple(one.id for one in meant)
+
+
+def credits_of(store: Store, problem: str) -> list[tuple[int, str, str]]:
+    """Attempt, digest and origin of a problem's kernels that some advice, or a lesson, is credited with today."""
+    query = "SELECT DISTINCT attempt, digest, origin FROM standing WHERE problem = ? AND outcome <> 'wrong'"
+    with store.reading() as connection:
+        return [tuple(row) for row in connection.execute(query, (problem,))]
+
+
+def withdraw(store: Store, wrong: Measurement) -> tuple[str, ...]:
+    """Wherever a kernel is credited that is wrong after all, say so; returns the experiences that lost it.
+
+    A speedup that no kept kernel bears out any more is retired.
+    """
+    query = """SELECT DISTINCT experience, use FROM standing
+        WHERE problem = ? AND attempt = ? AND digest = ? AND origin = ? AND outcome <> 'wrong'"""
+    key = (wrong.problem, wrong.attempt, wrong.digest, wrong.origin)
+    with store.writing() as connection:
+        credited = [(row["experience"], row["use"]) for row in connection.execute(query, key)]
+        for experience, use in credited:
+            add_evidence(connection, experience, wrong, store.clock(), use=use)
+            curate(connection, experience, store.clock())
+            connection.execute(_BASELESS, (store.clock(), experience))
+    return tuple(dict.fromkeys(experience for experience, _ in credited))
 
 
 def _shown(connection: sqlite3.Connection, shown_id: str) -> list[Experience]:

@@ -68,6 +68,30 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
         """CREATE TRIGGER experiences_are_kept BEFORE DELETE ON experiences
             BEGIN SELECT RAISE(ABORT, 'experiences are retired, not deleted'); END""",
     ),
+    (
+        "DROP VIEW counters",
+        "DROP VIEW uses",
+        "DROP VIEW speedups",
+        # What a kernel was credited with stands until a later line says that it is wrong.
+        """CREATE VIEW standing AS
+            SELECT * FROM evidence AS one WHERE NOT EXISTS (
+                SELECT 1 FROM evidence AS later
+                WHERE later.experience = one.experience AND later.problem = one.problem
+                    AND later.attempt = one.attempt AND later.digest = one.digest AND later.origin = one.origin
+                    AND later.number > one.number AND later.outcome = 'wrong')""",
+        """CREATE VIEW uses AS
+            SELECT experience, origin, use, MAX(CASE outcome
+                WHEN 'kept' THEN 3 WHEN 'reverted' THEN 2 WHEN 'undecided' THEN 1 ELSE 0 END) AS result
+            FROM standing GROUP BY experience, origin, use""",
+        """CREATE VIEW counters AS
+            SELECT experience, origin, SUM(result = 3) AS kept, SUM(result = 2) AS reverted,
+                SUM(result = 1) AS undecided, SUM(result = 0) AS wrong
+            FROM uses GROUP BY experience, origin""",
+        """CREATE VIEW speedups AS
+            SELECT experience, origin, MAX(speedup) AS speedup, MIN(speedup_low) AS speedup_low,
+                MAX(speedup_high) AS speedup_high
+            FROM standing WHERE outcome = 'kept' GROUP BY experience, origin""",
+    ),
 )
 
 SCHEMA: Final = len(STEPS)

@@ -1,4 +1,7 @@
-"""What came of an attempt goes to the advice that inspired it, where a ``shown_id`` names the advice."""
+"""What came of an attempt goes to the advice that inspired it, where a ``shown_id`` names the advice.
+
+What a kernel earned is withdrawn when it fails a later look.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,12 @@ from collections.abc import Iterable
 
 from anyio.to_thread import run_sync
 
-from nki_anvil.backends.errors import MemoryInvalid
+from nki_anvil.backends.errors import AnvilError, MemoryInvalid
 from nki_anvil.lab.laboratory import Laboratory
-from nki_anvil.memory.credit import credit
+from nki_anvil.memory.credit import credit, credits_of, withdraw
 from nki_anvil.memory.store import Store
 from nki_anvil.tools.call import Call
-from nki_anvil.tools.record import measurement
+from nki_anvil.tools.record import failed_since, measurement
 
 
 async def credited(call: Call, problem: str, attempts: Iterable[int]) -> str:
@@ -22,6 +25,25 @@ async def credited(call: Call, problem: str, attempts: Iterable[int]) -> str:
         return ""
     memory = await call.memory()
     return await run_sync(_credit, lab, memory, problem, inspired)
+
+
+async def withdrawn(call: Call, problem: str) -> str:
+    """Takes back what kernels of this problem earned that failed since. Returns what has to be said about it."""
+    lab = await call.laboratory()
+    try:
+        return await run_sync(_withdraw, lab, await call.memory(), problem)
+    except AnvilError as error:  # the verdict is what was asked for
+        return f"Nothing was taken back in memory: {error.message}"
+
+
+def _withdraw(lab: Laboratory, memory: Store, problem: str) -> str:
+    attempts, lost = lab.problem(problem).attempts, dict[str, int]()
+    for number, digest, origin in credits_of(memory, problem):
+        attempt = attempts.of(digest)
+        if attempt is not None and attempt.number == number and failed_since(attempt, origin):
+            wrong = measurement(problem, attempt)
+            lost |= dict.fromkeys(withdraw(memory, wrong) if wrong else (), number)
+    return "; ".join(f"Memory took back what attempt {n} had shown for {experience}" for experience, n in lost.items())
 
 
 def _credit(lab: Laboratory, memory: Store, problem: str, numbers: list[int]) -> str:

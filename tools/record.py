@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from nki_anvil.backends.errors import MemoryInvalid
-from nki_anvil.backends.run import Origin
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.results import Outcome
 from nki_anvil.memory.experience import Measurement
@@ -24,7 +23,7 @@ def measurement(problem: str, attempt: Attempt) -> Measurement | None:
     the same, is no success of whatever led to this one.
     """
     comparison = next(iter(reversed(attempt.comparisons())), None)
-    if comparison is not None and comparison.outcome == "keep" and _failed_since(attempt, comparison.origin):
+    if comparison is not None and comparison.outcome == "keep" and failed_since(attempt, comparison.origin):
         comparison = None
     if comparison is not None and comparison.same_as is not None and comparison.outcome == "keep":
         return Measurement(
@@ -53,7 +52,8 @@ def measurement(problem: str, attempt: Attempt) -> Measurement | None:
     )
 
 
-def _failed_since(attempt: Attempt, origin: Origin) -> bool:
+def failed_since(attempt: Attempt, origin: str) -> bool:
+    """Whether the newest verdict of that origin failed it, whatever was found before."""
     verdicts = [verdict for verdict in attempt.verdicts() if verdict.origin == origin]
     return bool(verdicts) and not verdicts[-1].passed
 

@@ -12,7 +12,7 @@ from nki_anvil.lab.results import Verified
 from nki_anvil.lab.verdict import GateResult, Where
 from nki_anvil.lab.workbench import Workbench
 from nki_anvil.tools.call import Call
-from nki_anvil.tools.crediting import credited
+from nki_anvil.tools.crediting import credited, withdrawn
 from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.parameters import KernelPath, Parent, Plan, Problem, ShownId, Source
 from nki_anvil.tools.result import LongResult
@@ -100,9 +100,10 @@ async def verify_kernel(
         report=call.report,
     )
     credit = "" if verified.repeated else await credited(call, problem, [verified.attempt])
+    taken = "" if verified.passed or verified.repeated else await withdrawn(call, problem)
     return VerifyKernel.of(
         verified,
-        summary=_summary(verified, credit),
+        summary=sentence(_summary(verified, credit), taken),
         next_steps=_next_steps(verified),
         gates=[Gate.model_validate(gate) for gate in verified.gates],
         where=_where(verified.where),

@@ -42,3 +42,29 @@ async def test_a_kept_kernel_that_failed_a_later_look_is_no_speedup_and_no_best(
             client, "add_experience", kind="speedup", problem="p", attempt=kept["attempt"], **lesson
         )
         assert (await call(client, "problem_status", problem="p"))["best"]["attempt"] == 0
+
+
+async def test_what_a_kernel_had_shown_is_taken_back_when_it_fails_a_later_look(world: World):
+    lesson = {"title": "Fuse it", "when_to_use": "always", "advice": "fuse the steps"}
+    async with served(world) as client:
+        await call(client, "open_problem", reference="reference.py")
+        advice = await call(client, "add_experience", kind="fact", **lesson)
+        shown = await call(client, "query_memory", text="fuse")
+        for tool in ("verify_kernel", "benchmark_kernel"):
+            asked = {"problem": "p", "source": kernel(5, program="a"), "shown_id": shown["shown_id"]}
+            kept = await call(client, tool, **asked)
+        speedup = lesson | {"title": "Five, not ten", "advice": "run it in five microseconds, do not fuse"}
+        learnt = await call(
+            client, "add_experience", kind="speedup", problem="p", attempt=kept["attempt"], **speedup
+        )  # fmt: skip
+        kinds = ("fact", "speedup")
+        before = [await call(client, "query_memory", text="fuse microseconds", kind=kind) for kind in kinds]
+        world.refused = "note twin"
+        failed = await call(client, "verify_kernel", problem="p", source=kernel(5, program="a", note="twin"))
+        after = [await call(client, "query_memory", text="fuse microseconds", kind=kind) for kind in kinds]
+    assert [one["experiences"][0]["experience"] for one in before] == [advice["experience"], learnt["experience"]]
+    assert [one["experiences"][0]["evidence"]["kept"] for one in before] == [1, 1]
+    assert "Memory took back what attempt 1 had shown" in failed["summary"]
+    (left,) = after[0]["experiences"]
+    assert (left["evidence"]["kept"], left["evidence"]["wrong"]) == (0, 1)
+    assert after[1]["experiences"] == [], "a speedup whose kernel is wrong is none"
