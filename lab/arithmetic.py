@@ -50,10 +50,14 @@ class Arithmetic:
     """What the tensor engine does to its operands before it multiplies (tfloat32)."""
     fast_slabs: bool = False
     """Sum inside a slab with BLAS, for large shapes."""
+    turned: bool = False
+    """What a sort leaves open comes the other way round, as in every run whose order is not the plain one."""
     matmul_flops: float = field(default=0.0, init=False)
     vector_flops: float = field(default=0.0, init=False)
     running: bool = field(default=False, init=False)
     """It has added up all beginnings of an axis, whose errors hang together."""
+    leaves_open: bool = field(default=False, init=False)
+    """It has sorted without an order of equals."""
 
 
 _in_force: list[Arithmetic] = [Arithmetic()]
@@ -104,6 +108,9 @@ class Value(np.ndarray[Any, Any]):
 
     def argsort(self, axis: Any = -1, kind: Any = None, order: Any = None, **options: Any) -> Any:  # type: ignore[override]
         return _argsort(self, axis, kind, **options)
+
+    def argpartition(self, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:  # type: ignore[override]
+        return _argpartition(self, kth, axis)
 
     def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:  # type: ignore[override]
         return _cumsum(self, axis, dtype, out)
@@ -298,10 +305,28 @@ def _argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, stable
     """Equal elements come in their own order where that is asked for; else the first run has it, the others do not."""
     plain = np.asarray(a).ravel() if axis is None else np.asarray(a)
     along = -1 if axis is None else axis
-    if stable or kind in ("stable", "mergesort") or _in_force[-1].order == "plain":
+    if stable or kind in ("stable", "mergesort") or not _turns():
         return np.argsort(plain, axis=along, kind="stable")
     turned = np.argsort(np.flip(plain, along), axis=along, kind="stable")
     return plain.shape[along] - 1 - turned
+
+
+def _argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Array:
+    """What lies before the element that is asked for, and what behind it, comes in no order."""
+    plain = np.asarray(a).ravel() if axis is None else np.asarray(a)
+    along = -1 if axis is None else axis
+    found = np.argpartition(plain, kth, axis=along)
+    if not _turns() or np.ndim(kth):
+        return found
+    middle = kth % plain.shape[along]
+    before, at, behind = np.split(found, [middle, middle + 1], axis=along)
+    return np.concatenate([np.flip(before, along), at, np.flip(behind, along)], axis=along)
+
+
+def _turns() -> bool:
+    """Whether what a sort leaves open comes the other way round; somebody asks."""
+    _in_force[-1].leaves_open = True
+    return _in_force[-1].turned or _in_force[-1].order != "plain"
 
 
 def _dot(a: Any, b: Any, out: Any = None) -> Any:
@@ -378,7 +403,12 @@ _OTHERWISE: Final[dict[Any, Callable[..., Any]]] = {
     np.inner: _inner,
     np.cumsum: _cumsum,
     np.argsort: _argsort,
+    np.argpartition: _argpartition,
 }
+
+
+_OPEN: Final[dict[str, Callable[..., Any]]] = {"argsort": _argsort, "argpartition": _argpartition}
+"""What a reference may ask of arrays of integers, too."""
 
 
 class Numbers(types.ModuleType):
@@ -390,8 +420,8 @@ class Numbers(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name == "ndarray":
             return _Buffer
-        if name == "argsort":
-            return _argsort
+        if name in _OPEN:
+            return _OPEN[name]
         found = getattr(np, name)
         return _maker(found) if name in _MAKERS else found
 

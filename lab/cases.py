@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,7 +31,7 @@ from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import numpy_dtype
 
-FORMAT: Final = 23
+FORMAT: Final = 24
 """Of a pool on disk; a pool of another format is made anew."""
 
 NOISE: Final = 2.0**-22
@@ -157,7 +157,7 @@ class Pool:
         await report(f"looking at the reference at the shape set {shapes}")
         seeds = [_seed(random), _seed(random)]
         async with self.reference.ask("structure", **self._request(shapes), seeds=seeds) as (found, _):
-            structure = {name: found[name] for name in ("finite", "influence", "exact", "repeats")}
+            structure = {field.name: found[field.name] for field in fields(Structure)}
         check(Structure(**structure), self.specification.name)
         plans = families.plans(
             self.specification, shapes, structure["exact"], found["gathered"], large=bool(found["large"])

@@ -54,6 +54,10 @@ class HonestRuns:
             raise ReferenceFault(f"forward returned {len(outputs)} outputs, and {len(self.dtypes)} when it was opened.")
         return outputs, how
 
+    def turned(self, inputs: Sequence[Any]) -> list[Array]:
+        """The outputs in float64 where what sorts leave open comes the other way round. Raises ReferenceFault."""
+        return self.module.forward(inputs, Arithmetic(dtype=np.float64, turned=True))
+
     def measure(
         self,
         inputs: Sequence[Any],

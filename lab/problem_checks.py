@@ -1,5 +1,5 @@
 """Whether a problem can be judged at all: a reference that is constant or overflows would let every kernel pass, and
-one that draws lots would let none."""
+one that draws lots, or leaves open which of equals it takes, would let none."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ class Structure:
     """For a product of two arrays: their names and contracted axes."""
     repeats: bool = True
     """Run again on the same inputs, it gives the same."""
+    ordered: bool = True
+    """So it does where what a sort leaves open, the order of equals, comes the other way round."""
+    leaves_open: bool = False
+    """There is such a sort."""
 
 
 def check(structure: Structure, name: str) -> tuple[str, ...]:
@@ -29,8 +33,18 @@ def check(structure: Structure, name: str) -> tuple[str, ...]:
     if not structure.repeats:
         message = f"The reference of {name} gives something else each time that it is run on the same inputs."
         raise ProblemInvalid(message, "Draw in get_inputs what it draws in forward, and pass it on: a mask, or noise.")
+    if not structure.ordered:
+        message = f"The reference of {name} hangs on an order that its sort leaves open: its own inputs hold equals."
+        remedy = 'Write np.argsort(..., kind="stable"), also for argpartition; a kernel has to keep that order then.'
+        raise ProblemInvalid(message, remedy)
     if structure.influence and not any(structure.influence.values()):
         message = f"The output of {name} is the same for every input: a kernel that ignores its inputs would pass."
         raise ProblemInvalid(message, "Change get_inputs or forward so that the output depends on them.")
     silent = [argument for argument, counts in structure.influence.items() if not counts]
-    return tuple(f"The input {argument} has no visible influence on the output." for argument in silent)
+    warnings = [f"The input {argument} has no visible influence on the output." for argument in silent]
+    if structure.leaves_open:
+        warnings.append(
+            "The reference sorts without an order of equals, so rows in which equals decide are not judged: "
+            'np.argsort(..., kind="stable") has them judged.'
+        )
+    return tuple(warnings)

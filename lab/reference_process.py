@@ -198,7 +198,9 @@ def structure(module: ReferenceModule, request: Record, folder: Path) -> Record:
         "finite": all(bool(np.isfinite(r).all()) for r in base),
         "influence": counts,
         "constant": not any(counts.values()),
-        "repeats": all(np.allclose(x, y, 1e-9, equal_nan=True) for x, y in zip(exact(drawn), base, strict=True)),
+        "repeats": _alike(exact(drawn), base),
+        "ordered": _alike(measuring.runs.turned(list(drawn.values())), base),
+        "leaves_open": work.leaves_open,
         "exact": _contraction(exact, drawn, other, base, arrays),
         "gathered": {name: _gathered(exact, (drawn, other), name) for name in arrays if is_float(drawn[name])},
         "large": is_large(work, [*drawn.values(), *base]),
@@ -217,6 +219,10 @@ def _peak_bytes() -> int:
 
 def _equal(a: Sequence[Array], b: Sequence[Array]) -> bool:
     return all(np.array_equal(x, y, equal_nan=True) for x, y in zip(a, b, strict=True))
+
+
+def _alike(a: Sequence[Array], b: Sequence[Array]) -> bool:
+    return all(np.allclose(x, y, 1e-9, equal_nan=True) for x, y in zip(a, b, strict=True))
 
 
 def _close(a: Sequence[Array], b: Sequence[Array]) -> bool:

@@ -202,12 +202,29 @@ async def test_what_a_reference_prints_does_no_harm(tmp_path: Path) -> None:
         ("np.exp(x * 1e5)", "overflows"),
         ("np.exp(np.abs(x) + 88)", "not finite in float32"),
         ("x * (np.random.random(x.shape) > 0.5)", "something else each time"),
+        ("x[:, np.argsort(np.arange(32) % 4)]", "an order that its sort leaves open"),
+        ("np.take_along_axis(x, np.argpartition(x, 4)[:, :4], 1)", "an order that its sort leaves open"),
+        ("np.take_along_axis(x, np.argpartition(x, 4)[:, 4:5], 1)", None),
+        ("x[:, np.argsort(np.arange(32) % 4, kind='stable')]", None),
     ],
 )
-async def test_a_problem_that_cannot_be_judged_is_refused(tmp_path: Path, forward: str, said: str) -> None:
+async def test_a_problem_that_cannot_be_judged_is_refused(tmp_path: Path, forward: str, said: str | None) -> None:
     found = await load(written(tmp_path, GOOD + f"def forward(x):\n    return {forward}\n"))
-    with pytest.raises(ProblemInvalid, match=said):
-        await Pool(found, tmp_path / "data").prepare(np.random.default_rng(1))
+    pool = Pool(found, tmp_path / "data")
+    if said is None:
+        await pool.prepare(np.random.default_rng(1))
+    else:
+        with pytest.raises(ProblemInvalid, match=said):
+            await pool.prepare(np.random.default_rng(1))
+
+
+async def test_a_sort_that_leaves_equals_open_is_a_warning_where_own_inputs_have_none(tmp_path: Path) -> None:
+    for kind, warned in (("quicksort", True), ("stable", False)):
+        source = GOOD + f"def forward(x):\n    return np.argsort(x, axis=1, kind='{kind}').astype(np.int32)\n"
+        (folder := tmp_path / kind).mkdir()
+        found = await load(written(folder, source))
+        warnings = await Pool(found, tmp_path / "data").prepare(np.random.default_rng(1))
+        assert any("rows in which equals decide are not judged" in one for one in warnings) is warned
 
 
 @pytest.mark.parametrize(
