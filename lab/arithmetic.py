@@ -46,6 +46,10 @@ class Arithmetic:
     rng: np.random.Generator | None = None
     rounding: float = 0.0
     """The largest relative error with which a product of matrices or a sum is kept, for runs in a wider format."""
+    throughout: bool = False
+    """So is every result, but only where float32 cannot hold it: what is exact there stays exact."""
+    mirrored: bool = False
+    """All errors that are drawn have the other sign."""
     operand: Callable[[Array], Array] | None = None
     """What the tensor engine does to its operands before it multiplies (tfloat32)."""
     fast_slabs: bool = False
@@ -58,6 +62,11 @@ class Arithmetic:
     """It has added up all beginnings of an axis, whose errors hang together."""
     leaves_open: bool = field(default=False, init=False)
     """It has sorted without an order of equals."""
+
+    def lots(self, bound: float, shape: tuple[int, ...]) -> Array:
+        """Errors, each drawn evenly between plus and minus the bound."""
+        drawn = cast("Any", self.rng).uniform(-bound, bound, shape)
+        return -drawn if self.mirrored else drawn
 
 
 _in_force: list[Arithmetic] = [Arithmetic()]
@@ -164,8 +173,7 @@ def _settled(result: Any, how: Arithmetic) -> Any:
 def _noisy(result: Any, ufunc: np.ufunc, how: Arithmetic) -> Any:
     if not how.noise or how.rng is None or ufunc not in NOISY or result.dtype.kind != "f":
         return result
-    noise: Any = cast("Any", how.rng).uniform(-how.noise, how.noise, result.shape)
-    return (result.view(np.ndarray) * (1.0 + noise)).astype(how.dtype).view(Value)
+    return (result.view(np.ndarray) * (1.0 + how.lots(how.noise, result.shape))).astype(how.dtype).view(Value)
 
 
 def _store(target: Any, result: Any) -> Any:
@@ -178,18 +186,21 @@ def _store(target: Any, result: Any) -> Any:
 def _apply(how: Arithmetic, ufunc: np.ufunc, method: str, operands: list[Any], options: dict[str, Any]) -> Any:
     if ufunc is np.matmul:
         return _kept(_matmul(operands[0], operands[1], how), how)
-    plain_sum = ufunc is np.add and method == "reduce" and options.get("where", True) is True
-    if plain_sum and how.order != "plain" and _floating(operands):
-        result = _sum(operands[0], options.get("axis", 0), bool(options.get("keepdims")), how)
+    folded = ufunc in (np.add, np.multiply) and method == "reduce" and options.get("where", True) is True
+    if folded and how.order != "plain" and _floating(operands):
+        result = _folded(ufunc, operands[0], options.get("axis", 0), bool(options.get("keepdims")), how)
         initial = options.get("initial")
-        return result if not isinstance(initial, (int, float)) else result + how.dtype(initial)
+        return result if not isinstance(initial, (int, float)) else ufunc(result, how.dtype(initial))
     if ufunc is np.add and method == "accumulate" and _floating(operands):
         how.vector_flops += float(np.size(operands[0]))
         how.running = True
         return _kept(partial_sums(operands[0], options.get("axis", 0), how.order, SLAB), how)
     result = getattr(ufunc, method)(*operands, **options)
-    if plain_sum:
-        result = _kept(result, how, _on_the_way(operands[0], options) if how.rounding else 0.0)
+    if folded and how.rounding:
+        passed = _on_the_way(operands[0], options) if ufunc is np.add else _in_many_steps(operands[0], result)
+        result = _kept(result, how, passed)
+    elif how.throughout and method == "__call__" and is_array(result):
+        result = _kept(result, how)
     if _floating(operands):
         biggest = max(np.size(o) for o in operands)
         how.vector_flops += float(biggest if method != "__call__" else np.size(result))
@@ -204,7 +215,10 @@ def _kept(result: Any, how: Arithmetic, passed: Any = 0.0) -> Any:
     if not how.rounding or how.rng is None or not _floating([result]):
         return result
     size = np.maximum(np.abs(result), passed)
-    return result + size * cast("Any", how.rng).uniform(-how.rounding, how.rounding, np.shape(result))
+    error = size * how.lots(how.rounding, np.shape(result))
+    if how.throughout:
+        error = np.where(result == np.asarray(result, np.float32), 0.0, error)
+    return result + error
 
 
 def _on_the_way(array: Array, options: dict[str, Any]) -> Any:
@@ -216,35 +230,40 @@ def _on_the_way(array: Array, options: dict[str, Any]) -> Any:
     return np.sqrt(squares * (array.size / max(1, np.size(squares)) / 2))
 
 
-def _sum(array: Array, axis: Any, keepdims: bool, how: Arithmetic) -> Array:
-    """A sum over some axes in the order in force, in running float32 additions."""
+def _in_many_steps(array: Array, products: Any) -> Any:
+    """The product as its many roundings leave it, each of which is relative to all of it: k of them, some sqrt(k)."""
+    return np.abs(products) * np.sqrt(array.size / max(1, np.size(products)) / 2)
+
+
+def _folded(ufunc: np.ufunc, array: Array, axis: Any, keepdims: bool, how: Arithmetic) -> Array:
+    """A sum, or a product, over some axes in the order in force, in running float32 steps."""
     axes = tuple(range(array.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
     axes = tuple(a % array.ndim for a in axes)
     how.vector_flops += float(array.size)
     kept = [n for i, n in enumerate(array.shape) if i not in axes]
     flat = np.moveaxis(array, axes, range(-len(axes), 0)).reshape([*kept, -1])
-    result = _running(flat, how)
+    result = _running(ufunc, flat, how)
     return np.expand_dims(result, axes) if keepdims else result
 
 
-def _running(rows: Array, how: Arithmetic) -> Array:
+def _running(ufunc: np.ufunc, rows: Array, how: Arithmetic) -> Array:
     if rows.shape[-1] == 0:
-        return np.zeros(rows.shape[:-1], rows.dtype)
+        return ufunc.reduce(rows, axis=-1)
     if how.order == "reversed":
         rows = rows[..., ::-1]
     if how.order in ("sequential", "reversed"):
-        return _in_turn(rows, how)
-    slabs = [_in_turn(rows[..., start : start + SLAB], how) for start in range(0, rows.shape[-1], SLAB)]
-    return _in_turn(np.stack(slabs, axis=-1), how) if len(slabs) > 1 else slabs[0]
+        return _in_turn(ufunc, rows, how)
+    slabs = [_in_turn(ufunc, rows[..., start : start + SLAB], how) for start in range(0, rows.shape[-1], SLAB)]
+    return _in_turn(ufunc, np.stack(slabs, axis=-1), how) if len(slabs) > 1 else slabs[0]
 
 
-def _in_turn(rows: Array, how: Arithmetic) -> Array:
-    """Each row's elements added one after the other; many rows at once, without their partial sums."""
+def _in_turn(ufunc: np.ufunc, rows: Array, how: Arithmetic) -> Array:
+    """Each row's elements taken in one after the other; many rows at once, without what they come to on the way."""
     if rows.size < SIDE_BY_SIDE * rows.shape[-1] or abs(rows.strides[-1]) == rows.itemsize:
-        return np.add.accumulate(rows, axis=-1, dtype=how.dtype)[..., -1]
+        return ufunc.accumulate(rows, axis=-1, dtype=how.dtype)[..., -1]
     total = rows[..., 0].astype(how.dtype)
     for place in range(1, rows.shape[-1]):
-        np.add(total, rows[..., place], out=total)
+        ufunc(total, rows[..., place], out=total)
     return total
 
 

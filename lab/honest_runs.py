@@ -6,7 +6,7 @@ It runs in the reference's process. It must not know how inputs are drawn, nor w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -35,6 +35,10 @@ DISTURBED: Final = 2
 """Runs in float64 of inputs and sums moved by a rounding and functions by their noise. Where few distinct values are
 possible (of few inputs, or where a tangent saturates and one is added), the float32 runs make exact zeros by chance; in
 one disturbed run alone a few of eight million elements come out as well, and a right kernel was refused for them."""
+DECISIONS: Final = 3
+BESIDE: Final = 32.0
+"""Pairs of such runs more for outputs that are whole numbers, off by so many roundings: one of a pair crosses any
+decision that honest arithmetic might take otherwise, and the other does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +80,13 @@ class HonestRuns:
         rng = np.random.default_rng(seed)
         large = is_large(work, [*inputs, *exact])
         honest = [self._honest(inputs, how) for how in self._arithmetics(large, rng)]
-        moved = [self._moved(inputs, rng) for _ in range(DISTURBED)]
+        moved = self._pairs(inputs, rng, DISTURBED, tied=True) if tied else self._several(inputs, rng, DISTURBED)
+        whole = not tied and any("float" not in dtype for dtype in self.dtypes)
+        beside = self._pairs(inputs, rng, DECISIONS, roundings=BESIDE) if whole else []
 
         def measured() -> Yardstick:
             found = yardstick.measure(
-                exact, honest, moved, dtypes=self.dtypes, precision=self.precision,
+                exact, honest, moved, beside, dtypes=self.dtypes, precision=self.precision,
                 rowwise=work.matmul_flops == 0, large=large, partial=partial, tied=tied,
             )  # fmt: skip
             return yardstick.widened(found, RUNNING) if work.running else found
@@ -88,7 +94,7 @@ class HonestRuns:
         found = measured()
         if large or not any(map(yardstick.uneven, found.outputs)):
             return found
-        moved += [self._moved(inputs, rng) for _ in range(UNEVEN)]
+        moved += self._several(inputs, rng, UNEVEN)
         return measured()
 
     def _arithmetics(self, large: bool, rng: np.random.Generator) -> list[Arithmetic]:
@@ -107,19 +113,44 @@ class HonestRuns:
         outputs = self.module.forward(given, how)
         return [_stored(o, dtype) for o, dtype in zip(outputs, self.dtypes, strict=True)]
 
-    def _moved(self, inputs: Sequence[Any], rng: np.random.Generator) -> list[Array]:
+    def _several(self, inputs: Sequence[Any], rng: np.random.Generator, count: int) -> list[list[Array]]:
+        return [self._moved(inputs, int(rng.integers(2**63)), ROUNDED) for _ in range(count)]
+
+    def _pairs(
+        self, inputs: Sequence[Any], rng: np.random.Generator, count: int, *, roundings: float = 1.0, tied: bool = False
+    ) -> list[list[Array]]:
+        """Two runs each with errors of opposite signs. In a ``tied`` case what is exact in float32 stays exact."""
+        how = Disturbance(roundings, tied)
+        seeds = [int(rng.integers(2**63)) for _ in range(count)]
+        ways = [how, replace(how, mirrored=True)]
+        return [self._moved(inputs, seed, way) for seed in seeds for way in ways]
+
+    def _moved(self, inputs: Sequence[Any], seed: int, what: Disturbance) -> list[Array]:
         """A run in float64 of inputs and sums that are off by a rounding, functions by the engines' noise.
 
         Sums, because float32 runs may all round one the same way, and an exponential of it hangs on the next one.
         """
-        how = Arithmetic(np.float64, noise=self.noise, rng=rng, rounding=limits.UNIT_ROUNDOFF["float32"])
-        return self.module.forward(self._disturbed(inputs, rng), how)
+        how = Arithmetic(
+            np.float64, noise=self.noise * what.roundings, rng=np.random.default_rng(seed), mirrored=what.mirrored,
+            rounding=what.roundings * limits.UNIT_ROUNDOFF["float32"], throughout=what.tied,
+        )  # fmt: skip
+        return self.module.forward(inputs if what.tied else self._disturbed(inputs, how, what.roundings), how)
 
-    def _disturbed(self, inputs: Sequence[Any], rng: np.random.Generator) -> list[Any]:
-        u = limits.UNIT_ROUNDOFF["tfloat32" if self.precision == "tfloat32" else "float32"]
-        return [
-            i.astype(np.float64) * (1 + u * rng.uniform(-1, 1, i.shape)) if is_float(i) else i for i in inputs
-        ]  # fmt: skip
+    def _disturbed(self, inputs: Sequence[Any], how: Arithmetic, roundings: float) -> list[Any]:
+        u = roundings * limits.UNIT_ROUNDOFF["tfloat32" if self.precision == "tfloat32" else "float32"]
+        return [i.astype(np.float64) * (1 + how.lots(u, i.shape)) if is_float(i) else i for i in inputs]
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbance:
+    """How a run is disturbed: by how many roundings, with which sign, and whether only where float32 rounds at all."""
+
+    roundings: float = 1.0
+    tied: bool = False
+    mirrored: bool = False
+
+
+ROUNDED: Final = Disturbance()
 
 
 def is_large(work: Arithmetic, arguments: Sequence[Any]) -> bool:

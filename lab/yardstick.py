@@ -26,7 +26,7 @@ rounded otherwise but another choice among equals."""
 LOST, UNEVEN = 2.0**-10, 64.0
 """A single element of a row is lost where it errs by more than that share of itself, and so many times the median."""
 KNOWN_SHARE = 0.25
-"""Of a partial case that must be left to judge by."""
+"""Of a partial case, or of whole numbers, that must be left to judge by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,7 @@ def measure(
     exact: Sequence[NDArray[Any]],
     honest: Sequence[Sequence[NDArray[Any]]],
     disturbed: Sequence[Sequence[NDArray[Any]]],
+    beside: Sequence[Sequence[NDArray[Any]]] = (),
     *,
     dtypes: Sequence[str],
     precision: str,
@@ -54,6 +55,7 @@ def measure(
 ) -> Yardstick:
     """Turn the runs into limits' material; ``disturbed`` runs are float64, inputs moved by u, functions by noise.
 
+    Runs ``beside`` are moved by more, and say of whole numbers alone which of them another rounding decides.
     In a ``partial`` case rows that make it inadmissible are not numbers in the exact result: nobody is judged there.
     In a ``tied`` one, of small whole numbers, equals stay equal in honest arithmetic: which of them an index names,
     disturbed runs do not say.
@@ -62,21 +64,23 @@ def measure(
     admissible = finite = True
     for position, result in enumerate(exact):
         r = np.asarray(result, dtype=np.float64)
-        most = _most(precision, dtypes[position])
-        if partial:
+        whole, most = "float" not in dtypes[position], _most(precision, dtypes[position])
+        if partial and not whole:
             r = _without_lost_rows(r, [run[position] for run in (*honest, *disturbed)], most)
             admissible = admissible and float(np.isfinite(r).mean()) >= KNOWN_SHARE
         errors = _Errors.of(r)
         for run in honest:
             errors.add(run[position])
         exactly = not errors.spread.any()
-        index = tied and exactly and "float" not in dtypes[position]
         for run in disturbed:
-            if not (index and _chosen(run[position], r)):
+            if not (whole and tied and exactly and _chosen(run[position], r)):
                 errors.add(run[position])
+        for run in beside if whole else ():
+            errors.add(run[position])
+        exactly = exactly and not (whole and errors.spread.any())
         outputs.append(errors.expected(exactly and bool(honest), dtypes[position], precision, rowwise, large))
         finite = finite and errors.finite
-        admissible = admissible and errors.finite and errors.close(most)
+        admissible = admissible and errors.finite and (errors.close(most) or (whole and errors.mostly_decided()))
     return Yardstick(tuple(outputs), admissible, finite)
 
 
@@ -166,6 +170,10 @@ class _Errors:
         """Whether the worst row of a run is near enough to blame a kernel by."""
         with np.errstate(all="ignore"):
             return _row_error(self.known, self.rows) <= most
+
+    def mostly_decided(self) -> bool:
+        """Whether enough whole numbers are the same in every run: each is judged by itself."""
+        return float((self.spread == 0).mean()) >= KNOWN_SHARE if self.spread.size else True
 
     def expected(self, exactly: bool, dtype: str, precision: str, rowwise: bool, large: bool) -> Expected:
         with np.errstate(over="ignore"):

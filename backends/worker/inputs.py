@@ -21,6 +21,9 @@ Case = dict[str, Any]
 FEW = 4
 """Integers that are so few, a length or a position, are at edges in many a case of floats: none holds several."""
 
+FINEST = 6
+"""Powers of two down to which ties go: a rounding of so many binary places meets its half-way points."""
+
 
 def draw(shape_set: dict[str, Any], case: Case) -> dict[str, Array]:
     """The arrays of one case by argument name, in the arguments' order; Python scalars are not among them.
@@ -313,13 +316,17 @@ _MIXTURE: tuple[Callable[[_Draw], Array], ...] = (_x100, _row_scales, _zero_rows
 
 
 def _ties(d: _Draw) -> Array:
-    """Few distinct values, signed zeros among them, first and last element of a row extreme."""
-    levels = np.array([-1.0, -0.0, 0.0, 0.5, 1.0], np.float32) * np.float32(d.scale * d.sigma)
+    """Few distinct values, signed zeros among them, first and last element of a row extreme.
+
+    Half of them are half-way between whole numbers, in every second row between those of a power of two.
+    """
+    levels = np.array([-1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 1.5, 2.5], np.float32) * np.float32(d.scale * d.sigma)
     values = d.rng.choice(levels, d.own.shape)
     if values.ndim and values.shape[-1] > 1:
         extreme = np.float32(4 * d.scale * d.sigma)
         values[..., 0], values[..., -1] = extreme, -extreme if d.rng.random() < 0.5 else extreme
-    return values
+    finer: Array = np.where(d.rng.random(d.rows) < 0.5, 0, d.rng.integers(1, FINEST + 1, d.rows))
+    return values * np.float32(2.0) ** -finer.astype(np.float32)
 
 
 def _exact20(d: _Draw) -> Array:

@@ -77,7 +77,10 @@ def test_rows_zeros_spikes_and_ties_look_as_their_names_say() -> None:
     assert (drawn("zeros") == 0).all(-1).any()
     norms = np.linalg.norm(drawn("rows"), axis=-1)
     assert norms.max() / norms.min() > 1e3
-    assert len(np.unique(drawn("ties"))) < 8
+    ties = drawn("ties")
+    assert max(len(np.unique(row)) for row in ties) <= 10
+    for bits in (0, 3):
+        assert (ties * 2**bits % 1 == 0.5).any(), "half-way between two multiples of a power of two"
     changed = drawn("spike") != drawn("own")
     assert (changed.sum(-1) == 1).all()
 
