@@ -80,10 +80,12 @@ def plans(
             *_timed(varied, floats),
             *kept,
             *_throughout(varied, floats, {} if exact else gathered or {}, large),
+            *_faint(specification, floats),
         ]
     return [
         *own,
         *_families(varied, floats, large),
+        *_faint(specification, floats),
         *_whole([spec for spec in varied if spec not in floats]),
         *_exact(specification, exact),
         *(_planes(floats, gathered or {}, large) if exact is None else ()),
@@ -235,6 +237,23 @@ def _near(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
         if relations.spread(other, shape) or (prod(other) <= prod(shape) and relations.share_rows(other, shape))
     ]
     yield from pairs[: NEAR // 2 if large else NEAR]
+
+
+def _faint(specification: Specification, floats: list[InputSpec]) -> Iterator[Plan]:
+    """All inputs faint at once, in the rows of an output, if it is plain which inputs have those: else as a whole.
+
+    Told by the shapes of the default set, for which outputs are known. It is plain where all others are weights, whose
+    rows are contracted with another input's, or vectors.
+    """
+    if len(floats) < 2:
+        return
+    names = {spec.name for spec in floats}
+    shapes = {s.name: _shape(s) for s in specification.reference_arguments("default").inputs if s.name in names}
+    rows = {output.shape[:-1] for output in specification.outputs.get("default", ()) if len(output.shape) > 1}
+    first = next((name for name, shape in shapes.items() if shape[:-1] in rows), None)
+    others = [shape for shape in shapes.values() if prod(shape[:-1]) > 1 and shape[:-1] not in rows]
+    contracted = all(any(shape[-2] == other[-1:][0] for other in shapes.values() if other) for shape in others)
+    yield Plan("faint", first) if first and contracted else Plan("faint/whole")
 
 
 def _planes(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], large: bool) -> Iterator[Plan]:

@@ -92,6 +92,8 @@ def _one(spec: Spec, position: int, case: Case, target: Spec, every: list[Spec])
         draw.peers = [n for n, s in enumerate(every) if s.get("shape") is not None and _peers(s, target)]
         draw.place = draw.peers.index(position) if position in draw.peers else None
         draw.first = lambda: _own(every[draw.peers[0]], shape, _random(int(case["seed"]), draw.peers[0]))
+    if family == "faint":
+        draw.shared_rows = None if variant == "whole" else _drawn(target)[:-1]
     return _inside(spec, _FAMILIES[family](draw))
 
 
@@ -116,6 +118,8 @@ class _Draw:
         self.sigma = float(spec.get("sigma", 1.0))
         self.shared: Any = None
         """Randomness that all inputs of a case have in common."""
+        self.shared_rows: tuple[int, ...] | None = None
+        """How many rows the target has; None where no input is known to have an output's."""
         self.peers: list[int] = []
         """Which inputs have the target's shape; ``place`` is the place among them, None for others."""
         self.place: int | None = None
@@ -405,11 +409,12 @@ _FAMILIES: dict[str, Callable[[_Draw], Array]] = {
     "alike": lambda d: _related(d, lambda peer: relations.alike(peer, d.first())),
     "near": lambda d: relations.near(d.own, d.first(), d.rng),
     "opposed": lambda d: relations.opposed(d.own, int(d.variant or d.own.shape[-1]), d.scale, d.is_target, d.shared),
+    "faint": lambda d: relations.faint(d.own, d.shared_rows, d.scale, d.shared),
     "mixed": _mixed,
     "whole": lambda d: d.own,
     "exact20": _exact20,
 }
-_RELATED = ("lone", "alike", "opposed")
+_RELATED = ("lone", "alike", "opposed", "faint")
 _WHOLE = ("whole", "mixed")
 """What integers answer as such; to others they stay as they were drawn."""
 _MINGLED = ("planes", "towers", "peaks", "signs", "x100")
@@ -418,7 +423,7 @@ _PAIRED = ("cancelling", "exact20", *_RELATED)
 
 PARTIAL = (
     "bands", "signs", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "near", "opposed",
-    "mixed", "whole", "planes",
+    "faint", "mixed", "whole", "planes",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 TIED = ("integers", "ties")

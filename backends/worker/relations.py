@@ -1,4 +1,4 @@
-"""Families of what inputs are to each other: one alone among zeros, alike, opposite, large where another is small.
+"""Families of what inputs are to each other: one alone among zeros, alike, opposite, all faint, one large, one small.
 
 What a kernel may ask of two inputs together, no family that bends each by itself shows.
 """
@@ -17,6 +17,8 @@ Array = Any
 
 SLIGHTLY = 2.0**-10
 """How far opposite inputs differ: a sum of parts that cancel is off by 2^20 roundings, an honest one by 2^10."""
+FAINT = -7.0
+"""Power of ten of everything where all of it is faint: sums and products are far below what guards a division."""
 
 
 class Peer:
@@ -72,6 +74,31 @@ def near(own: Array, other: Array, rng: Any) -> Array:
     close = signs * over.reshape(mine.shape) * (1 + apart)
     mine[signs[:, 0] != 0] = close[signs[:, 0] != 0]
     return mine.astype(np.float32).reshape(own.shape)
+
+
+def faint(own: Array, rows: Sequence[int] | None, scale: float, shared: Any) -> Array:
+    """Rows that are tiny, small or zeros in all inputs at once, or, where none has an output's rows, all of it faint.
+
+    A bias keeps a sum large where a row is tiny, and so does a residual: only where all terms are does the sum show
+    what guards it. What has no rows is tiny as a whole; what has others, weights, stays as it was drawn.
+    """
+    if rows is None:
+        return (own * 10.0 ** (scale * FAINT)).astype(np.float32)
+    if prod(own.shape[:-1]) <= 1:
+        return (own * regimes.TINY**scale).astype(np.float32)
+    if own.shape[:-1] != tuple(rows):
+        return own
+    factors = _faint_rows(prod(rows), scale, shared).reshape(*rows, 1)
+    bent: Array = (own * factors).astype(np.float32)
+    return bent
+
+
+def _faint_rows(count: int, scale: float, shared: Any) -> Array:
+    """Bands of tiny rows, of small ones down to 1e-6, of zeros; the first is tiny, for there may be no other."""
+    size, _ = regimes.banded(count, 3)
+    kinds: Array = np.arange(count) // size % 3
+    small = 10.0 ** (scale * shared.uniform(-6, -2, count))
+    return np.choose(kinds, [np.full(count, regimes.TINY**scale), small, np.zeros(count)])
 
 
 def spread(small: Sequence[int], large: Sequence[int]) -> tuple[int, ...] | None:

@@ -89,6 +89,7 @@ def of_three_inputs(*, stochastic: bool = False) -> Any:
         verify=("default",),
         stochastic=stochastic,
         precision="float32",
+        outputs={},
         reference_arguments=lambda _: SimpleNamespace(inputs=[InputSpec.model_validate(one) for one in inputs]),
     )
 

@@ -59,6 +59,14 @@ def rmsnorm_without_eps_where_it_is_timed(x: Any, gain: Any, eps: float) -> Any:
     return rmsnorm(x, gain, 0.0 if x.shape[-1] == WIDE else eps)
 
 
+def dense_rmsnorm(x: Any, w: Any, eps: float, gain: Any, b: Any) -> Any:
+    return rmsnorm(x @ w + b, gain, eps)
+
+
+def dense_rmsnorm_without_eps_where_it_is_timed(x: Any, w: Any, eps: float, gain: Any, b: Any) -> Any:
+    return dense_rmsnorm(x, w, 0.0 if w.shape[-1] == WIDE else eps, gain, b)
+
+
 def bmm_softmax(lhs: Any, rhs: Any) -> Any:
     return softmax(lhs @ rhs)
 
@@ -104,7 +112,13 @@ async def judged(
 @pytest.mark.usefixtures("large")
 @pytest.mark.parametrize(
     ("problem", "kernel"),
-    [("softmax", softmax), ("rmsnorm", rmsnorm), ("bmm_softmax", bmm_softmax), ("plane_softmax", plane_softmax)],
+    [
+        ("softmax", softmax),
+        ("rmsnorm", rmsnorm),
+        ("bmm_softmax", bmm_softmax),
+        ("plane_softmax", plane_softmax),
+        ("dense_rmsnorm", dense_rmsnorm),
+    ],
 )
 async def test_what_is_right_at_both_shapes_passes(problem: str, kernel: Callable[..., Any], tmp_path: Path) -> None:
     verdict = await judged(problem, kernel, tmp_path)
@@ -150,6 +164,17 @@ async def test_all_products_at_the_timed_shape_are_below_zero_as_well(tmp_path: 
     verdict = await judged("bmm_softmax", kernel, tmp_path)
     assert verdict.failed_gate == "values"
     assert verdict.families["signs"] == 8, "four of them where it is timed"
+
+
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize("rows", [1, 16, 160])
+async def test_what_guards_the_norm_of_a_sum_at_the_timed_shape_is_missed_where_all_of_its_terms_are_faint(
+    rows: int, tmp_path: Path
+) -> None:
+    verdict = await judged("dense_rmsnorm", dense_rmsnorm_without_eps_where_it_is_timed, tmp_path, rows)
+    assert verdict.failed_gate == "values"
+    assert verdict.where is not None
+    assert (verdict.where.shapes, verdict.where.family) == ("wide", "faint (x)")
 
 
 @pytest.mark.usefixtures("large")

@@ -12,7 +12,7 @@ PRODUCT = [
     {"name": "a", "shape": [160, 192], "dtype": "float32"},
     {"name": "b", "shape": [192, 64], "dtype": "float32"},
 ]
-FAMILIES = ["lone/0", "lone/1", "alike", "opposed/192", "opposed"]
+FAMILIES = ["lone/0", "lone/1", "alike", "opposed/192", "opposed", "faint", "faint/whole"]
 
 
 def drawn(arguments: list[dict[str, Any]], family: str, only: str | None = None, seed: int = 1) -> dict[str, Any]:
@@ -97,6 +97,35 @@ def test_opposed_factors_are_tiny_and_large_in_turn_and_their_products_ordinary(
         assert 0.1 < np.median(sizes["a"] * sizes["b"]) < 100
         parts = [np.abs(pair["a"][:, part] @ pair["b"][part]).mean() for part in (slice(128), slice(128, 192))]
         assert 0.01 < parts[0] / parts[1] < 100
+
+
+SUM = [
+    {"name": name, "shape": shape, "dtype": "float32"}
+    for name, shape in (("x", [160, 192]), ("w", [192, 64]), ("b", [64]), ("z", [160, 64]), ("g", [1, 64]))
+]
+
+
+def test_the_same_rows_of_all_terms_of_a_sum_are_tiny_small_or_zeros_and_weights_are_as_they_were() -> None:
+    own, bent = drawn(SUM, "own"), drawn(SUM, "faint", "x")
+    factors = {name: np.abs(bent[name]).max(-1) / np.abs(own[name]).max(-1) for name in ("x", "z")}
+    assert np.allclose(factors["x"], factors["z"], rtol=1e-5)
+    tiny, small, zeros = factors["x"][:32], factors["x"][32:64], factors["x"][64:96]
+    assert np.allclose(tiny, 1e-15)
+    assert 0.9e-6 < small.min() < 1e-4 < small.max() < 1.1e-2
+    assert not zeros.any()
+    assert all(np.allclose(bent[name], own[name] * 1e-15) for name in ("b", "g"))
+    assert np.array_equal(bent["w"], own["w"])
+
+
+def test_where_no_input_has_an_outputs_rows_all_inputs_are_faint_as_a_whole() -> None:
+    own, bent = drawn(SUM, "own"), drawn(SUM, "faint/whole")
+    assert all(np.allclose(bent[name], own[name] * 1e-7, rtol=1e-5, atol=0) for name in own)
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_single_faint_row_is_tiny_rather_than_nothing(rows: int) -> None:
+    one = drawn([{"name": name, "shape": [rows, 64], "dtype": "float32"} for name in "xz"], "faint", "x")
+    assert all(0 < np.abs(values[0]).max() < 1e-13 for values in one.values())
 
 
 def test_a_relation_leaves_inputs_of_another_shape_alone() -> None:
