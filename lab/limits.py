@@ -44,6 +44,11 @@ AMPLIFIED: Final = 2.0
 """Rows with so many times the typical relative error have one number's error in all their elements, as an exponential
 makes it of its argument's; so do those that an exponential made ``FADED`` times smaller than the largest."""
 FADED: Final = 2.0**-40
+ALIKE: Final = 0.96
+"""Cosine between what amplified rows err, element by element, and their mean, in the median: from here on all of them
+err by a number times one vector. Rows of independent errors, whose sizes alone are compared, reach 0.95."""
+FEWEST: Final = 3
+"""Amplified rows that are enough to tell."""
 LEANING: Final = 1 / 16
 LEANING_BY_CHANCE: Final = 4.0
 """By how much an output may lean to one side where it is stored in less than the declared precision: in unit roundoffs
@@ -260,7 +265,10 @@ def _row_limits(expected: Expected, r: F64, direction: str, weights: list[tuple[
         return REDUCED_ROW_FACTOR * honest + 2 * u * size + floor
     carried = np.minimum(*(_participation(*weight, direction) for weight in weights))
     typical = _typical(expected.rows[direction], size)
-    alike = (expected.rows[direction] > AMPLIFIED * typical * size) | (size < FADED * size.max(initial=0.0))
+    amplified = _amplified(expected.rows[direction], size)
+    alike = amplified | (size < FADED * size.max(initial=0.0))
+    if direction == f"axis{r.ndim - 1}" and _of_one_vector(expected, amplified):
+        alike = np.ones_like(alike)
     carried = np.where(alike, 1.0, carried)
     least = LARGE_ROW_FACTOR if expected.large else ROW_FACTOR
     factor = least * np.clip(np.sqrt(SHORTEST_ROW / np.maximum(carried, 1.0)), 1.0, WIDEST)
@@ -269,6 +277,25 @@ def _row_limits(expected: Expected, r: F64, direction: str, weights: list[tuple[
     if lent is not None:  # what such a row may err by itself, it may err here
         allowed = np.maximum(allowed, least * WIDEST * norms(lent, direction))
     return allowed + 2 * u * size + floor
+
+
+def _amplified(honest: F64, size: F64) -> NDArray[np.bool_]:
+    """Rows in which honest runs err several times as much as in the typical one."""
+    return np.asarray(honest > AMPLIFIED * _typical(honest, size) * size)
+
+
+def _of_one_vector(expected: Expected, amplified: NDArray[np.bool_]) -> bool:
+    """Whether all amplified rows err by a number times one vector, as where one hidden element towers over the rest.
+
+    How strongly a row's number errs, a few honest runs do not tell of each row. Without a contraction there is none.
+    """
+    if expected.rowwise or amplified.sum() < FEWEST:
+        return False
+    spread = expected.spread[amplified].astype(np.float64)
+    size = norms(spread, "axis1")[:, None]
+    patterns = np.divide(spread, size, out=np.zeros_like(spread), where=size > 0)
+    mean = patterns.mean(axis=0)
+    return bool(np.median(np.einsum("ij,j->i", patterns, mean)) >= ALIKE * norm(mean))
 
 
 def _lent(expected: Expected, r: F64) -> F64 | None:
@@ -280,7 +307,7 @@ def _lent(expected: Expected, r: F64) -> F64 | None:
     if _reduced(expected) or r.ndim < 2 or last not in expected.rows:
         return None
     honest, size = expected.rows[last], norms(r, last)
-    amplified = honest > AMPLIFIED * _typical(honest, size) * size
+    amplified = _amplified(honest, size)
     if not amplified.any():
         return None
     relative = np.divide(honest, size, out=np.zeros_like(size), where=amplified & (size > 0))

@@ -1,5 +1,7 @@
 """The limits follow what honest runs need, and each of them can fail alone."""
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -220,6 +222,38 @@ def test_a_row_that_hangs_on_an_exponential_is_no_trap_for_another_order_of_summ
         other = _gated(a, b, by, rng.permutation(depth))
         uses = limits.compare(known.outputs[0], other, 2e-5, own=False)
         worst = max(worst, *(use.share for use in uses if use.limit.startswith("rows")))
+    assert worst < 0.9
+
+
+def _hidden(x: np.ndarray, gate: np.ndarray, up: np.ndarray, down: np.ndarray, rng: np.random.Generator | None) -> Any:
+    """A gated layer: exact without lots, else in float32 with every sum in another order."""
+    if rng is None:
+        x, gate, up, down = (a.astype(np.float64) for a in (x, gate, up, down))
+        open_, through = x @ gate, x @ up
+        return (open_ / (1 + np.exp(-open_)) * through) @ down
+    first, second = rng.permutation(x.shape[1]), rng.permutation(len(down))
+    open_, through = (summed(x, by, first).astype(np.float32) for by in (gate, up))
+    return summed(open_ / (1 + np.exp(-open_)) * through, down, second)
+
+
+def test_rows_that_hang_on_one_hidden_number_each_are_no_trap_where_honest_runs_were_lucky_in_some() -> None:
+    """One weight towers, so that one hidden element carries every row's error: a row in which no run shows it is one of
+    those all the same.
+    """
+    rng = np.random.default_rng(7)
+    worst = 0.0
+    for _ in range(12):
+        x, gate, up, down = (
+            rng.standard_normal(s).astype(np.float32) for s in ((160, 96), (96, 128), (96, 128), (128, 96))
+        )
+        up[rng.integers(96), rng.integers(128)] = 10.0 ** rng.uniform(3, 4)
+        honest = [[_hidden(x, gate, up, down, rng)] for _ in range(4)]
+        exact = _hidden(x, gate, up, down, None)
+        known = measure([exact], honest, [], dtypes=["float32"], precision="float32", rowwise=False, large=False)
+        for _ in range(3):
+            uses = limits.compare(known.outputs[0], _hidden(x, gate, up, down, rng), 2e-5, own=False)
+            worst = max(worst, uses[0].share)
+        assert broken(limits.compare(known.outputs[0], exact * (1 + 2e-4), 2e-5, own=False))
     assert worst < 0.9
 
 
