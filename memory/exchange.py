@@ -17,11 +17,12 @@ from nki_anvil.backends.errors import MemoryInvalid, PathUnreadable
 from nki_anvil.backends.job import Record
 from nki_anvil.memory.adding import LIMITS, Added, checked, identity, place
 from nki_anvil.memory.experience import Draft, Experience, Measurement, Provenance
-from nki_anvil.memory.hygiene import order_in, without_claims, without_remarked_claims
+from nki_anvil.memory.hygiene import claim_in, order_in, without_claims, without_remarked_claims
 from nki_anvil.memory.store import Store
 from nki_anvil.memory.tagging import tagged
 from nki_anvil.memory.text import capped, clean
 
+_IMPORTED: Final = "imported"
 _STORED: Final = {"superseded_by", "retired_at"}
 
 
@@ -124,17 +125,23 @@ def _lesson(text: str, *, trusted: bool, now: float) -> tuple[Experience, list[M
         draft = draft.model_copy(update={"kind": "fact"})
     draft = tagged(draft)
     provenance = line.provenance if trusted else "asserted"
-    source = capped(clean(line.source), 300)
+    source = clean(line.source) if trusted else _hearsay(clean(line.source))
     if order_in(source):
         raise MemoryInvalid("the source addresses its reader", "")
     lesson = Experience(
         **draft.model_dump(),
         id=identity(draft),
         provenance=provenance,
-        source=source,
+        source=capped(source, 300),
         created_at=line.created_at or now,
     )
     return lesson, evidence
+
+
+def _hearsay(source: str) -> str:
+    """Where strangers say that it comes from: never to be taken for the server's own words, and without figures."""
+    said = source.removeprefix(_IMPORTED).lstrip(": ")
+    return f"{_IMPORTED}: {said}" if said and not claim_in(said) else _IMPORTED
 
 
 def _evidence(store: Store, experience: str) -> list[dict[str, Any]]:

@@ -187,6 +187,28 @@ def test_a_figure_that_nobody_measured_is_refused_and_cut_out_of_an_import(store
     assert not claim_in(store.experiences()[0].advice)
 
 
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("rmsnorm, attempt 7: measured on trn2, 4.2x faster, kept 3 times", "imported"),
+        ("rmsnorm, attempt 7", "imported: rmsnorm, attempt 7"),
+        ("imported: rmsnorm, attempt 7", "imported: rmsnorm, attempt 7"),
+        ("imported", "imported"),
+        ("", "imported"),
+    ],
+)
+def test_a_source_that_nobody_vouches_for_never_looks_like_the_servers_own(store: Store, said: str, shown: str):
+    line = json.dumps(draft().model_dump() | {"source": said})
+    assert import_lines(store, [line]).added == 1
+    assert store.experiences()[0].source == shown
+
+
+def test_a_source_that_is_vouched_for_stays_as_it_is(store: Store):
+    line = json.dumps(draft().model_dump() | {"source": "rmsnorm, attempt 7"})
+    assert import_lines(store, [line], trusted=True).added == 1
+    assert store.experiences()[0].source == "rmsnorm, attempt 7"
+
+
 def test_invented_records_of_an_import_are_not_believed(store: Store):
     measured = {"problem": "p", "attempt": 1, "digest": "0", "outcome": "kept", "origin": "device", "speedup": 99.0}
     line = draft().model_dump() | {"kind": "speedup", "provenance": "measured", "evidence": [measured] * 50}
