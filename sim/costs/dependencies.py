@@ -86,7 +86,7 @@ class Tracker:
         """The dependencies of a laid-out program, its cores side by side."""
         order, asked = laid_out.order, laid_out.asked
         met = self._met = meetings(self._program, order)
-        self._storage.plan(order)
+        self._storage.plan(order, laid_out.fresh)
         edges = self._result.edges = [[] for _ in order]
         for position in met.visits:
             for tensor in laid_out.fresh.get(position, ()):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,14 @@ from nki_anvil.sim.costs.layout import ITEMSIZE, PSUM, SBUF
 from nki_anvil.sim.program import NONE, Program
 
 _Users = dict[int, int]
+
+
+class _Life(NamedTuple):
+    """A tensor from the first position that needs it to the last; one that is local to a loop has one in every turn."""
+
+    tensor: int
+    first: int
+    last: int
 
 
 class _Pool:
@@ -68,37 +77,48 @@ class Storage:
         self._partitions = chip.partitions
         self._tight: set[int] = set()
 
-    def plan(self, order: Sequence[int]) -> None:
-        """Note after which position each tensor is no longer needed, and which memories are short of space."""
+    def plan(self, order: Sequence[int], fresh: Mapping[int, Sequence[int]]) -> None:
+        """Note after which position each tensor is no longer needed, and which memories are short of space.
+
+        ``fresh`` are the tensors that begin their next life at a position: each turn of a loop has tiles of its own.
+        """
+        lives = self._lives(order, fresh)
+        self._round_to_banks(lives)
+        self._tight = self._short_of_space(lives)
+        if not self._tight:
+            return
+        crowded = {life.tensor for life in lives if self._pool[life.tensor] in self._tight}
+        for tensor, _, last in lives:
+            if tensor in crowded:
+                self._leaving.setdefault(last, []).append(tensor)
+        self._tensors = [tuple(tensor for tensor in some if tensor in crowded) for some in self._tensors]
+
+    def _lives(self, order: Sequence[int], fresh: Mapping[int, Sequence[int]]) -> list[_Life]:
+        ended = list[_Life]()
         first: dict[int, int] = {}
         last: dict[int, int] = {}
         for position, instruction in enumerate(order):
+            for tensor in fresh.get(position, ()):
+                if tensor in first:
+                    ended.append(_Life(tensor, first.pop(tensor), last[tensor]))
             for tensor in self._tensors[instruction]:
                 first.setdefault(tensor, position)
                 last[tensor] = position
-        self._round_to_banks(first, last)
-        self._tight = self._short_of_space(first)
-        if not self._tight:
-            return
-        crowded = {tensor for tensor in first if self._pool[tensor] in self._tight}
-        for tensor, position in last.items():
-            if tensor in crowded:
-                self._leaving.setdefault(position, []).append(tensor)
-        self._tensors = [tuple(tensor for tensor in some if tensor in crowded) for some in self._tensors]
+        return [*ended, *(_Life(tensor, begin, last[tensor]) for tensor, begin in first.items())]
 
-    def _round_to_banks(self, first: dict[int, int], last: dict[int, int]) -> None:
+    def _round_to_banks(self, lives: Sequence[_Life]) -> None:
         """A PSUM tensor has banks to itself, unless more of them are in use at once than there are banks."""
         for pool in self._capacity.keys() - self._sbuf:
-            chosen = [tensor for tensor in first if self._pool[tensor] == pool and self._address[tensor] == NONE]
-            rounded = {tensor: -(-self._size[tensor] // self._bank) * self._bank for tensor in chosen}
-            if _peak(rounded, first, last) <= self._capacity[pool]:
+            chosen = [one for one in lives if self._pool[one.tensor] == pool and self._address[one.tensor] == NONE]
+            rounded = {one.tensor: -(-self._size[one.tensor] // self._bank) * self._bank for one in chosen}
+            if _peak(rounded, chosen) <= self._capacity[pool]:
                 for tensor, size in rounded.items():
                     self._size[tensor] = size
 
-    def _short_of_space(self, tensors: Iterable[int]) -> set[int]:
+    def _short_of_space(self, lives: Iterable[_Life]) -> set[int]:
         total = dict.fromkeys(self._capacity, 0)
         automatic = set[int]()
-        for tensor in tensors:
+        for tensor in (life.tensor for life in lives):
             if self._pool[tensor] in total:
                 total[self._pool[tensor]] += self._size[tensor]
                 automatic |= {self._pool[tensor]} if self._address[tensor] == NONE else set()
@@ -169,12 +189,12 @@ class Storage:
             self._pools[self._pool[tensor]].give(size, users)
 
 
-def _peak(sizes: Mapping[int, int], first: Mapping[int, int], last: Mapping[int, int]) -> int:
+def _peak(sizes: Mapping[int, int], lives: Iterable[_Life]) -> int:
     """The most bytes that are in use at once."""
     change: dict[int, int] = {}
-    for tensor, size in sizes.items():
-        change[first[tensor]] = change.get(first[tensor], 0) + size
-        change[last[tensor] + 1] = change.get(last[tensor] + 1, 0) - size
+    for tensor, first, last in lives:
+        change[first] = change.get(first, 0) + sizes[tensor]
+        change[last + 1] = change.get(last + 1, 0) - sizes[tensor]
     held = peak = 0
     for position in sorted(change):
         held += change[position]

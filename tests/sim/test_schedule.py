@@ -395,3 +395,32 @@ def test_program_order_within_a_queue_is_kept_where_nothing_reorders(chosen):
     for start, lane in zip(run.schedule.start, run.schedule.queue, strict=True):
         assert start >= last.get(lane, 0.0)
         last[lane] = start
+
+
+def of_turns(tensors):
+    """A loop over data of 20 turns that uses tensors one after the other."""
+    made = ProgramBuilder()
+    with made.loop("fori", made.register(), 0, 20):
+        for shape, memory in tensors:
+            made.emit("memset", made.tensor(shape, memory=memory), value=0.0)
+    return made
+
+
+def test_every_turn_of_a_loop_takes_space_of_its_own():
+    """Three tiles of 80,000 bytes per partition do not fit at once, nor do nine of PSUM's banks."""
+    for tensors, room in ([((128, 20_000), "sbuf")], 2), ([((128, 512), "psum")] * 2, 8):
+        found = edges(of_turns(tensors))
+        assert REUSE not in {kind for edge in found[:room] for kind in edge.values()}
+        assert REUSE in found[room].values()
+
+
+def test_what_one_turn_no_longer_needs_makes_room_within_that_turn():
+    """Six tiles of 64 KiB, one after the other: the space of the third last is there again, and nothing is spilled."""
+    found = model(of_turns([((128, 16384), "sbuf")] * 6)).run().found
+    assert not found.spilled
+    assert any(REUSE in dict(edge).values() for edge in found.edges)
+
+
+def test_tensors_of_a_loop_have_banks_of_their_own_as_those_written_out_have():
+    """Nine small ones, of which one at a time is in use."""
+    assert REUSE in edges(of_turns([((128, 64), "psum")] * 9))[8].values()
