@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Collection
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,17 @@ from nki_anvil.sim.chips import Chip
 from nki_anvil.sim.costs import elementwise, tensor
 from nki_anvil.sim.costs.dependencies import Dependencies, Tracker
 from nki_anvil.sim.costs.layout import Layout, layout
-from nki_anvil.sim.costs.loops import ASSUMED_TRIPS, Expansion, Trips, expand, is_static, trip_counts, weights
+from nki_anvil.sim.costs.loops import (
+    ASSUMED_TRIPS,
+    Expansion,
+    Trips,
+    expand,
+    few,
+    is_static,
+    more,
+    trip_counts,
+    weights,
+)
 from nki_anvil.sim.costs.rates import Rates
 from nki_anvil.sim.costs.tensor import Matmuls
 from nki_anvil.sim.costs.transfers import DMA, Transfers, transfers
@@ -22,7 +33,10 @@ from nki_anvil.sim.instructions import ENGINES
 from nki_anvil.sim.program import Program
 from nki_anvil.sim.queues import LOADS, PER_CORE, queues
 from nki_anvil.sim.schedule import IN_ORDER, Machine, Schedule
-from nki_anvil.sim.steady import beyond_ns
+from nki_anvil.sim.steady import Beyond, beyond
+
+MOST_POSITIONS: Final = 6_000
+"""A loop that has not settled is not laid out any further than this, so that a prediction stays quick."""
 
 
 class Run(NamedTuple):
@@ -53,12 +67,14 @@ class Model:
         self.weight: NDArray[np.float64] = weights(program, self.trips)
         self._busy: dict[str, float] | None = None
         self._run: Run | None = None
+        self._turns = few(self.trips)
         self._waits: tuple[Expansion, Dependencies] | None = None
 
     def at(self, rates: Rates) -> Model:
         """The same program at other rates; what waits for what is not found again, for no rate decides it."""
         other = Model(self.program, self.chip, rates, self._given)
         self._waits = other._waits = self._dependencies()
+        other._turns = self._turns
         return other
 
     def _work(self) -> Work:
@@ -71,22 +87,39 @@ class Model:
         return work
 
     def run(self, window: int | None = None) -> Run:
-        """Lay the loops out, find what waits for what, and schedule."""
+        """Lay the loops out, find what waits for what, and schedule; again with more turns until all loops settle."""
+        schedule, rest = self._attempt(window)
+        while rest.restless and self._further(rest.restless):
+            schedule, rest = self._attempt(window)
+        laid_out, found = self._dependencies()
+        latency = max(schedule.latency + rest.ns, *self.busy_ns().values())
+        self._run = Run(schedule, found, laid_out, latency + (self.rates.launch_ns if len(self.program) else 0.0))
+        return self._run
+
+    def _attempt(self, window: int | None) -> tuple[Schedule, Beyond]:
         lanes: list[int] = self.queue.tolist()
         laid_out, found = self._dependencies()
         carriage = Carriage(self.moved, self.chip, self.rates)
         schedule = Machine(laid_out.order, lanes, found, self.work, carriage, self.rates).run(window)
-        latency = schedule.latency + beyond_ns(self.program, self.trips, schedule, laid_out)
-        latency = max(latency, *self.busy_ns().values()) + (self.rates.launch_ns if len(self.program) else 0.0)
-        self._run = Run(schedule, found, laid_out, latency)
-        return self._run
+        return schedule, beyond(self.program, self.trips, schedule, laid_out, self.work)
+
+    def _further(self, restless: Collection[int]) -> bool:
+        """Lay out more turns of some loops; of a pair's all, for they meet turn by turn. False: enough is enough."""
+        chosen = range(len(self._turns)) if self.program.cores > 1 else restless
+        turns = more(self._turns, self.trips, chosen)
+        laid_out = expand(self.program, turns) if turns != self._turns else None
+        if laid_out is None or len(laid_out.order) > MOST_POSITIONS:
+            return False
+        self._turns, self._waits = turns, self._wait(laid_out)
+        return True
 
     def _dependencies(self) -> tuple[Expansion, Dependencies]:
         if self._waits is None:
-            laid_out = expand(self.program, self.trips)
-            tracker = Tracker(self.program, self.columns, self.chip, self.queue.tolist())
-            self._waits = laid_out, tracker.walk(laid_out)
+            self._waits = self._wait(expand(self.program, self._turns))
         return self._waits
+
+    def _wait(self, laid_out: Expansion) -> tuple[Expansion, Dependencies]:
+        return laid_out, Tracker(self.program, self.columns, self.chip, self.queue.tolist()).walk(laid_out)
 
     def in_order_ns(self) -> float:
         """The time if nothing reordered the instructions of a queue: what the range's upper end accounts for."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -13,8 +13,12 @@ from nki_anvil.sim.program import NONE, REGION_KINDS, Program
 
 Trips: TypeAlias = Sequence[int] | Mapping[str, int] | None
 
-LAID_OUT: Final = 6
-"""Iterations that are scheduled one by one; the rest is extrapolated from the last of them."""
+LAID_OUT: Final = 8
+"""Iterations that are scheduled one by one to begin with; the rest is extrapolated from those in their middle."""
+FURTHER: Final = 2
+"""How many times as many are laid out where those have not settled."""
+MOST_LAID_OUT: Final = 96
+"""No loop is laid out further: what has not settled by then is taken at its slowest."""
 FORI: Final = REGION_KINDS.index("fori")
 
 
@@ -107,13 +111,26 @@ def weights(program: Program, counts: NDArray[np.float64]) -> NDArray[np.float64
     return total[program.tables["instructions"]["region"].astype(np.int64)]  # NONE is the last entry, which is one
 
 
-def expand(program: Program, counts: NDArray[np.float64]) -> Expansion:
-    """Lay the loops out, each LAID_OUT times at most."""
-    if not len(counts):
+def few(counts: NDArray[np.float64]) -> list[int]:
+    """Turns of each loop that are laid out to begin with."""
+    return [min(LAID_OUT, int(np.ceil(count))) for count in counts]
+
+
+def more(turns: Sequence[int], counts: NDArray[np.float64], restless: Collection[int]) -> list[int]:
+    """The same with further turns of some loops."""
+    return [
+        min(FURTHER * some, MOST_LAID_OUT, int(np.ceil(counts[region]))) if region in restless else some
+        for region, some in enumerate(turns)
+    ]
+
+
+def expand(program: Program, turns: Sequence[int]) -> Expansion:
+    """Lay each loop out for so many turns."""
+    if not turns:
         return Expansion(order=list(range(len(program))))
     expansion = Expansion()
     local = _local_tensors(program)
-    _lay_out(program, counts, NONE, 0, len(program), expansion, local)
+    _lay_out(program, turns, NONE, 0, len(program), expansion, local)
     return expansion
 
 
@@ -127,7 +144,7 @@ def _local_tensors(program: Program) -> dict[int, list[int]]:
 
 def _lay_out(
     program: Program,
-    counts: NDArray[np.float64],
+    turns: Sequence[int],
     parent: int,
     first: int,
     last: int,
@@ -143,11 +160,11 @@ def _lay_out(
         expansion.order.extend(range(position, begin))
         core, bounds, condition = _asked(program, region)
         expansion.ask(core, bounds)
-        for _ in range(min(LAID_OUT, int(np.ceil(counts[region])))):
+        for _ in range(turns[region]):
             expansion.ask(core, condition)
             start = len(expansion.order)
             expansion.fresh.setdefault(start, []).extend(local.get(region, ()))
-            _lay_out(program, counts, region, begin, end, expansion, local)
+            _lay_out(program, turns, region, begin, end, expansion, local)
             expansion.iterations.append(Iteration(region, start, len(expansion.order)))
         expansion.ask(core, condition)
         position = max(position, end)

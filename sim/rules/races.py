@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim import dtypes
-from nki_anvil.sim.costs.loops import expand, trip_counts
+from nki_anvil.sim.costs.loops import expand, few, trip_counts
 from nki_anvil.sim.instructions import ENGINES, NAMES, TABLE
 from nki_anvil.sim.kinds import dynamic
 from nki_anvil.sim.liveness import shared
@@ -114,7 +114,7 @@ def _walk(program: Program) -> list[int]:
     regions, rows = program.tables["regions"], program.tables["instructions"]
     meets = np.append(0, np.cumsum(np.isin(rows["opcode"], _MEETINGS)))
     inside = meets[regions["last"]] > meets[regions["first"]]
-    return expand(program, np.minimum(trip_counts(program, None, 2), np.where(inside, 2, 1))).order
+    return expand(program, few(np.minimum(trip_counts(program, None, 2), np.where(inside, 2, 1)))).order
 
 
 def onto_itself(program: Program, index: int) -> bool:
