@@ -16,14 +16,14 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-FORMAT: Final = 1
-MAGIC: Final = b"NKIPROG\x01"
+FORMAT: Final = 2
+MAGIC: Final = b"NKIPROG\x02"
 NONE: Final = -1
 """The index that means "not there" in every index column."""
 
@@ -86,6 +86,10 @@ SCHEMA: Final[Mapping[str, Mapping[str, str]]] = {
         "upper_register": "i4",
     },
     "outputs": {"access": "i4"},
+    "orders": {  # the instructions in two more orders that have to be as good, or none: see Program.turned
+        "backwards": "i8",
+        "abreast": "i8",
+    },
 }
 """Every table and column of a program, with its little-endian NumPy type. Changing it changes FORMAT."""
 
@@ -139,6 +143,21 @@ class Program:
         row = self.tables["instructions"]
         first = int(row["first_operand"][instruction])
         return [int(a) for a in self.tables["operands"]["access"][first : first + int(row["operands"][instruction])]]
+
+    @property
+    def unordered(self) -> bool:
+        """Whether it has loops whose iterations may run in any order."""
+        return len(self.tables["orders"]["backwards"]) > 0
+
+    def turned(self, order: str) -> Program:
+        """The same instructions with loops without an order run from the last iteration to the first (``backwards``),
+        or a few of those side by side (``abreast``). Whoever wrote such loops says that this changes no value."""
+        orders = self.tables["orders"]
+        if not self.unordered:
+            return self
+        rows = {name: column[orders[order]] for name, column in self.tables["instructions"].items()}
+        none = {name: column[:0] for name, column in orders.items()}
+        return replace(self, tables={**self.tables, "instructions": rows, "orders": none})
 
     def constant_bytes(self) -> int:
         """Bytes of data that the kernel text carries with it."""

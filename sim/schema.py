@@ -60,6 +60,7 @@ def validate(program: Program, limits: Limits = DEFAULT) -> None:
     _indirections(program, limits)
     _regions(program)
     _instructions(program, limits)
+    _orders(program)
     _writes(program)
     _attributes(program)
     ownership.check(program)
@@ -286,6 +287,18 @@ def _instructions(program: Program, limits: Limits) -> None:
     _inside(rows["first_operand"] + rows["operands"], 0, len(operands) + 1, "instructions.first_operand")
     for code in np.unique(rows["opcode"]).tolist():
         _slots(program, code, np.flatnonzero(rows["opcode"] == code))
+
+
+def _orders(program: Program) -> None:
+    """None but the one in which they stand, or others in which each instruction of straight code on one core is."""
+    rows, count = _rows(program, "orders"), len(program)
+    if not rows:
+        return
+    _require(program.cores == 1 and not _rows(program, "regions"), "only straight code on one core has other orders")
+    _require(rows == count, f"the other orders are of {rows} instructions, not of {count}")
+    for name, order in program.tables["orders"].items():
+        _inside(order, 0, count, f"orders.{name}")
+        _require(np.bincount(order, minlength=count) == 1, f"orders.{name} names an instruction more than once")
 
 
 def _slots(program: Program, code: int, sites: NDArray[np.intp]) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.sim.beta1 import leftovers
+from nki_anvil.sim.beta1 import leftovers, turning
 from nki_anvil.sim.beta1.growth import Rows
 from nki_anvil.sim.beta1.sites import REFERENCES, different, renumbered
 from nki_anvil.sim.beta1.tensors import TENSOR
@@ -30,6 +30,7 @@ class Recorded(NamedTuple):
 def tabulated(rows: Recorded, attributes: list[dict[str, Any]]) -> tuple[Tables, list[int], list[int]]:
     """A program's tables without what nothing uses, and the numbers of its tensors' shapes and names."""
     returned = np.array(rows.outputs, np.int64).reshape(-1)
+    turning.numbered(rows.instructions)
     cleaned = leftovers.removed(rows.instructions, rows.sites, rows.tensors, returned, attributes)
     instructions, operands, sites, tensors, outputs = cleaned
     of, chosen = different(sites)
@@ -44,6 +45,7 @@ def tabulated(rows: Recorded, attributes: list[dict[str, Any]]) -> tuple[Tables,
         "operands": {"access": renumbered(of, operands).astype("<i4")},
         "regions": _columns("regions", np.zeros((0, len(SCHEMA["regions"])), np.int64)),
         "outputs": {"access": of[outputs].astype("<i4")},
+        "orders": {name: column.astype("<i8") for name, column in turning.orders(instructions).items()},
     }
     return tables, tensors[:, len(TENSOR)].tolist(), tensors[:, len(TENSOR) + 1].tolist()
 

@@ -16,6 +16,8 @@ from nki_anvil.sim.beta1.places import declared, out_of_scope, overlap, same_pla
 from nki_anvil.sim.beta1.sites import DEPTH, NOWHERE, WIDTH, along, moved
 from nki_anvil.sim.beta1.storage import Placed, Uses
 from nki_anvil.sim.beta1.tensors import DTYPE, Tensors
+from nki_anvil.sim.beta1.turning import FLAG, UNORDERED, turn_bodies, turn_iterations
+from nki_anvil.sim.beta1.turning import WIDTH as INSTRUCTION_WIDTH
 from nki_anvil.sim.coverage import dense_elements
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.instructions import NAMES, TABLE
@@ -25,6 +27,8 @@ from nki_anvil.sim.tensor import Indirect, NkiTensor
 INSTRUCTION: Final = tuple(SCHEMA["instructions"])
 _WRITES: Final = tuple(len(TABLE[name].writes) for name in NAMES)
 _DIRECT: Final = Indirect()
+_STRAIGHT: Final = (0,) * (INSTRUCTION_WIDTH - FLAG)
+"""No flag, and in all orders where it stands."""
 _FIRST_OPERAND: Final = INSTRUCTION.index("first_operand")
 
 
@@ -45,6 +49,12 @@ class Loop:
     undeclared: dict[int, Any] = field(default_factory=dict[int, Any])
     bodies: Bodies = field(default_factory=Bodies)
     """Those so far, where iterations are unlike."""
+    mark: int = 0
+    """Where its instructions begin, to take them off."""
+    edges: list[int] = field(default_factory=list[int])
+    """The instruction that it begins with, then those that follow each traced body and its repetitions."""
+    first_stays: bool = False
+    """Whether the first iteration runs before the others in any order: it sets what they combine."""
 
 
 @dataclass
@@ -73,7 +83,7 @@ class Recorder(Tensors):
         self._scope = 0
         self._sites = Growth(WIDTH)
         self._reached: dict[int, int] = {}
-        self._instructions = Growth(len(INSTRUCTION) + 1)
+        self._instructions = Growth(INSTRUCTION_WIDTH)
 
     # loops
 
@@ -83,6 +93,7 @@ class Recorder(Tensors):
         if depth > DEPTH:
             raise TraceError("NKI-CONTROL", f"{depth} loops in each other.", remedy=f"Nest at most {DEPTH}.")
         loop = Loop(depth, kind, name, trips, self.line(), source=self.source)
+        loop.mark, loop.edges = self._instructions.mark(), [self._instructions.count]
         self.loops.append(loop)
         try:
             while loop.done < trips:
@@ -115,11 +126,14 @@ class Recorder(Tensors):
         every = moved(sites, times, loop.depth, first_tensor, len(tensors), first_site)
         rows, turn = repeated(instructions, times)
         rows[:, _FIRST_OPERAND] += turn * len(sites)
-        if times < loop.trips and loop.kind in ("affine", "grid"):
+        if loop.kind in UNORDERED:
+            turn_iterations(rows, turn, times, tensors)
+        if times < loop.trips and loop.kind in UNORDERED:
             loop.bodies.add(loop, every, rows, first_site, first_tensor, self)
         self._tensors.put(repeated(tensors, times)[0])
         self._sites.put(every)
         self._instructions.put(rows)
+        loop.edges.append(self._instructions.count)
         return times
 
     def _abandon(self, loop: Loop) -> None:
@@ -131,8 +145,18 @@ class Recorder(Tensors):
             while len(self.path.open) > loop.depth:
                 left = self.path.open.pop()
                 self.path.open[-1].extend(left)
-        del self.loops[self.loops.index(loop) :]
+        while loop in self.loops:
+            self._turn(self.loops.pop())
         self.last = None
+
+    def _turn(self, loop: Loop) -> None:
+        """Where a loop without an order runs in another one, so do its bodies that were traced one by one."""
+        if loop.edges[-1] < self._instructions.count:
+            loop.edges.append(self._instructions.count)
+        if loop.kind in UNORDERED and len(loop.edges) > 2:
+            rows = self._instructions.take(loop.mark)
+            turn_bodies(rows, loop.edges, loop.first_stays)
+            self._instructions.put(rows)
 
     # accesses
 
@@ -173,7 +197,7 @@ class Recorder(Tensors):
             self._sites.add(row)
         self._count_uses(opcode, operands)
         attributes = self._attribute_record(opcode, values)
-        row = (opcode, engine, attributes, first, len(operands), NONE, self.core, self.line(), 0)
+        row = (opcode, engine, attributes, first, len(operands), NONE, self.core, self.line(), *_STRAIGHT)
         number = self._instructions.add(row)
         self.last = Last(number, opcode, first, tuple(operands), values)
 
@@ -226,7 +250,9 @@ class Recorder(Tensors):
 
     def flag_last(self, flag: int) -> None:
         """Mark the last instruction: a fill that can be left out where nothing reads it, or an accumulation."""
-        self._instructions.replace(self._instructions.count - 1, (*self._instructions.last()[:-1], flag))
+        self._instructions.replace(
+            self._instructions.count - 1, (*self._instructions.last()[:FLAG], flag, *_STRAIGHT[1:])
+        )
 
     # the end
 

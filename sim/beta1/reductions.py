@@ -182,6 +182,7 @@ def loop_reduce(
         ((depth, step),) = index.moves.items()
         start = Index(step * loops[depth].done, {depth: step})
         first = first and bool(Condition([-start]))
+        loops[depth].first_stays = True
     return LoopReduction(require(input, "nl.loop_reduce"), what, first, dtype, mask)
 
 
