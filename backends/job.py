@@ -74,6 +74,9 @@ class Case(Record):
     """Which bit pattern fresh memory holds: 0 or 1. Two runs that differ in it must agree."""
     again: bool = False
     """It has run before, so that a random generator which nothing seeds goes on, as on a chip."""
+    order: Literal["", "backwards", "abreast"] = ""
+    """Of loops without an order: from the last iteration to the first, or several at a time as well. Where a program
+    has no such loops, the case is left out."""
     uploaded: bool = False
     """The inputs are in ``inputs.npz`` as ``<key>/<input name>`` instead of being drawn."""
 

@@ -59,6 +59,8 @@ class Trace(Record):
     outputs: tuple[ArraySpec, ...] = ()
     instructions: int = 0
     constant_bytes: int = 0
+    unordered: bool = False
+    """Whether it has loops whose iterations run in any order: then the cases in other orders are run as well."""
     left_out: tuple[str, ...] = ()
     """Module-level statements that were not executed, each with its line."""
     printed: str = ""

@@ -51,6 +51,15 @@ class Repeat:
 
 
 @dataclass(frozen=True, slots=True)
+class Turned:
+    """One case, and what came back where loops without an order ran in another one."""
+
+    observed: Observed
+    order: str
+    result: CaseResult
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """One run of one kernel. A case that the backend left out has a result that says so: a failure of the kernel's."""
 
@@ -59,6 +68,8 @@ class Evidence:
     observed: tuple[Observed, ...]
     poisoned: tuple[Repeat, ...] = ()
     again: tuple[Repeat, ...] = ()
+    turned: tuple[Turned, ...] = ()
+    """Of shape sets whose program has such loops."""
 
     def traces(self) -> Iterator[Trace]:
         yield from self.run.traces

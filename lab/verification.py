@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -23,7 +23,7 @@ from nki_anvil.backends.errors import BackendFailed, one_error
 from nki_anvil.backends.job import Case, Job
 from nki_anvil.backends.run import CaseResult, KernelError, Profile, Run, Trace
 from nki_anvil.lab.cases import Pool, Pooled
-from nki_anvil.lab.evidence import Evidence, Judgement, Observed, Repeat
+from nki_anvil.lab.evidence import Evidence, Judgement, Observed, Repeat, Turned
 from nki_anvil.lab.gates import (
     artefact,
     determinism,
@@ -55,9 +55,12 @@ GATES: Final[dict[str, Callable[[Evidence], Judgement]]] = {
 WARNINGS: Final = 25
 """That a Verdict writes out."""
 
+_BETA1: Final = "neuronxcc"
+"""What a text in the dialect whose loops may have no order names."""
 POISONED: Final = ".poisoned"
 AGAIN: Final = ".again"
-"""Ends of the keys of cases that are run once more."""
+ORDERS: Final = ("backwards", "abreast")
+"""Ends of the keys of cases that are run once more; those in another order end with its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +120,8 @@ async def _gather(
     if fresh and specification.own_draws == "reference":
         pooled, fresh = [*pooled, *await pool.add(fresh)], []
     cases = [*(p.case for p in pooled), *fresh]
-    job = _job(specification, kernel, digest, cases, await _uploads(pool, pooled))
+    turned = backend.origin == "modelled" and _BETA1 in kernel
+    job = _job(specification, kernel, digest, cases, await _uploads(pool, pooled), turned)
     runs: list[Run] = []
     added: list[Pooled] = []
 
@@ -132,14 +136,26 @@ async def _gather(
 
 
 def _job(
-    specification: Specification, kernel: str, digest: str, cases: Sequence[Case], uploads: dict[str, NDArray[Any]]
+    specification: Specification,
+    kernel: str,
+    digest: str,
+    cases: Sequence[Case],
+    uploads: dict[str, NDArray[Any]],
+    turned: bool,
 ) -> Job:
-    """All cases, and of each shape set the first once more with other poison and once more as it is."""
+    """All cases, and of each shape set the first once more with other poison and once more as it is.
+
+    In other orders too, where a simulator can (``turned``): it, and those in which several indices may name one place.
+    """
     shapes = list(dict.fromkeys(case.shapes for case in cases))
     firsts = [next(case for case in cases if case.shapes == name) for name in shapes]
     twins = [case.model_copy(update={"key": case.key + POISONED, "poison": 1}) for case in firsts]
     again = [case.model_copy(update={"key": case.key + AGAIN, "again": True}) for case in firsts]
-    for case in [*twins, *again]:
+    chosen = [case for case in cases if case in firsts or case.family.partition("/")[0] == "whole"] if turned else []
+    others = [
+        case.model_copy(update={"key": f"{case.key}.{order}", "order": order}) for order in ORDERS for case in chosen
+    ]
+    for case in [*twins, *again, *others]:
         base = case.key.partition(".")[0]
         uploads |= {case.key + k[len(base) :]: a for k, a in list(uploads.items()) if k.startswith(base + "/")}
     return Job(
@@ -150,7 +166,7 @@ def _job(
         version=specification.nki_version,
         lnc=specification.lnc,
         shape_sets=tuple(specification.shape_sets[name] for name in shapes),
-        cases=(*cases, *twins, *again),
+        cases=(*cases, *twins, *again, *others),
         kernel=kernel,
         uploads=uploads,
     )
@@ -202,7 +218,17 @@ async def _evidence(specification: Specification, job: Job, run: Run, pooled: Se
     firsts = [case.key.removesuffix(AGAIN) for case in job.cases if case.key.endswith(AGAIN)]
     poisoned = tuple(Repeat(_result(results, key), _result(results, key + POISONED)) for key in firsts)
     again = tuple(Repeat(_result(results, key), _result(results, key + AGAIN)) for key in firsts)
-    return Evidence(specification, run, tuple(observed), poisoned, again)
+    return Evidence(specification, run, tuple(observed), poisoned, again, tuple(_turned(job, run, observed)))
+
+
+def _turned(job: Job, run: Run, observed: Sequence[Observed]) -> Iterator[Turned]:
+    """The cases that ran in other orders, with what they did in their own; most programs have none."""
+    results, known = {result.key: result for result in run.cases}, {one.case.key: one for one in observed}
+    unordered = {trace.shapes for trace in run.traces if trace.unordered}
+    for case in job.cases:
+        first = known.get(case.key.removesuffix(f".{case.order}"))
+        if case.order and case.shapes in unordered and first is not None:
+            yield Turned(first, case.order, _result(results, case.key))
 
 
 def _observed(case: Case, result: CaseResult, yardstick: Yardstick, untraced: set[str]) -> Observed:

@@ -122,10 +122,21 @@ class Execution:
         return self.job["purpose"] == "verify" or len(program.tables["regions"]["kind"]) > 0
 
     def _cases(self, program: Any, shapes: dict[str, Any]) -> Optional[tuple[int, ...]]:
-        """Execute the shape set's cases; returns the trip counts of the first that came to its end."""
+        """Execute the shape set's cases; returns the trip counts of the first that came to its end.
+
+        Last those that are run in other orders, of a program that has them.
+        """
+        cases = [case for case in self.job["cases"] if case["shapes"] == shapes["name"]]
+        trips = self._series(program, shapes, [case for case in cases if not case.get("order")])
+        if program.unordered and trips is not None:
+            for order in ("backwards", "abreast"):
+                chosen = [case for case in cases if case.get("order") == order]
+                self._series(program.turned(order), shapes, chosen)
+        return trips
+
+    def _series(self, program: Any, shapes: dict[str, Any], cases: list[dict[str, Any]]) -> Optional[tuple[int, ...]]:
         from nki_anvil.sim.execution import Executable, ExecutionError
 
-        cases = [case for case in self.job["cases"] if case["shapes"] == shapes["name"]]
         if not cases:
             return None
         try:
@@ -254,6 +265,8 @@ def _refuse_others(program: Any, job: dict[str, Any], beta1: bool) -> None:
     from nki_anvil.sim.program import ProgramError
     from nki_anvil.sim.rules.rule import BETA1
 
+    if program.unordered and program.version != BETA1:
+        raise ProgramError("only a Beta 1 program has loops without an order")
     if program.cores != job["lnc"]:
         raise ProgramError(f"the program runs on {program.cores} cores, the problem on {job['lnc']}")
     # A Beta 1 kernel is one in every version: its imports say so, and its rules are the newest but for what PSUM holds.

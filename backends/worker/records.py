@@ -58,6 +58,7 @@ def trace(program: Any, digests: list[str]) -> dict[str, Any]:
         "outputs": [{"shape": list(program.shape(access)), "dtype": _dtype(program, access)} for access in outputs],
         "instructions": len(program),
         "constant_bytes": program.constant_bytes(),
+        "unordered": program.unordered,
     }
 
 

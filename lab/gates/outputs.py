@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from nki_anvil.backends.run import ArraySpec, CaseResult
-from nki_anvil.lab.evidence import Evidence, Judgement, Observed, Repeat
+from nki_anvil.lab.comparing import explain, worst
+from nki_anvil.lab.evidence import Evidence, Judgement, Observed, Repeat, Turned
 from nki_anvil.lab.limits import Expected
+from nki_anvil.lab.specification import Specification
 
 
 def judge(evidence: Evidence) -> Judgement:
@@ -23,6 +26,9 @@ def judge(evidence: Evidence) -> Judgement:
         if wrong := _unwritten(repeat, evidence.specification.lnc):
             hint = "Store every element of the output, partial tiles at the edges too."
             return Judgement(False, wrong, hint=hint + (_BARRIER if evidence.specification.lnc > 1 else ""))
+    for turned in evidence.turned:
+        if judgement := _hangs_on_order(turned, evidence.specification):
+            return judgement
     return Judgement(True, "Number, shapes and dtypes as the reference's; every element written; inputs unchanged.")
 
 
@@ -75,6 +81,36 @@ def _unwritten(repeat: Repeat, cores: int) -> str:
                 f"first {index}."
             )
     return "" if _same_count([repeat.first, repeat.second]) else "The two runs returned different numbers of outputs."
+
+
+_ORDER = "Loop with nl.sequential_range, or give each iteration (and each program of a launch) places of its own."
+_RUN = {"backwards": "from the last to the first", "abreast": "several at a time"}
+
+
+def _hangs_on_order(turned: Turned, specification: Specification) -> Judgement | None:
+    """Judged by the values' own limits, for sums in another order differ in their last bits."""
+    said, result = f"{_NO_ORDER} {_RUN[turned.order]},", turned.result
+    if result.error is not None:
+        failed = (
+            f"Where iterations without an order run {_RUN[turned.order]}, executing it fails: {result.error.message}"
+        )
+        return Judgement(False, failed, code=result.error.code, line=result.error.line, hint=_ORDER)
+    other = replace(turned.observed, result=result)
+    if wrong := _form(other, specification.transforms):
+        return Judgement(False, f"{said} it is of another form: {wrong}", hint=_ORDER)
+    found = worst(other, specification)
+    if found.share <= 1.0 or worst(turned.observed, specification).share > 1.0:  # that one is for the gate of values
+        return None
+    shown = explain(other, found)
+    where = shown.where
+    place = f"output {where.output} at {list(where.index)}"
+    said = f"{said} {place} is {where.got:.7g} where {where.expected:.7g} is right, as it is in order."
+    return Judgement(False, said, hint=_ORDER, where=where, heat=shown.heat)
+
+
+_NO_ORDER = (
+    "The result depends on the order of nl.affine_range's iterations, or of a launch's programs, and they have none:"
+)
 
 
 def _same_count(results: Sequence[CaseResult]) -> bool:

@@ -13,7 +13,7 @@ import pytest
 from numpy_backend import KERNEL, NumpyBackend
 
 from nki_anvil.backends.job import Case, Job
-from nki_anvil.backends.run import Finding, Run, Samples
+from nki_anvil.backends.run import Finding, KernelError, Run, Samples
 from nki_anvil.lab import verification
 from nki_anvil.lab.cases import Pool
 from nki_anvil.lab.evidence import Judgement
@@ -152,6 +152,60 @@ async def test_a_loop_that_floats_steer_is_refused_unless_the_problem_allows_it(
     assert (refused.failed_gate, refused.hint) == ("machine", "Declare it.")
     assert allowed.passed
     assert any("[DATA-LOOP]" in warning for warning in allowed.warnings)
+
+
+BETA1 = KERNEL.replace("import nki\n", "import neuronxcc.nki as nki\n")
+SHIFTED = np.full((160, 192), 1 / 192, np.float32)
+
+
+def unordered(run: Run, job: Job, order: str = "", **update: Any) -> Run:
+    """A program whose loops have no order, of which one is told of other outputs, or of an error."""
+    return cases(traces(run, job, unordered=True), job, chosen=lambda case: case.order == order != "", **update)
+
+
+def left_out(run: Run, job: Job) -> Run:
+    kept = tuple(case for case in run.cases if not case.key.endswith(".abreast"))
+    return unordered(run.model_copy(update={"cases": kept}), job)
+
+
+def last_bits(run: Run, job: Job) -> Run:
+    """Sums in another order."""
+    [output] = run.cases[0].outputs
+    return unordered(run, job, "backwards", outputs=(np.nextafter(output, np.float32(1)),))
+
+
+FAILED = KernelError(code="SIM-FAILED", message="An index is out of bounds.")
+
+
+@pytest.mark.parametrize(
+    ("alter", "says"),
+    [
+        (partial(unordered, order="backwards", outputs=(SHIFTED,)), "from the last to the first, output 0 at"),
+        (partial(unordered, order="abreast", outputs=(SHIFTED,)), "several at a time, output 0 at"),
+        (partial(unordered, order="abreast", outputs=()), "of another form"),
+        (partial(unordered, order="backwards", outputs=(), error=FAILED), "out of bounds"),
+        (left_out, "No result came back"),
+    ],
+)
+async def test_a_result_that_hangs_on_the_order_of_iterations_without_one_is_refused(
+    alter: Alter, says: str, data: Path
+) -> None:
+    verdict = await judged(Wrong(alter=alter, text=BETA1), data)
+    assert verdict.failed_gate == "outputs", verdict.gates
+    assert says in next(gate.detail for gate in verdict.gates if gate.passed is False)
+    assert "nl.sequential_range" in verdict.hint
+
+
+@pytest.mark.parametrize(
+    "alter", [unordered, last_bits, partial(cases, chosen=lambda case: bool(case.order), outputs=(SHIFTED,))]
+)
+async def test_other_roundings_and_programs_without_such_loops_pass(alter: Alter, data: Path) -> None:
+    verdict = await judged(Wrong(alter=alter, text=BETA1), data)
+    assert verdict.passed, verdict.gates
+
+
+async def test_a_kernel_that_is_wrong_in_every_order_is_told_where_it_is_wrong(data: Path) -> None:
+    assert (await judged(Wrong(half_maximum, unordered, BETA1), data)).failed_gate == "values"
 
 
 @pytest.mark.parametrize(
