@@ -39,7 +39,7 @@ def _same(rows: Array, rng: Any, low: int, high: int) -> Array:
 def _lone(rows: Array, rng: Any, low: int, high: int) -> Array:
     """The smallest number but for one, which is the largest, or the other way round."""
     count, length = rows.shape
-    columns: Array = _mostly_at(places.edges(length), length, count, rng)
+    columns: Array = _mostly_at(places.edges(length, 0), length, count, rng)
     turned = rng.random((count, 1)) < 0.5
     values = np.broadcast_to(np.where(turned, high, low), rows.shape).copy()
     values[np.arange(count), columns] = np.where(turned, low, high)[:, 0]
@@ -49,7 +49,7 @@ def _lone(rows: Array, rng: Any, low: int, high: int) -> Array:
 def _padded(rows: Array, rng: Any, low: int, high: int) -> Array:
     """The largest number up to some column and the smallest from there on, or the other way round."""
     count, length = rows.shape
-    first = _mostly_at(places.edges(length + 1), length + 1, count, rng)
+    first = _mostly_at(places.edges(length + 1, 0), length + 1, count, rng)
     before = cast(Any, np).arange(length) < first[:, None]
     turned: Array = rng.random((count, 1)) < 0.5
     return np.where(np.logical_xor(before, turned), high, low)
@@ -78,7 +78,7 @@ def near_edges(low: int, high: int) -> list[int]:
     chunks += [high + 1 - (high + 1) % chunk for chunk in chunks if chunk <= high]
     begun = places.TILE * np.unique(np.linspace(0, tiles, min(tiles + 1, MOST)).astype(np.int64))
     near = [low, high, *(chunk + step for chunk in chunks for step in (0, -1, 1))]
-    near += sorted({int(n) for n in (*places.edges(high + 1), *(begun - 1), *begun, *(begun + 1))})
+    near += sorted({int(n) for n in (*places.edges(high + 1, 0), *(begun - 1), *begun, *(begun + 1))})
     return [n for n in dict.fromkeys(near) if low <= n <= high]
 
 
