@@ -128,7 +128,7 @@ class Execution:
         """
         cases = [case for case in self.job["cases"] if case["shapes"] == shapes["name"]]
         trips = self._series(program, shapes, [case for case in cases if not case.get("order")])
-        if program.unordered and trips is not None:
+        if trips is not None and program.unordered:
             for order in ("backwards", "abreast"):
                 chosen = [case for case in cases if case.get("order") == order]
                 self._series(program.turned(order), shapes, chosen)
@@ -265,14 +265,14 @@ def _refuse_others(program: Any, job: dict[str, Any], beta1: bool) -> None:
     from nki_anvil.sim.program import ProgramError
     from nki_anvil.sim.rules.rule import BETA1
 
-    if program.unordered and program.version != BETA1:
-        raise ProgramError("only a Beta 1 program has loops without an order")
     if program.cores != job["lnc"]:
         raise ProgramError(f"the program runs on {program.cores} cores, the problem on {job['lnc']}")
     # A Beta 1 kernel is one in every version: its imports say so, and its rules are the newest but for what PSUM holds.
     if program.chip != job["chip"] or program.version not in (job["version"], *((BETA1,) if beta1 else ())):
         found, wanted = f"{program.chip} and NKI {program.version}", f"{job['chip']} and NKI {job['version']}"
         raise ProgramError(f"the program is for {found}, the job for {wanted}")
+    if program.version != BETA1 and program.unordered:
+        raise ProgramError("only a Beta 1 program has loops without an order")
 
 
 def _imports_beta1(text: bytes) -> bool:

@@ -121,11 +121,19 @@ def test_a_program_that_launches_itself_on_two_cores_is_refused_where_the_proble
 @pytest.mark.parametrize("field", ["cores", "chip", "version"])
 def test_a_program_for_something_else_than_the_job_is_refused(field: str) -> None:
     """A weaker version's rules would let more pass."""
-    mine = {"cores": 1, "chip": "trn2", "version": "0.7"}
+    mine = {"cores": 1, "chip": "trn2", "version": "0.7", "unordered": False}
     job = {"lnc": 1, "chip": "trn2", "version": "0.7"}
     executor._refuse_others(SimpleNamespace(**mine), job, beta1=False)
     with pytest.raises(ProgramError, match=r"the job|the problem"):
         executor._refuse_others(SimpleNamespace(**{**mine, field: "2"}), job, beta1=True)
+
+
+def test_only_beta_1_programs_have_loops_without_an_order() -> None:
+    job = {"lnc": 1, "chip": "trn2", "version": "0.7"}
+    mine = {"cores": 1, "chip": "trn2", "unordered": True}
+    executor._refuse_others(SimpleNamespace(**mine, version="beta1"), job, beta1=True)
+    with pytest.raises(ProgramError, match="without an order"):
+        executor._refuse_others(SimpleNamespace(**mine, version="0.7"), job, beta1=True)
 
 
 @pytest.mark.parametrize(
