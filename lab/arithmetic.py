@@ -31,6 +31,15 @@ NOISY: Final = frozenset({
 })  # fmt: skip
 """Functions that an engine approximates."""
 
+DECIDING: Final = frozenset({
+    np.rint, np.floor, np.ceil, np.trunc, np.sign, np.floor_divide, np.remainder, np.greater, np.greater_equal,
+    np.less, np.less_equal, np.equal, np.not_equal,
+})  # fmt: skip
+"""What makes a step of a number."""
+
+_MIXER: Final = 0x9E3779B97F4A7C15
+"""2^64 over the golden ratio: an odd number whose products spread their bits."""
+
 
 def is_array(item: object) -> TypeGuard[Array]:
     return isinstance(item, np.ndarray)
@@ -50,6 +59,8 @@ class Arithmetic:
     """So is every result, but only where float32 cannot hold it: what is exact there stays exact."""
     mirrored: bool = False
     """All errors that are drawn have the other sign."""
+    consistent: bool = False
+    """Equal results of a function, or of an operation, are off by the same: equals stay equal."""
     operand: Callable[[Array], Array] | None = None
     """What the tensor engine does to its operands before it multiplies (tfloat32)."""
     fast_slabs: bool = False
@@ -60,8 +71,21 @@ class Arithmetic:
     vector_flops: float = field(default=0.0, init=False)
     running: bool = field(default=False, init=False)
     """It has added up all beginnings of an axis, whose errors hang together."""
+    _salt: int = field(default=0, init=False)
     leaves_open: bool = field(default=False, init=False)
     """It has sorted without an order of equals."""
+    decides: bool = field(default=False, init=False)
+    """It has rounded numbers, or compared them: a rounding more or less may decide otherwise."""
+
+    def errors(self, bound: float, exact: Array) -> Array:
+        """Relative errors of results, each drawn evenly between plus and minus the bound."""
+        if not self.consistent:
+            return self.lots(bound, np.shape(exact))
+        self._salt = self._salt or int(cast("Any", self.rng).integers(1, 2**63)) | 1
+        bits = np.ascontiguousarray(exact, np.float64).view(np.uint64) * np.uint64(self._salt)
+        mixed = (bits ^ (bits >> np.uint64(29))) * np.uint64(_MIXER)
+        share = (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-52 - 1.0
+        return (-bound if self.mirrored else bound) * share.reshape(np.shape(exact))
 
     def lots(self, bound: float, shape: tuple[int, ...]) -> Array:
         """Errors, each drawn evenly between plus and minus the bound."""
@@ -92,6 +116,7 @@ class Value(np.ndarray[Any, Any]):
         options = {key: np.asarray(o) if isinstance(o, Value) else o for key, o in options.items()}
         if _floating(operands):
             options.pop("dtype", None)
+        how.decides = how.decides or (ufunc in DECIDING and _floating(operands))
         result = _apply(how, ufunc, method, operands, options)
         if isinstance(result, tuple):
             parts: tuple[Any, ...] = result  # pyright: ignore[reportUnknownVariableType]
@@ -100,6 +125,7 @@ class Value(np.ndarray[Any, Any]):
         return settled if out is None else _store(out[0], settled)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        _in_force[-1].decides |= func in _CHOOSING
         if func in _OTHERWISE:
             return _OTHERWISE[func](*args, **kwargs)
         return _kept_in_force(super().__array_function__(func, types, args, kwargs))
@@ -110,6 +136,7 @@ class Value(np.ndarray[Any, Any]):
             return self.copy()
         if _is_float(dtype):
             return np.asarray(self).astype(_in_force[-1].dtype).view(Value)
+        _in_force[-1].decides |= self.dtype.kind == "f"
         return super().astype(dtype, *args, **options)
 
     def dot(self, other: Any, out: Any = None) -> Any:  # type: ignore[override]
@@ -173,7 +200,8 @@ def _settled(result: Any, how: Arithmetic) -> Any:
 def _noisy(result: Any, ufunc: np.ufunc, how: Arithmetic) -> Any:
     if not how.noise or how.rng is None or ufunc not in NOISY or result.dtype.kind != "f":
         return result
-    return (result.view(np.ndarray) * (1.0 + how.lots(how.noise, result.shape))).astype(how.dtype).view(Value)
+    plain: Array = result.view(np.ndarray)
+    return (plain * (1.0 + how.errors(how.noise, plain))).astype(how.dtype).view(Value)
 
 
 def _store(target: Any, result: Any) -> Any:
@@ -215,7 +243,7 @@ def _kept(result: Any, how: Arithmetic, passed: Any = 0.0) -> Any:
     if not how.rounding or how.rng is None or not _floating([result]):
         return result
     size = np.maximum(np.abs(result), passed)
-    error = size * how.lots(how.rounding, np.shape(result))
+    error = size * how.errors(how.rounding, np.asarray(result))
     if how.throughout:
         error = np.where(result == np.asarray(result, np.float32), 0.0, error)
     return result + error
@@ -415,6 +443,9 @@ def _inner(a: Any, b: Any) -> Any:
     return np.matmul(a, np.swapaxes(b, -1, -2) if np.ndim(b) > 1 else b)
 
 
+_CHOOSING: Final = frozenset({
+    np.argmax, np.argmin, np.argsort, np.argpartition, np.searchsorted, np.digitize, np.round, np.around, np.partition,
+})  # fmt: skip
 _OTHERWISE: Final[dict[Any, Callable[..., Any]]] = {
     np.dot: _dot,
     np.tensordot: _tensordot,

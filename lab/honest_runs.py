@@ -37,7 +37,7 @@ possible (of few inputs, or where a tangent saturates and one is added), the flo
 one disturbed run alone a few of eight million elements come out as well, and a right kernel was refused for them."""
 DECISIONS: Final = 3
 BESIDE: Final = 32.0
-"""Pairs of such runs more for outputs that are whole numbers, off by so many roundings: one of a pair crosses any
+"""Pairs of such runs more where numbers are rounded or compared, off by so many roundings: one of a pair crosses any
 decision that honest arithmetic might take otherwise, and the other does not."""
 
 
@@ -79,10 +79,10 @@ class HonestRuns:
             return None
         rng = np.random.default_rng(seed)
         large = is_large(work, [*inputs, *exact])
-        honest = [self._honest(inputs, how) for how in self._arithmetics(large, rng)]
-        moved = self._pairs(inputs, rng, DISTURBED, tied=True) if tied else self._several(inputs, rng, DISTURBED)
-        whole = not tied and any("float" not in dtype for dtype in self.dtypes)
-        beside = self._pairs(inputs, rng, DECISIONS, roundings=BESIDE) if whole else []
+        honest = [self._honest(inputs, how) for how in self._arithmetics(large, rng, tied)]
+        moved = self._pairs(inputs, rng, DISTURBED, TIED) if tied else self._several(inputs, rng, DISTURBED)
+        decides = not tied and (work.decides or any("float" not in dtype for dtype in self.dtypes))
+        beside = self._pairs(inputs, rng, 1 if large else DECISIONS, AROUND) if decides else []
 
         def measured() -> Yardstick:
             found = yardstick.measure(
@@ -97,12 +97,13 @@ class HonestRuns:
         moved += self._several(inputs, rng, UNEVEN)
         return measured()
 
-    def _arithmetics(self, large: bool, rng: np.random.Generator) -> list[Arithmetic]:
+    def _arithmetics(self, large: bool, rng: np.random.Generator, tied: bool) -> list[Arithmetic]:
         operand = _rounding("tfloat32") if self.precision == "tfloat32" else None
         plain = Arithmetic(operand=operand)
         orders = ("slabs",) if large else ("sequential", "reversed", "slabs")
         ordered = [
-            Arithmetic(order=order, noise=self.noise, rng=rng, operand=operand, fast_slabs=large) for order in orders
+            Arithmetic(order=order, noise=self.noise, rng=rng, operand=operand, fast_slabs=large, consistent=tied)
+            for order in orders
         ]
         return [plain, *ordered]
 
@@ -117,10 +118,9 @@ class HonestRuns:
         return [self._moved(inputs, int(rng.integers(2**63)), ROUNDED) for _ in range(count)]
 
     def _pairs(
-        self, inputs: Sequence[Any], rng: np.random.Generator, count: int, *, roundings: float = 1.0, tied: bool = False
+        self, inputs: Sequence[Any], rng: np.random.Generator, count: int, how: Disturbance
     ) -> list[list[Array]]:
-        """Two runs each with errors of opposite signs. In a ``tied`` case what is exact in float32 stays exact."""
-        how = Disturbance(roundings, tied)
+        """Two runs each with errors of opposite signs, one after the other."""
         seeds = [int(rng.integers(2**63)) for _ in range(count)]
         ways = [how, replace(how, mirrored=True)]
         return [self._moved(inputs, seed, way) for seed in seeds for way in ways]
@@ -132,7 +132,7 @@ class HonestRuns:
         """
         how = Arithmetic(
             np.float64, noise=self.noise * what.roundings, rng=np.random.default_rng(seed), mirrored=what.mirrored,
-            rounding=what.roundings * limits.UNIT_ROUNDOFF["float32"], throughout=what.tied,
+            rounding=what.roundings * limits.UNIT_ROUNDOFF["float32"], throughout=what.throughout, consistent=what.tied,
         )  # fmt: skip
         return self.module.forward(inputs if what.tied else self._disturbed(inputs, how, what.roundings), how)
 
@@ -143,14 +143,20 @@ class HonestRuns:
 
 @dataclass(frozen=True, slots=True)
 class Disturbance:
-    """How a run is disturbed: by how many roundings, with which sign, and whether only where float32 rounds at all."""
+    """How a run is disturbed: by how many roundings, with which sign, whether at every step that float32 rounds.
+
+    In a ``tied`` one the inputs stay as they are, and equals stay equal.
+    """
 
     roundings: float = 1.0
+    throughout: bool = False
     tied: bool = False
     mirrored: bool = False
 
 
 ROUNDED: Final = Disturbance()
+TIED: Final = Disturbance(throughout=True, tied=True)
+AROUND: Final = Disturbance(BESIDE, throughout=True)
 
 
 def is_large(work: Arithmetic, arguments: Sequence[Any]) -> bool:

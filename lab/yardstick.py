@@ -23,6 +23,9 @@ precision or of the output's format, whichever is coarser."""
 CHOSEN = 2.0**-10
 """Beside the largest number of an output of integers: what a disturbed run is off by more than, and than one, is not
 rounded otherwise but another choice among equals."""
+JUMP, ONE_SIDED = 2.0**-14, 16.0
+"""A number is decided by a rounding where that moves it by such a share of itself and of its row's typical one, and by
+so many times what the opposite rounding does."""
 LOST, UNEVEN = 2.0**-10, 64.0
 """A single element of a row is lost where it errs by more than that share of itself, and so many times the median."""
 KNOWN_SHARE = 0.25
@@ -55,7 +58,7 @@ def measure(
 ) -> Yardstick:
     """Turn the runs into limits' material; ``disturbed`` runs are float64, inputs moved by u, functions by noise.
 
-    Runs ``beside`` are moved by more, and say of whole numbers alone which of them another rounding decides.
+    Runs ``beside`` come in pairs, are moved by more, and say which numbers another rounding decides.
     In a ``partial`` case rows that make it inadmissible are not numbers in the exact result: nobody is judged there.
     In a ``tied`` one, of small whole numbers, equals stay equal in honest arithmetic: which of them an index names,
     disturbed runs do not say.
@@ -68,6 +71,9 @@ def measure(
         if partial and not whole:
             r = _without_lost_rows(r, [run[position] for run in (*honest, *disturbed)], most)
             admissible = admissible and float(np.isfinite(r).mean()) >= KNOWN_SHARE
+        if beside and not whole:
+            r = _without_undecided(r, [run[position] for run in beside])
+            admissible = admissible and float(np.isfinite(r).mean()) >= KNOWN_SHARE
         errors = _Errors.of(r)
         for run in honest:
             errors.add(run[position])
@@ -77,7 +83,9 @@ def measure(
                 errors.add(run[position])
         for run in beside if whole else ():
             errors.add(run[position])
-        exactly = exactly and not (whole and errors.spread.any())
+        if whole:
+            exactly = exactly and not errors.spread.any()
+            errors.free_the_chosen()
         outputs.append(errors.expected(exactly and bool(honest), dtypes[position], precision, rowwise, large))
         finite = finite and errors.finite
         admissible = admissible and errors.finite and (errors.close(most) or (whole and errors.mostly_decided()))
@@ -99,6 +107,27 @@ def uneven(expected: Expected) -> bool:
     known = np.abs(np.where(np.isfinite(expected.r), expected.r, np.inf))
     with np.errstate(over="ignore"):
         return bool(((expected.spread > UNEVEN * calm) & (expected.spread > LOST * known)).any())
+
+
+def _without_undecided(r: F64, beside: Sequence[NDArray[Any]]) -> F64:
+    """The exact result, not a number where one run of a pair is far off and its counterpart is not.
+
+    Errors of opposite signs move a smooth result by as much to either side; what a rounding or a threshold decides
+    jumps in one of them.
+    """
+    direction = _along(directions(r.shape))
+    with np.errstate(all="ignore"):
+        size = norms(r, direction) / np.sqrt(r.size / max(1, norms(r, direction).size))
+    typical = size if direction == "whole" else np.expand_dims(size, int(direction.removeprefix("axis")))
+    undecided = np.zeros(r.shape, np.bool_)
+    for one, other in zip(beside[::2], beside[1::2], strict=True):
+        with np.errstate(all="ignore"):
+            off = [np.abs(np.subtract(run, r, dtype=np.float64)) for run in (one, other)]
+            far, near = np.maximum(*off), np.minimum(*off)
+            undecided |= (far > JUMP * np.maximum(np.abs(r), typical)) & (far > ONE_SIDED * near)
+    if direction != "whole":  # a contraction behind a decision brings it to all of a row
+        undecided |= undecided.mean(axis=int(direction.removeprefix("axis")), keepdims=True) > KNOWN_SHARE
+    return np.where(undecided, np.nan, r)
 
 
 def _chosen(run: NDArray[Any], r: F64) -> bool:
@@ -170,6 +199,12 @@ class _Errors:
         """Whether the worst row of a run is near enough to blame a kernel by."""
         with np.errstate(all="ignore"):
             return _row_error(self.known, self.rows) <= most
+
+    def free_the_chosen(self) -> None:
+        """Of several that are as good, a right kernel may choose one that is further away than any that runs chose."""
+        largest = float(np.abs(self.known).max(initial=0.0))
+        chosen = self.spread > max(1.0, CHOSEN * largest)
+        self.spread = np.where(chosen, np.maximum(self.spread, largest), self.spread)
 
     def mostly_decided(self) -> bool:
         """Whether enough whole numbers are the same in every run: each is judged by itself."""
