@@ -16,7 +16,7 @@ from nki_anvil.sim.beta1.places import declared, out_of_scope, overlap, same_pla
 from nki_anvil.sim.beta1.sites import DEPTH, NOWHERE, WIDTH, along, moved
 from nki_anvil.sim.beta1.storage import Placed, Uses
 from nki_anvil.sim.beta1.tensors import DTYPE, Tensors
-from nki_anvil.sim.beta1.turning import FLAG, UNORDERED, turn_bodies, turn_iterations
+from nki_anvil.sim.beta1.turning import ABREAST, FLAG, UNORDERED, abreast, turn_bodies, turn_iterations
 from nki_anvil.sim.beta1.turning import WIDTH as INSTRUCTION_WIDTH
 from nki_anvil.sim.coverage import dense_elements
 from nki_anvil.sim.errors import TraceError
@@ -55,6 +55,8 @@ class Loop:
     """The instruction that it begins with, then those that follow each traced body and its repetitions."""
     first_stays: bool = False
     """Whether the first iteration runs before the others in any order: it sets what they combine."""
+    abreast: int = ABREAST
+    """How many of its bodies that are unlike may stand side by side: as many as the largest of them lets."""
 
 
 @dataclass
@@ -127,7 +129,9 @@ class Recorder(Tensors):
         rows, turn = repeated(instructions, times)
         rows[:, _FIRST_OPERAND] += turn * len(sites)
         if loop.kind in UNORDERED:
-            turn_iterations(rows, turn, times, tensors)
+            most = abreast(tensors)
+            loop.abreast = min(loop.abreast, most)
+            turn_iterations(rows, turn, times, most)
         if times < loop.trips and loop.kind in UNORDERED:
             loop.bodies.add(loop, every, rows, first_site, first_tensor, self)
         self._tensors.put(repeated(tensors, times)[0])
@@ -155,7 +159,7 @@ class Recorder(Tensors):
             loop.edges.append(self._instructions.count)
         if loop.kind in UNORDERED and len(loop.edges) > 2:
             rows = self._instructions.take(loop.mark)
-            turn_bodies(rows, loop.edges, loop.first_stays)
+            turn_bodies(rows, loop.edges, loop.first_stays, loop.abreast)
             self._instructions.put(rows)
 
     # accesses

@@ -8,8 +8,9 @@ device: one that reads, adds and writes back meets another that does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,43 +27,67 @@ WIDTH: Final = FLAG + 3
 UNORDERED: Final = ("affine", "grid")
 """Kinds of loops whose iterations may run in any order."""
 _PARTITIONS, _ELEMENTS, _DTYPE = (list(SCHEMA["tensors"]).index(name) for name in ("partitions", "elements", "dtype"))
-_ABREAST: Final = 4
+_Body: TypeAlias = tuple[int, int]
+"""A body's first instruction and the one behind its last, counted from the loop's first."""
+ABREAST: Final = 4
 _BYTES: Final = 1 << 24
 _TENSORS: Final = 1 << 8
 """Iterations side by side, and what they may hold of their own, for all of them hold it at once."""
+_LARGE: Final = 1 << 30
+"""Bytes of one iteration's own up to which two stand side by side whatever they hold: alone, none meets another."""
 
 
-def turn_iterations(rows: Rows, turn: NDArray[np.int64], times: int, tensors: Rows) -> None:
-    """Of one body's repetitions, which allocates ``tensors``, let the last ones run first. Inside each keeps its order.
+def turn_iterations(rows: Rows, turn: NDArray[np.int64], times: int, most: int) -> None:
+    """Of one body's repetitions let the last ones run first. Inside each keeps its order.
 
-    Those that run abreast do their next instruction in turn.
+    Those that run abreast, up to ``most``, do their next instruction in turn.
     """
     size, place, last = len(rows) // times, np.arange(len(rows)), times - 1 - turn
     for name, column in LATER.items():
-        most = _abreast(tensors, times) if name == "abreast" else 1
-        group = last // most
-        beside = np.minimum(most, times - group * most)
+        many = min(most, times) if name == "abreast" else 1
+        group = last // many
+        beside = np.minimum(many, times - group * many)
         own = place - turn * size + rows[:, column]
-        rows[:, column] = group * most * size + own * beside + last % most - place
+        rows[:, column] = group * many * size + own * beside + last % many - place
 
 
-def _abreast(tensors: Rows, times: int) -> int:
+def abreast(tensors: Rows) -> int:
+    """How many iterations that each allocate ``tensors`` may stand side by side."""
     held = int((tensors[:, _PARTITIONS] * tensors[:, _ELEMENTS] * WIDTHS[tensors[:, _DTYPE]]).sum())
-    return max(1, min(times, _ABREAST, _BYTES // max(held, 1), _TENSORS // max(len(tensors), 1)))
+    least = 2 if held <= _LARGE else 1
+    return max(least, min(ABREAST, _BYTES // max(held, 1), _TENSORS // max(len(tensors), 1)))
 
 
-def turn_bodies(rows: Rows, edges: Sequence[int], first_stays: bool) -> None:
-    """Of a loop's bodies that are unlike, which end at ``edges``, let the last one run first.
+def turn_bodies(rows: Rows, edges: Sequence[int], first_stays: bool, most: int) -> None:
+    """Of a loop's bodies that are unlike, which end at ``edges``, let the last one run first, ``most`` abreast.
 
     ``first_stays`` where the first iteration begins what the others go on with, as ``nl.loop_reduce`` does.
     """
-    ends = np.array(edges, np.int64) - edges[0]
-    sizes = np.diff(ends)
-    begins = int(ends[-1]) - ends[1:] + (int(sizes[0]) if first_stays else 0)
+    bodies = list(pairwise(edge - edges[0] for edge in edges))
+    for name, column in LATER.items():
+        start = 0
+        for group in _groups(bodies, first_stays, most if name == "abreast" else 1):
+            _put_abreast(rows[:, column], group, start)
+            start += sum(end - begin for begin, end in group)
+
+
+def _groups(bodies: list[_Body], first_stays: bool, most: int) -> Iterator[list[_Body]]:
+    """From the last to the first, those that stand side by side."""
     if first_stays:
-        begins[0] = 0
-    for column in LATER.values():
-        rows[:, column] += np.repeat(begins - ends[:-1], sizes)
+        yield bodies[:1]
+    rest = bodies[1:] if first_stays else bodies
+    for last in range(len(rest), 0, -most):
+        yield rest[max(0, last - most) : last][::-1]
+
+
+def _put_abreast(later: NDArray[np.int64], group: list[_Body], start: int) -> None:
+    """From ``start`` on let these do their next instruction in turn; one that has come to its end is passed over."""
+    sizes = np.array([end - begin for begin, end in group])
+    for number, (begin, end) in enumerate(group):
+        place = np.arange(begin, end)
+        own = place - begin + later[begin:end]
+        done = np.minimum(sizes, own[:, None] + (np.arange(len(group)) < number))
+        later[begin:end] = start + done.sum(axis=1) - place
 
 
 def numbered(rows: Rows) -> None:

@@ -150,8 +150,30 @@ def test_a_loop_that_is_left_by_a_break_runs_backwards_as_far_as_it_came(beta1: 
         nl.store(out, tile)
         return out
 
-    program = trace(kernel, X)
-    assert program.tables["orders"]["backwards"].tolist() == [0, 7, 5, 6, 3, 4, 1, 2, 8]
+    orders = trace(kernel, X).tables["orders"]
+    assert orders["backwards"].tolist() == [0, 7, 5, 6, 3, 4, 1, 2, 8]
+    assert orders["abreast"].tolist() == [0, 7, 5, 3, 1, 6, 4, 2, 8]
+
+
+def test_bodies_that_are_unlike_run_side_by_side_and_what_begins_a_reduction_before_them(beta1: Any):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x, reduces):
+        out = nl.ndarray((8, 4), dtype=np.float32, buffer=nl.shared_hbm)
+        tile, total = nl.load(x), nl.zeros((nl.par_dim(8), 4), dtype=np.float32, buffer=nl.sbuf)
+        for i in nl.affine_range(6):
+            nl.exp(tile)
+            if i % 2 == 0:
+                nl.exp(tile)
+            if reduces:
+                total[...] = nl.loop_reduce(tile, op=np.add, loop_indices=[i])
+        nl.store(out, total)
+        return out
+
+    plain, reduced = (trace(kernel, X, reduces).tables["orders"]["abreast"].tolist() for reduces in (False, True))
+    assert plain == [0, 1, 10, 8, 7, 5, 9, 6, 4, 2, 3, 11]
+    assert reduced == [0, 1, 2, 3, 14, 11, 9, 6, 15, 12, 10, 7, 13, 8, 4, 5, 16]
 
 
 def test_a_program_without_such_loops_has_one_order(beta1: Any):
@@ -229,18 +251,57 @@ def test_what_hangs_on_the_order_shows(beta1: Any, what: str):
     assert (found[""] != found["backwards"]).any()
 
 
-def test_reading_adding_and_writing_back_shows_where_iterations_stand_side_by_side(beta1: Any):
-    nl = beta1.nl
+def _add_row(nl: Any, out: Any, at: Any, i: Any) -> None:
+    """Reads, adds to and writes back the row that an iteration names."""
+    one, f, o = nl.arange(1)[:, None], nl.arange(4)[None, :], nl.arange(1)[None, :]
+    place = nl.load(at[i + one, o])
+    row = nl.load(out[place[one, o], f])
+    nl.store(out[place[one, o], f], nl.add(row, 1.0))
+
+
+def _unlike(nl: Any, out: Any, at: Any, i: Any) -> None:
+    """In turns of two kinds."""
+    if i % 2 == 0:
+        nl.exp(nl.load(at[i + nl.arange(1)[:, None], nl.arange(1)[None, :]]))
+        _add_row(nl, out, at, i)
+    else:
+        _add_row(nl, out, at, i)
+
+
+def _after_much(nl: Any, out: Any, at: Any, i: Any) -> None:
+    """With a scratch of its own that is larger than what a few may hold together."""
+    wide = nl.zeros((nl.par_dim(128), 40_000), dtype=np.float32, buffer=nl.sbuf)
+    nl.exp(wide[nl.arange(128)[:, None], nl.arange(4)[None, :]])
+    _add_row(nl, out, at, i)
+
+
+def _after_many(nl: Any, out: Any, at: Any, i: Any) -> None:
+    """With more tensors of its own than a few may have together."""
+    tile = nl.load(out)
+    for _ in range(300):
+        tile = nl.exp(tile)
+    _add_row(nl, out, at, i)
+
+
+ADDING = {
+    "like each other": (_add_row, 2),
+    "unlike each other": (_unlike, 4),
+    "with a large scratch": (_after_much, 4),
+    "with many tensors": (_after_many, 4),
+}
+"""What an iteration does, and how many of eight additions to one row are left where several stand side by side."""
+
+
+@pytest.mark.parametrize("what", ADDING)
+def test_reading_adding_and_writing_back_shows_where_iterations_stand_side_by_side(beta1: Any, what: str):
+    nl, (add, left) = beta1.nl, ADDING[what]
 
     @beta1.nki.jit
     def kernel(x, at):
         out = nl.ndarray((8, 4), dtype=np.float32, buffer=nl.shared_hbm)
-        one, f, o = nl.arange(1)[:, None], nl.arange(4)[None, :], nl.arange(1)[None, :]
         nl.store(out, nl.load(x))
         for i in nl.affine_range(8):
-            place = nl.load(at[i + one, o])
-            row = nl.load(out[place[one, o], f])
-            nl.store(out[place[one, o], f], nl.add(row, 1.0))
+            add(nl, out, at, i)
         return out
 
     apart, same = np.arange(8, dtype=np.int32).reshape(8, 1), np.full((8, 1), 3, np.int32)
@@ -248,4 +309,4 @@ def test_reading_adding_and_writing_back_shows_where_iterations_stand_side_by_si
     assert all((found == X + 1).all() for found in outputs(program, X, apart).values())
     found = outputs(program, X, same)
     assert (found[""] == found["backwards"]).all()
-    assert (found["abreast"][3] == X[3] + 2).all()
+    assert (found["abreast"][3] == X[3] + left).all()
