@@ -1,6 +1,8 @@
 """``nki-anvil audit``: every stored decision of a problem made again from its record, and the evidence of the end.
 
-It reads and never writes; a file that cannot be read is a fault like any other.
+It reads and never writes; a file that cannot be read is a fault like any other. It holds no lock, and files are read
+one after the other: what another client writes between two of them looks like a fault, and is none when looked at
+again.
 """
 
 from __future__ import annotations
@@ -46,8 +48,15 @@ class Audited(Record):
 
 
 def audit(lab: Laboratory, name: str) -> Audited:
-    """One open or finished problem. Raises ProblemUnknown."""
-    problem = lab.problem(name)
+    """One open or finished problem. Only faults that a second look has as well are told. Raises ProblemUnknown."""
+    found = _look(lab.problem(name), name)
+    if found.clean:
+        return found
+    again = _look(lab.problem(name), name)
+    return again.model_copy(update={"faults": tuple(fault for fault in again.faults if fault in found.faults)})
+
+
+def _look(problem: Problem, name: str) -> Audited:
     attempts = list(_attempts(problem))
     decisions = [c for attempt in attempts for c in _comparisons(attempt)]
     evidence = [found for origin in ORIGINS if (found := _receipt(problem, origin))]

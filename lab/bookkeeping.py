@@ -23,8 +23,8 @@ NEVER_SEALED = "is not sealed: it was stored before there were seals, or its sea
 def faults(problem: Problem, attempts: Sequence[Attempt]) -> Iterator[str]:
     """Raises StateDamaged."""
     records = [*_records(problem, attempts)]
-    told = diary.history(problem.folder)
-    known = seals.known(problem.folder)  # last: a seal is older than its record, so that none is missed
+    known = seals.known(problem.folder)  # after the records: a seal is older than its record, so that none is missed
+    told = diary.history(problem.folder)  # after the seals: a line is older than its seal
     sealed = {of for of, _ in known}
     for of, record in records:
         if of not in sealed:

@@ -12,7 +12,7 @@ import pytest
 from lab_world import WordedBackend, World, kernel
 
 from nki_anvil.backends.noisy import NoisyBackend
-from nki_anvil.lab import receipt
+from nki_anvil.lab import bookkeeping, diary, missing, receipt, seals
 from nki_anvil.lab.auditing import audit, audit_evidence
 
 pytestmark = pytest.mark.anyio
@@ -283,3 +283,32 @@ async def test_state_from_before_there_were_seals_is_said_to_be_unsealed_and_not
     faults = audit(world.again(), "p").faults
     assert faults
     assert all("is not sealed" in fault for fault in faults), faults
+
+
+@pytest.mark.parametrize("looks", [1, 2])
+async def test_what_only_one_of_two_looks_finds_is_another_clients_work(
+    world: World, monkeypatch: pytest.MonkeyPatch, looks: int
+) -> None:
+    """Between reading the diary and reading a guard's file, for instance, it may have closed the guard."""
+    await world.open()
+    left = iter(range(looks))
+
+    def found(*_: object) -> list[str]:
+        return ["guard: opened by hand"] if next(left, None) is not None else []
+
+    monkeypatch.setattr(missing, "faults", found)
+    assert audit(world.again(), "p").faults == (("guard: opened by hand",) if looks == 2 else ())
+
+
+async def test_what_is_written_down_while_an_audit_reads_was_not_taken_out_of_the_diary(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await world.open()
+    lab, known = world.again(), seals.known
+
+    def written_meanwhile(folder: Path) -> seals.Seals:
+        diary.record(folder, lab.clock(), "profiled")
+        return known(folder)
+
+    monkeypatch.setattr(seals, "known", written_meanwhile)
+    assert not [*bookkeeping.faults(lab.problem("p"), [])]
