@@ -23,6 +23,7 @@ from nki_anvil.sim.costs.loops import (
     more,
     trip_counts,
     weights,
+    within,
 )
 from nki_anvil.sim.costs.rates import Rates
 from nki_anvil.sim.costs.tensor import Matmuls
@@ -36,7 +37,8 @@ from nki_anvil.sim.schedule import IN_ORDER, Machine, Schedule
 from nki_anvil.sim.steady import Beyond, beyond
 
 MOST_POSITIONS: Final = 6_000
-"""A loop that has not settled is not laid out any further than this, so that a prediction stays quick."""
+"""A loop that has not settled is not laid out any further than this, and loops in each other begin with fewer turns
+where they would come to more, so that a prediction stays quick."""
 
 
 class Run(NamedTuple):
@@ -67,7 +69,7 @@ class Model:
         self.weight: NDArray[np.float64] = weights(program, self.trips)
         self._busy: dict[str, float] | None = None
         self._run: Run | None = None
-        self._turns = few(self.trips)
+        self._turns = within(program, few(self.trips), MOST_POSITIONS)
         self._waits: tuple[Expansion, Dependencies] | None = None
 
     def at(self, rates: Rates) -> Model:

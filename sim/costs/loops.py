@@ -15,6 +15,8 @@ Trips: TypeAlias = Sequence[int] | Mapping[str, int] | None
 
 LAID_OUT: Final = 8
 """Iterations that are scheduled one by one to begin with; the rest is extrapolated from those in their middle."""
+LEAST_LAID_OUT: Final = 4
+"""Fewer show no steady state: a first, a last, and two from whose middle the others are extrapolated."""
 FURTHER: Final = 2
 """How many times as many are laid out where those have not settled."""
 MOST_LAID_OUT: Final = 96
@@ -114,6 +116,26 @@ def weights(program: Program, counts: NDArray[np.float64]) -> NDArray[np.float64
 def few(counts: NDArray[np.float64]) -> list[int]:
     """Turns of each loop that are laid out to begin with."""
     return [min(LAID_OUT, int(np.ceil(count))) for count in counts]
+
+
+def within(program: Program, turns: Sequence[int], most: int) -> list[int]:
+    """The same with fewer turns of loops in each other, where they multiply: the outer ones first, as far as needed."""
+    fewer = list(turns)
+    for region in _nested(program):
+        if weights(program, np.array(fewer, np.float64)).sum() <= most:
+            break
+        fewer[region] = min(LEAST_LAID_OUT, fewer[region])
+    return fewer
+
+
+def _nested(program: Program) -> list[int]:
+    """Loops around or inside of others, the outermost first."""
+    parents: list[int] = program.tables["regions"]["parent"].tolist()
+    depths: list[int] = []
+    for parent in parents:
+        depths.append(depths[parent] + 1 if parent != NONE else 0)
+    nested = [region for region, parent in enumerate(parents) if parent != NONE or region in parents]
+    return sorted(nested, key=depths.__getitem__)
 
 
 def more(turns: Sequence[int], counts: NDArray[np.float64], restless: Collection[int]) -> list[int]:

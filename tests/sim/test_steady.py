@@ -10,9 +10,9 @@ from loop_twins import Step, Work, looped, works, written_out
 from program_builder import ProgramBuilder
 
 from nki_anvil.sim.chips import CHIPS
-from nki_anvil.sim.costs.loops import LAID_OUT, MOST_LAID_OUT
+from nki_anvil.sim.costs.loops import LAID_OUT, LEAST_LAID_OUT, MOST_LAID_OUT
 from nki_anvil.sim.costs.rates import RATES
-from nki_anvil.sim.model import Model, Run
+from nki_anvil.sim.model import MOST_POSITIONS, Model, Run
 from nki_anvil.sim.program import Program
 
 CHAIN: Sequence[Step] = (("vector", 0, 2, 1), ("scalar", 2, 0, 1), ("scalar", 2, 3, 1), ("gpsimd", 3, 3, 1))
@@ -102,6 +102,45 @@ def nested(loop: bool) -> Program:
 
 def test_the_turns_of_an_inner_loop_do_not_take_as_long_as_what_is_around_it():
     assert cost(nested(True)) == pytest.approx(cost(nested(False)), rel=0.02)
+
+
+def nest(depth: int, turns: int, loop: bool) -> Program:
+    """A chain of three instructions in so many loops in each other."""
+    made = ProgramBuilder()
+    tile, total = made.tensor((128, 64)), made.tensor((128, 64))
+
+    def inside(left: int) -> None:
+        if not left:
+            made.emit("activation", tile, None, tile, op="exp")
+            made.emit("tensor_copy", total, tile)
+            made.emit("tensor_copy", tile, total)
+            return
+        for turn in times(made, turns, loop):
+            with turn:
+                inside(left - 1)
+
+    inside(depth)
+    return made.program()
+
+
+@pytest.mark.parametrize(("depth", "inner"), [(2, LAID_OUT), (3, LAID_OUT), (4, LAID_OUT), (5, LEAST_LAID_OUT)])
+def test_loops_in_each_other_lay_out_fewer_turns_of_the_outer_ones(depth: int, inner: int):
+    """Their turns multiply: eight of each of five loops were a hundred thousand positions."""
+    laid_out = run(nest(depth, 8, True)).laid_out
+    outermost, innermost = (sum(turn.region == region for turn in laid_out.iterations) for region in (0, depth - 1))
+    assert len(laid_out.order) <= MOST_POSITIONS
+    assert outermost == (LAID_OUT if depth < 4 else LEAST_LAID_OUT)
+    assert len(laid_out.order) == 3 * innermost
+    assert innermost % inner == 0
+
+
+def test_loops_in_each_other_of_which_fewer_turns_are_laid_out_cost_what_they_cost_written_out():
+    assert cost(nest(4, 8, True)) == pytest.approx(cost(nest(4, 8, False)), rel=0.02)
+
+
+def test_a_loop_by_itself_lays_out_as_many_turns_whatever_is_in_it():
+    large = Work([], [*CHAIN] * (MOST_POSITIONS // 16), turns=20)
+    assert len(run(looped(large)).laid_out.iterations) == LAID_OUT
 
 
 def on(cores: int, loop: bool, meet: bool, junk: int = 0) -> Program:
