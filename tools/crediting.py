@@ -41,8 +41,9 @@ def _withdraw(lab: Laboratory, memory: Store, problem: str) -> str:
     for number, digest, origin in credits_of(memory, problem):
         attempt = attempts.of(digest)
         if attempt is not None and attempt.number == number and failed_since(attempt, origin):
-            wrong = measurement(problem, attempt)
-            lost |= dict.fromkeys(withdraw(memory, wrong) if wrong else (), number)
+            found = measurement(problem, attempt)
+            if found is not None and found.outcome == "wrong":  # what was reverted had earned nothing
+                lost |= dict.fromkeys(withdraw(memory, found), number)
     return "; ".join(f"Memory took back what attempt {n} had shown for {experience}" for experience, n in lost.items())
 
 

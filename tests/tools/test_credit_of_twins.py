@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
+
 import pytest
 from lab_world import World, kernel
 from served import call, refusal, served
 
 from nki_anvil.lab.workbench import workbench
+from nki_anvil.memory.store import FILE
 
 pytestmark = pytest.mark.anyio
 
@@ -68,3 +71,24 @@ async def test_what_a_kernel_had_shown_is_taken_back_when_it_fails_a_later_look(
     (left,) = after[0]["experiences"]
     assert (left["evidence"]["kept"], left["evidence"]["wrong"]) == (0, 1)
     assert after[1]["experiences"] == [], "a speedup whose kernel is wrong is none"
+
+
+async def test_a_reverted_kernel_that_fails_later_leaves_the_record_as_it_is_however_often_memory_is_asked(
+    world: World,
+):
+    lesson = {"title": "Fuse it", "when_to_use": "always", "advice": "fuse the steps"}
+    async with served(world) as client:
+        await call(client, "open_problem", reference="reference.py")
+        await call(client, "add_experience", kind="fact", **lesson)
+        shown = await call(client, "query_memory", text="fuse")
+        for tool in ("verify_kernel", "benchmark_kernel"):
+            asked = {"problem": "p", "source": kernel(10.5, program="a"), "shown_id": shown["shown_id"]}
+            await call(client, tool, **asked)
+        world.refused = "note twin"
+        await call(client, "verify_kernel", problem="p", source=kernel(10.5, program="a", note="twin"))
+        answers = [await call(client, "query_memory", problem="p", text="fuse") for _ in range(3)]
+        with sqlite3.connect(world.root / "data" / FILE) as memory:
+            (rows,) = memory.execute("SELECT COUNT(*) FROM evidence").fetchone()
+    told = [answer["experiences"][0]["evidence"] for answer in answers]
+    assert [(one["reverted"], one["wrong"]) for one in told] == [(1, 0)] * 3
+    assert rows == 1
