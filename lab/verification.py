@@ -39,6 +39,7 @@ from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.verdict import GATE_NAMES, GateResult, Verdict
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import numpy_dtype
+from nki_anvil.sim.program import SCHEMA
 
 GATES: Final[dict[str, Callable[[Evidence], Judgement]]] = {
     "reproducible": reproducible.judge,
@@ -59,7 +60,7 @@ _BETA1: Final = "neuronxcc"
 """What a text in the dialect whose loops may have no order names."""
 POISONED: Final = ".poisoned"
 AGAIN: Final = ".again"
-ORDERS: Final = ("backwards", "abreast")
+ORDERS: Final = tuple(SCHEMA["orders"])
 """Ends of the keys of cases that are run once more; those in another order end with its name."""
 
 

@@ -117,7 +117,8 @@ def _without_undecided(r: F64, beside: Sequence[NDArray[Any]]) -> F64:
     """
     direction = _along(directions(r.shape))
     with np.errstate(all="ignore"):
-        size = norms(r, direction) / np.sqrt(r.size / max(1, norms(r, direction).size))
+        size = norms(r, direction)
+        size = size / np.sqrt(r.size / max(1, size.size))
     typical = size if direction == "whole" else np.expand_dims(size, int(direction.removeprefix("axis")))
     undecided = np.zeros(r.shape, np.bool_)
     for one, other in zip(beside[::2], beside[1::2], strict=True):

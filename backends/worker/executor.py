@@ -129,7 +129,7 @@ class Execution:
         cases = [case for case in self.job["cases"] if case["shapes"] == shapes["name"]]
         trips = self._series(program, shapes, [case for case in cases if not case.get("order")])
         if trips is not None and program.unordered:
-            for order in ("backwards", "abreast"):
+            for order in program.tables["orders"]:
                 chosen = [case for case in cases if case.get("order") == order]
                 self._series(program.turned(order), shapes, chosen)
         return trips
