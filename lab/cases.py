@@ -22,7 +22,7 @@ from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import PathUnwritable, ProblemInvalid, StateDamaged
 from nki_anvil.backends.job import Case, Probe, Record
 from nki_anvil.backends.worker import arrays, inputs
-from nki_anvil.lab import families, measuring_groups, yardstick
+from nki_anvil.lab import families, measuring_groups, yardstick_file
 from nki_anvil.lab.at_once import at_once
 from nki_anvil.lab.families import Plan
 from nki_anvil.lab.problem_checks import Structure, check
@@ -135,7 +135,7 @@ class Pool:
     async def yardstick(self, case: Case) -> Yardstick:
         path = self._folder(case.shapes) / f"{case.key}.npz"
         try:
-            return await anyio.to_thread.run_sync(yardstick.load, path)
+            return await anyio.to_thread.run_sync(yardstick_file.load, path)
         except (OSError, ValueError, KeyError) as error:
             message = f"A kept case cannot be read: {path} ({error})."
             raise StateDamaged(message, "Remove that file; the cases are made anew.") from error

@@ -9,7 +9,7 @@ import numpy as np
 
 from nki_anvil.backends.worker.inputs import PARTIAL, TIED, digest, draw
 from nki_anvil.backends.worker.places import EDGES
-from nki_anvil.lab import limits, yardstick
+from nki_anvil.lab import limits, yardstick_file
 from nki_anvil.lab.arithmetic import is_array
 from nki_anvil.lab.honest_runs import HonestRuns
 from nki_anvil.lab.reference_module import ReferenceModule
@@ -76,7 +76,7 @@ class Measuring:
     def _keep(
         self, case: Record, drawn: dict[str, Any], found: Yardstick, scale: float, probes: list[Record]
     ) -> Record:
-        yardstick.save(found, self.folder / f"{case['key']}.npz")
+        yardstick_file.save(found, self.folder / f"{case['key']}.npz")
         given = self._given(drawn)
         uploaded = self.given is None or (case["family"] == "own" and self.own_by_reference)
         if uploaded:

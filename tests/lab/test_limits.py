@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from nki_anvil.lab import limits
-from nki_anvil.lab.yardstick import load, measure, save
+from nki_anvil.lab.yardstick import measure
+from nki_anvil.lab.yardstick_file import load, save
 
 
 def expected(

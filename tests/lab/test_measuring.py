@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from nki_anvil.backends.job import InputSpec
-from nki_anvil.lab import families, honest_runs, limits, measuring_groups, yardstick
+from nki_anvil.lab import families, honest_runs, limits, measuring_groups, yardstick_file
 from nki_anvil.lab.arithmetic import Arithmetic
 from nki_anvil.lab.families import Plan
 from nki_anvil.lab.measuring import Measuring
 from nki_anvil.lab.reference_module import ReferenceModule
+from nki_anvil.lab.run_errors import KNOWN_SHARE
 
 REFERENCE = """
 import numpy as np
@@ -59,7 +60,7 @@ def test_probes_of_a_large_problem_disturb_one_draw_at_different_places(
     answers = [measuring.measure(case(seed, probe=True)) for seed in (2, 3, 4)]
     assert [answer["seed"] for answer in answers] == [1, 1, 1]
     assert len({answer["probes"][0]["index"] for answer in answers}) > 1
-    kept = [yardstick.load(measuring.folder / f"c{seed}.npz").outputs[0] for seed in (1, 2, 3)]
+    kept = [yardstick_file.load(measuring.folder / f"c{seed}.npz").outputs[0] for seed in (1, 2, 3)]
     assert all(output.large for output in kept)
     assert len({output.r.tobytes() for output in kept}) == 3
 
@@ -139,7 +140,7 @@ def test_an_exact_zero_by_cancellation_is_not_taken_for_the_exact_result(tmp_pat
 def test_rows_beyond_honest_arithmetic_are_left_out_of_a_case_of_many_regimes(measuring: Measuring):
     answer = measuring.measure({**case(1), "family": "bands"})
     assert answer["admissible"]
-    (output,) = yardstick.load(measuring.folder / "c1.npz").outputs
+    (output,) = yardstick_file.load(measuring.folder / "c1.npz").outputs
     known = np.isfinite(output.r)
     lost = ~known.any(axis=-1, keepdims=True)
     assert np.array_equal(known, np.broadcast_to(~lost, known.shape)), "a row is judged or it is not"
@@ -154,8 +155,8 @@ def test_a_case_with_hardly_a_row_to_judge_by_is_made_weaker(measuring: Measurin
     answer = measuring.measure({**case(2), "family": "huge"})
     assert answer["admissible"]
     assert answer["scale"] < 1
-    (output,) = yardstick.load(measuring.folder / "c2.npz").outputs
-    assert np.isfinite(output.r).mean() >= yardstick.KNOWN_SHARE
+    (output,) = yardstick_file.load(measuring.folder / "c2.npz").outputs
+    assert np.isfinite(output.r).mean() >= KNOWN_SHARE
 
 
 SCORES = """
@@ -264,7 +265,7 @@ def test_an_index_names_the_first_of_equals_though_disturbed_inputs_make_another
     request = {**REQUEST, "dtypes": ["int32", "int32"]}
     measuring = Measuring(ReferenceModule(tmp_path / "reference.py", {}), request, tmp_path)
     assert measuring.measure({**case(3), "family": family})["admissible"]
-    found = yardstick.load(tmp_path / "c3.npz")
+    found = yardstick_file.load(tmp_path / "c3.npz")
     assert all(output.exact for output in found.outputs)
 
 

@@ -1,0 +1,56 @@
+"""Which numbers of an exact result nobody is judged by: rows that honest runs lose, numbers that a rounding decides.
+
+They are set to not a number, as the limits expect it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nki_anvil.lab.limits import F64, directions, norms
+from nki_anvil.lab.run_errors import KNOWN_SHARE, along, negligible
+
+JUMP, ONE_SIDED = 2.0**-14, 16.0
+"""A number is decided by a rounding where that moves it by such a share of itself and of its row's typical one, and by
+so many times what the opposite rounding does."""
+
+
+def without_undecided(r: F64, beside: Sequence[NDArray[Any]]) -> F64:
+    """The exact result, not a number where one run of a pair is far off and its counterpart is not.
+
+    Errors of opposite signs move a smooth result by as much to either side; what a rounding or a threshold decides
+    jumps in one of them.
+    """
+    direction = along(directions(r.shape))
+    with np.errstate(all="ignore"):
+        size = norms(r, direction)
+        size = size / np.sqrt(r.size / max(1, size.size))
+    typical = size if direction == "whole" else np.expand_dims(size, int(direction.removeprefix("axis")))
+    undecided = np.zeros(r.shape, np.bool_)
+    for one, other in zip(beside[::2], beside[1::2], strict=True):
+        with np.errstate(all="ignore"):
+            off = [np.abs(np.subtract(run, r, dtype=np.float64)) for run in (one, other)]
+            far, near = np.maximum(*off), np.minimum(*off)
+            undecided |= (far > JUMP * np.maximum(np.abs(r), typical)) & (far > ONE_SIDED * near)
+    if direction != "whole":  # a contraction behind a decision brings it to all of a row
+        undecided |= undecided.mean(axis=int(direction.removeprefix("axis")), keepdims=True) > KNOWN_SHARE
+    return np.where(undecided, np.nan, r)
+
+
+def without_lost_rows(r: F64, runs: Sequence[NDArray[Any]], most: float) -> F64:
+    """The exact result, not a number in rows where it, or a run, is not finite, or a run is off by more than that."""
+    direction = along(directions(r.shape))
+    with np.errstate(all="ignore"):
+        size = norms(r, direction)
+        allowed = most * size + negligible(r, size)
+        lost = ~np.isfinite(size)
+        for run in runs:
+            off = norms(np.subtract(run, r, dtype=np.float64), direction)
+            lost |= ~(np.isfinite(off) & (off <= allowed))
+    if direction == "whole":
+        return np.full_like(r, np.nan) if lost.any() else r
+    return np.where(np.expand_dims(lost, int(direction.removeprefix("axis"))), np.nan, r)

@@ -1,0 +1,38 @@
+"""A yardstick as a file: the reference's process writes it, the server reads it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nki_anvil.backends.worker import arrays
+from nki_anvil.lab.limits import Expected
+from nki_anvil.lab.yardstick import Yardstick
+
+
+def save(yardstick: Yardstick, path: Path) -> None:
+    """Write a yardstick as ``.npz``."""
+    kept: dict[str, NDArray[Any]] = {}
+    facts: list[dict[str, Any]] = []
+    for position, output in enumerate(yardstick.outputs):
+        kept[f"r{position}"], kept[f"spread{position}"] = output.r, output.spread
+        kept |= {f"rows{position}/{direction}": norm for direction, norm in output.rows.items()}
+        names = ("whole", "dtype", "precision", "exact", "rowwise", "large")
+        facts.append({name: getattr(output, name) for name in names} | {"directions": list(output.rows)})
+    text = json.dumps({"admissible": yardstick.admissible, "outputs": facts}).encode()
+    np.savez(path, facts=np.frombuffer(text, dtype=np.uint8), **kept)  # type: ignore[arg-type]
+
+
+def load(path: Path) -> Yardstick:
+    """Read a yardstick back; raises OSError, ValueError or KeyError for a file that is none."""
+    data = arrays.read_all(path)
+    facts = json.loads(data["facts"].tobytes())
+    outputs: list[Expected] = []
+    for position, fact in enumerate(facts["outputs"]):
+        rows = {d: data[f"rows{position}/{d}"] for d in fact.pop("directions")}
+        outputs.append(Expected(r=data[f"r{position}"], spread=data[f"spread{position}"], rows=rows, **fact))
+    return Yardstick(tuple(outputs), bool(facts["admissible"]))
