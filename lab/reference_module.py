@@ -19,7 +19,9 @@ from typing import Any, TypeGuard, cast
 
 import numpy as np
 
-from nki_anvil.lab.arithmetic import Arithmetic, Numbers, computing, is_array, value
+from nki_anvil.lab.arithmetic import Arithmetic, computing, is_array
+from nki_anvil.lab.numbers import Numbers
+from nki_anvil.lab.values import value
 from nki_anvil.sim.parsing import parsed
 
 Array = np.ndarray[Any, Any]

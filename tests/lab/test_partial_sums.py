@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from nki_anvil.lab.arithmetic import Arithmetic, computing, value
+from nki_anvil.lab.arithmetic import Arithmetic, computing
 from nki_anvil.lab.partial_sums import partial_sums
+from nki_anvil.lab.values import value
 
 
 @pytest.mark.parametrize("order", ["plain", "sequential", "reversed", "slabs"])

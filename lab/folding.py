@@ -1,0 +1,119 @@
+"""Sums, products of numbers and products of matrices in the order of an arithmetic: running, backwards, by slabs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from nki_anvil.lab.arithmetic import Arithmetic, Array, floating
+
+SLAB: Final = 128
+"""Rows of the tensor engine: what it sums in one pass."""
+SIDE_BY_SIDE: Final = 4096
+"""From so many rows on whose elements lie apart, adding them place by place is faster than running sums of each."""
+
+
+def keep(result: Any, how: Arithmetic, passed: Any = 0.0) -> Any:
+    """A contraction's result as a register of the format that the run stands for would keep it.
+
+    ``passed`` is what it held on the way: where terms cancel, they were rounded at their own size.
+    """
+    if not how.rounding or how.rng is None or not floating([result]):
+        return result
+    size = np.maximum(np.abs(result), passed)
+    error = size * how.errors(how.rounding, np.asarray(result))
+    if how.throughout:
+        error = np.where(result == np.asarray(result, np.float32), 0.0, error)
+    return result + error
+
+
+def on_the_way(array: Array, options: dict[str, Any]) -> Any:
+    """The root of the sum of squares of a running sum's steps, were its terms' signs random; shaped like the sums.
+
+    Each step is rounded at its own size, and after k terms of size s of any sign that is some s sqrt(k).
+    """
+    squares = np.square(array).sum(axis=options.get("axis", 0), keepdims=bool(options.get("keepdims")))
+    return np.sqrt(squares * (array.size / max(1, np.size(squares)) / 2))
+
+
+def in_many_steps(array: Array, products: Any) -> Any:
+    """The product as its many roundings leave it, each of which is relative to all of it: k of them, some sqrt(k)."""
+    return np.abs(products) * np.sqrt(array.size / max(1, np.size(products)) / 2)
+
+
+def fold(ufunc: np.ufunc, array: Array, axis: Any, keepdims: bool, how: Arithmetic) -> Array:
+    """A sum, or a product, over some axes in the order in force, in running float32 steps."""
+    axes = tuple(range(array.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    axes = tuple(a % array.ndim for a in axes)
+    how.vector_flops += float(array.size)
+    kept = [n for i, n in enumerate(array.shape) if i not in axes]
+    flat = np.moveaxis(array, axes, range(-len(axes), 0)).reshape([*kept, -1])
+    result = _running(ufunc, flat, how)
+    return np.expand_dims(result, axes) if keepdims else result
+
+
+def _running(ufunc: np.ufunc, rows: Array, how: Arithmetic) -> Array:
+    if rows.shape[-1] == 0:
+        return ufunc.reduce(rows, axis=-1)
+    if how.order == "reversed":
+        rows = rows[..., ::-1]
+    if how.order in ("sequential", "reversed"):
+        return _in_turn(ufunc, rows, how)
+    slabs = [_in_turn(ufunc, rows[..., start : start + SLAB], how) for start in range(0, rows.shape[-1], SLAB)]
+    return _in_turn(ufunc, np.stack(slabs, axis=-1), how) if len(slabs) > 1 else slabs[0]
+
+
+def _in_turn(ufunc: np.ufunc, rows: Array, how: Arithmetic) -> Array:
+    """Each row's elements taken in one after the other; many rows at once, without what they come to on the way."""
+    if rows.size < SIDE_BY_SIDE * rows.shape[-1] or abs(rows.strides[-1]) == rows.itemsize:
+        return ufunc.accumulate(rows, axis=-1, dtype=how.dtype)[..., -1]
+    total = rows[..., 0].astype(how.dtype)
+    for place in range(1, rows.shape[-1]):
+        ufunc(total, rows[..., place], out=total)
+    return total
+
+
+def matmul(a: Any, b: Any, how: Arithmetic) -> Array:
+    """A matrix product in the order in force: BLAS, row after row, or slab after slab as the tensor engine does."""
+    a, b = np.asarray(a), np.asarray(b)
+    if not floating([a, b]):
+        return np.matmul(a, b)
+    a, b = a.astype(how.dtype, copy=False), b.astype(how.dtype, copy=False)
+    if how.operand is not None:
+        a, b = how.operand(a), how.operand(b)
+    if a.ndim == 1:
+        return matmul(a[None, :], b, how)[..., 0, :]
+    if b.ndim == 1:
+        return matmul(a, b[:, None], how)[..., 0]
+    lead = math.prod(np.broadcast_shapes(a.shape[:-2], b.shape[:-2]))
+    how.matmul_flops += 2.0 * lead * a.shape[-2] * a.shape[-1] * b.shape[-1]
+    if how.order == "plain":
+        return np.matmul(a, b)
+    if how.order == "slabs" and how.fast_slabs:
+        return _slab_products(a, b)
+    return _outer_products(a, b, how)
+
+
+def _slab_products(a: Array, b: Array) -> Array:
+    total = np.matmul(a[..., :SLAB], b[..., :SLAB, :])
+    for start in range(SLAB, a.shape[-1], SLAB):
+        total += np.matmul(a[..., start : start + SLAB], b[..., start : start + SLAB, :])
+    return total
+
+
+def _outer_products(a: Array, b: Array, how: Arithmetic) -> Array:
+    """One row of the contraction after the other; with slabs, a fresh sum for each slab."""
+    length = a.shape[-1]
+    shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
+    total, part, product = (np.zeros(shape, how.dtype) for _ in range(3))
+    target = part if how.order == "slabs" else total
+    columns = np.ascontiguousarray(np.moveaxis(a, -1, 0))[..., None]
+    for step, k in enumerate(range(length) if how.order != "reversed" else range(length - 1, -1, -1)):
+        np.multiply(columns[k], b[..., k, None, :], out=product)
+        np.add(target, product, out=target)
+        if how.order == "slabs" and (step % SLAB == SLAB - 1 or step == length - 1):
+            np.add(total, part, out=total)
+            part.fill(0)
+    return total

@@ -1,0 +1,173 @@
+"""NumPy arrays whose operations follow the arithmetic in force."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, cast
+
+import numpy as np
+
+from nki_anvil.lab.arithmetic import Arithmetic, Array, floating, in_force, is_array, is_float
+from nki_anvil.lab.contractions import dot, einsum, inner, tensordot
+from nki_anvil.lab.folding import SLAB, fold, in_many_steps, keep, matmul, on_the_way
+from nki_anvil.lab.open_sorts import argpartition, argsort
+from nki_anvil.lab.partial_sums import partial_sums
+
+NOISY: Final = frozenset({
+    np.exp, np.exp2, np.expm1, np.log, np.log2, np.log10, np.log1p, np.sqrt, np.cbrt, np.tanh, np.sinh, np.cosh, np.sin,
+    np.cos, np.tan, np.arctan, np.arctan2, np.power, np.float_power, np.divide, np.reciprocal, np.hypot,
+})  # fmt: skip
+"""Functions that an engine approximates."""
+
+DECIDING: Final = frozenset({
+    np.rint, np.floor, np.ceil, np.trunc, np.sign, np.floor_divide, np.remainder, np.greater, np.greater_equal,
+    np.less, np.less_equal, np.equal, np.not_equal,
+})  # fmt: skip
+"""What makes a step of a number."""
+
+
+class Value(np.ndarray[Any, Any]):
+    """An array whose floating-point operations follow the arithmetic in force."""
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
+        how = in_force()
+        operands = [_operand(value, how) for value in inputs]
+        options = {key: np.asarray(o) if isinstance(o, Value) else o for key, o in options.items()}
+        if floating(operands):
+            options.pop("dtype", None)
+        how.decides = how.decides or (ufunc in DECIDING and floating(operands))
+        result = _apply(how, ufunc, method, operands, options)
+        if isinstance(result, tuple):
+            parts: tuple[Any, ...] = result  # pyright: ignore[reportUnknownVariableType]
+            return tuple(_settled(part, how) for part in parts)
+        settled = _noisy(_settled(result, how), ufunc, how)
+        return settled if out is None else _store(out[0], settled)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        in_force().decides |= func in _CHOOSING
+        if func in _OTHERWISE:
+            return _OTHERWISE[func](*args, **kwargs)
+        return _kept_in_force(super().__array_function__(func, types, args, kwargs))
+
+    def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:  # type: ignore[override]
+        """Casts between floating formats do nothing: the format is the arithmetic's."""
+        if is_float(dtype) and self.dtype.kind == "f":
+            return self.copy()
+        if is_float(dtype):
+            return np.asarray(self).astype(in_force().dtype).view(Value)
+        in_force().decides |= self.dtype.kind == "f"
+        return super().astype(dtype, *args, **options)
+
+    def dot(self, other: Any, out: Any = None) -> Any:  # type: ignore[override]
+        return _stored_dot(self, other, out)
+
+    def argsort(self, axis: Any = -1, kind: Any = None, order: Any = None, **options: Any) -> Any:  # type: ignore[override]
+        return argsort(self, axis, kind, **options)
+
+    def argpartition(self, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:  # type: ignore[override]
+        return argpartition(self, kth, axis)
+
+    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:  # type: ignore[override]
+        return _cumsum(self, axis, dtype, out)
+
+
+def value(array: Any, how: Arithmetic) -> Any:
+    """An argument of the reference as the arithmetic sees it; integers and Python scalars stay."""
+    if is_array(array) and is_float(array.dtype):
+        return np.ascontiguousarray(array).astype(how.dtype).view(Value)
+    return array
+
+
+def _operand(value: Any, how: Arithmetic) -> Any:
+    if is_array(value):
+        plain: Array = np.asarray(value)
+        return plain.astype(how.dtype, copy=False) if is_float(plain.dtype) else plain
+    if isinstance(value, np.floating):
+        return float(cast("Any", value))
+    return value
+
+
+def _kept_in_force(result: Any) -> Any:
+    """What NumPy made a plain array of, as ``where``, ``tril`` and ``pad`` do: what follows is computed as before."""
+    if type(result) is list:
+        return [_kept_in_force(item) for item in cast("list[Any]", result)]
+    if not is_array(result) or isinstance(result, Value) or result.dtype.kind != "f":
+        return result
+    return _settled(result, in_force())
+
+
+def _settled(result: Any, how: Arithmetic) -> Any:
+    array = np.asarray(result)
+    if array.dtype.kind == "f" and array.dtype != how.dtype:
+        array = array.astype(how.dtype)
+    return array.view(Value)
+
+
+def _noisy(result: Any, ufunc: np.ufunc, how: Arithmetic) -> Any:
+    if not how.noise or how.rng is None or ufunc not in NOISY or result.dtype.kind != "f":
+        return result
+    plain: Array = result.view(np.ndarray)
+    return (plain * (1.0 + how.errors(how.noise, plain))).astype(how.dtype).view(Value)
+
+
+def _store(target: Any, result: Any) -> Any:
+    if target is None:
+        return result
+    np.copyto(target.view(np.ndarray), result.view(np.ndarray), casting="unsafe")
+    return target
+
+
+def _apply(how: Arithmetic, ufunc: np.ufunc, method: str, operands: list[Any], options: dict[str, Any]) -> Any:
+    if ufunc is np.matmul:
+        return keep(matmul(operands[0], operands[1], how), how)
+    folded = ufunc in (np.add, np.multiply) and method == "reduce" and options.get("where", True) is True
+    if folded and how.order != "plain" and floating(operands):
+        result = fold(ufunc, operands[0], options.get("axis", 0), bool(options.get("keepdims")), how)
+        initial = options.get("initial")
+        return result if not isinstance(initial, (int, float)) else ufunc(result, how.dtype(initial))
+    if ufunc is np.add and method == "accumulate" and floating(operands):
+        how.vector_flops += float(np.size(operands[0]))
+        how.running = True
+        return keep(partial_sums(operands[0], options.get("axis", 0), how.order, SLAB), how)
+    result = getattr(ufunc, method)(*operands, **options)
+    if folded and how.rounding:
+        passed = on_the_way(operands[0], options) if ufunc is np.add else in_many_steps(operands[0], result)
+        result = keep(result, how, passed)
+    elif how.throughout and method == "__call__" and is_array(result):
+        result = keep(result, how)
+    if floating(operands):
+        biggest = max(np.size(o) for o in operands)
+        how.vector_flops += float(biggest if method != "__call__" else np.size(result))
+    return result
+
+
+def _cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    a = np.asanyarray(a) if axis is not None else np.asanyarray(a).ravel()
+    if a.dtype.kind == "f":
+        result = np.add.accumulate(a.view(Value), axis=0 if axis is None else axis)
+    else:
+        result = np.cumsum(np.asarray(a), axis=axis, dtype=dtype).view(Value)
+    return result if out is None else _store(out, result)
+
+
+def _stored_dot(a: Any, b: Any, out: Any = None) -> Any:
+    result = dot(a, b)
+    return result if out is None else _store(out, result)
+
+
+def _settled_einsum(subscripts: Any, *operands: Any, **_options: Any) -> Any:
+    return _settled(einsum(subscripts, *operands), in_force())
+
+
+_CHOOSING: Final = frozenset({
+    np.argmax, np.argmin, np.argsort, np.argpartition, np.searchsorted, np.digitize, np.round, np.around, np.partition,
+})  # fmt: skip
+_OTHERWISE: Final[dict[Any, Callable[..., Any]]] = {
+    np.dot: _stored_dot,
+    np.tensordot: tensordot,
+    np.einsum: _settled_einsum,
+    np.inner: inner,
+    np.cumsum: _cumsum,
+    np.argsort: argsort,
+    np.argpartition: argpartition,
+}
