@@ -31,7 +31,7 @@ from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import numpy_dtype
 
-FORMAT: Final = 24
+FORMAT: Final = 25
 """Of a pool on disk; a pool of another format is made anew."""
 
 NOISE: Final = 2.0**-22
@@ -160,7 +160,12 @@ class Pool:
             structure = {field.name: found[field.name] for field in fields(Structure)}
         check(Structure(**structure), self.specification.name)
         plans = families.plans(
-            self.specification, shapes, structure["exact"], found["gathered"], large=bool(found["large"])
+            self.specification,
+            shapes,
+            structure["exact"],
+            found["gathered"],
+            found["combined"],
+            large=bool(found["large"]),
         )
         cases = [_planned(plan, shapes, random) for plan in plans]
         answers, own_failed = await self._measure_all(shapes, cases, plans, found, report)

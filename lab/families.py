@@ -23,6 +23,8 @@ TIMED_WHOLLY: Final = 1 << 19
 """Elements of inputs up to which a shape set that is only timed gets every family nevertheless."""
 NEAR: Final = 4
 """Pairs of an input and another one that spreads over it, at most; half as many at large shapes."""
+COMBINED: Final = 8
+"""Pairs at most of inputs that are known to be added or multiplied."""
 
 TOGETHER: Final = (
     "uniform", "outlier", "integers", "x100", "rows", "zeros", "spike", "shifted", "ties", "bands", "bands/turned",
@@ -43,6 +45,8 @@ together have one in every column of every tile of rows, as far as they reach.""
 TOWERS: Final = 8
 """Cases of towers in planes at most: one at every end of two axes, and at edges between; half as many at large
 shapes."""
+EDGES: Final = 32
+"""Cases of integers at edges and marks at most: a single position, or a length, is at one in each."""
 PROBES: Final = 2
 """Per input: one at an edge, one anywhere; at large shapes one of the two, in turn."""
 
@@ -61,11 +65,12 @@ def plans(
     shapes: str,
     exact: dict[str, Any] | None,
     gathered: Mapping[str, Sequence[int]] | None = None,
+    combined: Sequence[Mapping[str, str]] = (),
     *,
     large: bool = False,
 ) -> list[Plan]:
-    """Every case of a shape set. The reference's process found ``exact``, the contraction if there is one, and
-    ``gathered``, by input the axes over which one output gathers it."""
+    """Every case of a shape set. The reference's process found ``exact``, the contraction if there is one,
+    ``gathered``, by input the axes over which one output gathers it, and ``combined``, sums and products of inputs."""
     inputs = [spec for spec in specification.reference_arguments(shapes).inputs if spec.shape is not None]
     elements = sum(prod(_shape(spec)) for spec in inputs)
     timed_only = shapes not in specification.verify and (large or elements > TIMED_WHOLLY)
@@ -80,11 +85,13 @@ def plans(
             *_timed(varied, floats),
             *kept,
             *_throughout(varied, floats, {} if exact else gathered or {}, large),
+            *_near(floats, combined, large),
             *_faint(specification, floats),
         ]
     return [
         *own,
         *_families(varied, floats, large),
+        *_near(floats, combined, large),
         *_faint(specification, floats),
         *_whole([spec for spec in varied if spec not in floats]),
         *_exact(specification, exact),
@@ -126,7 +133,6 @@ def _throughout(
         yield from (Plan(f"signs/{turn}") for turn in range(regimes.SIGNED))
         yield from _beyond(varied)
         yield from (plan for plan in _related(floats, large=False) if plan.family in ("alike", "lone/0"))
-        yield from _near(floats, large)
     for spec in floats:
         shape, axes = _shape(spec), gathered.get(spec.name, ())
         if len(axes) > 1:
@@ -195,9 +201,10 @@ def _whole(integers: list[InputSpec]) -> Iterator[Plan]:
     for family, turned in (("whole", False), ("whole/turned", True)):
         turns = [whole_numbers.turns(shape, turned) for shape in shapes if not turned or len(shape) > 1]
         yield from (Plan(f"{family}/{turn}") for turn in range(max(turns, default=0)))
-    ends = [len(whole_numbers.near_edges(int(spec.low or 0), int(spec.high or 1))) for spec in integers]
+    ranges = [whole_numbers.Range(int(spec.low or 0), int(spec.high or 1), spec.marks) for spec in integers]
+    ends = [len(whole_numbers.near_edges(within)) for within in ranges]
     cases = max(-(-count // max(1, prod(shape))) for count, shape in zip(ends, shapes, strict=True))
-    yield from (Plan(f"whole/edges/{turn}") for turn in range(min(cases, PEAKS)))
+    yield from (Plan(f"whole/edges/{turn}") for turn in range(min(cases, EDGES)))
     if len(integers) > 1:
         yield from (Plan("whole", spec.name) for spec in integers)
 
@@ -220,23 +227,39 @@ def _related(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
     families = ("lone/0",) if large else ("lone/0", "lone/1", "alike")
     yield from (Plan(family, names[0]) for names in shapes.values() if len(names) > 1 for family in families)
     yield from (Plan("alike", names[0]) for shape, names in shapes.items() if len(shape) > 2 and len(names) == 1)
-    yield from _near(floats, large)
     for length in dict.fromkeys(n for shape in shapes for n in shape[-2:] if n > 1):
         sharing = [names[0] for shape, names in shapes.items() if length in shape[-2:]]
         if len(sharing) > 1:
             yield from (Plan(f"opposed/{length}", name) for name in (sharing[:1] if large else sharing[:2]))
 
 
-def _near(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
-    """What spreads over another input, a given mean or a bias, or shares its rows: sums and differences that cancel."""
+def _near(floats: list[InputSpec], combined: Sequence[Mapping[str, str]], large: bool) -> Iterator[Plan]:
+    """Inputs that nearly cancel, or whose products are nearly one value: those that are known to meet come first.
+
+    Others spread over an input, as a given mean or a bias does, or share its rows; each large one has one in turn.
+    """
+    known = {spec.name for spec in floats}
+    met = [c for c in combined if {c["large"], c["small"]} <= known][:COMBINED]
+    plans = [
+        Plan(f"level/{c['small']}" if c["how"] == "product" else f"near/{c['small']}{c['factor']}", c["large"])
+        for c in met
+    ]
+    most = len(plans) + (NEAR // 2 if large else NEAR)
+    yield from list(dict.fromkeys([*plans, *_in_rounds(floats)]))[:most]
+
+
+def _in_rounds(floats: list[InputSpec]) -> Iterator[Plan]:
     shapes = {spec.name: _shape(spec) for spec in floats}
     pairs = [
-        Plan(f"near/{small}", large_one)
-        for large_one, shape in shapes.items()
-        for small, other in shapes.items()
-        if relations.spread(other, shape) or (prod(other) <= prod(shape) and relations.share_rows(other, shape))
+        [
+            Plan(f"near/{small}", large)
+            for small, other in shapes.items()
+            if relations.spread(other, shape) or (prod(other) <= prod(shape) and relations.share_rows(other, shape))
+        ]
+        for large, shape in shapes.items()
     ]
-    yield from pairs[: NEAR // 2 if large else NEAR]
+    for turn in range(max(map(len, pairs), default=0)):
+        yield from (of_one[turn] for of_one in pairs if turn < len(of_one))
 
 
 def _faint(specification: Specification, floats: list[InputSpec]) -> Iterator[Plan]:

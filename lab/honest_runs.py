@@ -15,7 +15,6 @@ from nki_anvil.lab import limits, yardstick
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule
 from nki_anvil.lab.yardstick import Yardstick
-from nki_anvil.sim.dtypes import numpy_dtype
 
 Array = np.ndarray[Any, Any]
 
@@ -98,7 +97,7 @@ class HonestRuns:
         return measured()
 
     def _arithmetics(self, large: bool, rng: np.random.Generator, tied: bool) -> list[Arithmetic]:
-        operand = _rounding("tfloat32") if self.precision == "tfloat32" else None
+        operand = None if self.precision == "float32" else _rounding(self.precision)
         plain = Arithmetic(operand=operand)
         orders = ("slabs",) if large else ("sequential", "reversed", "slabs")
         ordered = [
@@ -175,11 +174,7 @@ def _rounding(precision: str) -> Callable[[Array], Array]:
 
 
 def _stored(item: Any, dtype: str) -> Any:
-    """An output as its format keeps it: small numbers have fewer digits there, large ones none."""
-    if not is_float(item) or dtype not in limits.UNIT_ROUNDOFF:
-        return item
-    with np.errstate(over="ignore"):
-        return item.astype(np.float32 if dtype == "tfloat32" else numpy_dtype(dtype)).astype(np.float32)
+    return limits.stored(item, dtype) if is_float(item) and dtype in limits.UNIT_ROUNDOFF else item
 
 
 def _rounded(item: Any, precision: str) -> Any:

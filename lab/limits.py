@@ -12,6 +12,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from nki_anvil.sim.dtypes import numpy_dtype
+
 F64 = NDArray[np.float64]
 
 UNIT_ROUNDOFF: Final = {
@@ -151,6 +153,12 @@ def rounded(r: F64, precision: str) -> F64:
     return np.ldexp(np.rint(mantissa * scale * 2) / (scale * 2), exponent)
 
 
+def stored(array: NDArray[Any], dtype: str) -> NDArray[np.float32]:
+    """An output as its format keeps it: small numbers have fewer digits there, large ones none."""
+    with np.errstate(over="ignore"):
+        return array.astype(np.float32 if dtype == "tfloat32" else numpy_dtype(dtype)).astype(np.float32)
+
+
 def compare(expected: Expected, y: NDArray[Any], tolerance: float, own: bool) -> list[Use]:
     """Every limit that applies to one output, worst first. ``y`` has r's shape; shapes and dtypes are another gate's.
 
@@ -189,6 +197,8 @@ def _uses(expected: Expected, r: F64, off: F64, tolerance: float, own: bool) -> 
         yield _integers(expected, off)
         return
     yield _whole(expected, r, off, tolerance, own)
+    if UNIT_ROUNDOFF.get(expected.dtype, 0.0) > expected.unit and off.size:
+        yield _codes(expected, off)
     weights, lent = _weights(expected, r), _lent(expected, r)
     for direction in directions(r.shape):
         yield _rows(expected, r, off, direction, weights, lent)
@@ -205,6 +215,21 @@ def _integers(expected: Expected, off: F64) -> Use:
     over = off - expected.spread.astype(np.float64)
     worst = float(over.max(initial=0.0))
     return Use("equal integers", np.inf if worst > 0 else 0.0, _place(over), float(off.max(initial=0.0)), 0.0)
+
+
+def _codes(expected: Expected, off: F64) -> Use:
+    """How many numbers of a coarsely stored output are not those that every honest run stores.
+
+    Rounded twice, or scaled by a constant that is off by a little, many fall to the other side of a half-way point,
+    where both neighbours are as far away as no limit on distances tells apart.
+    """
+    spread = expected.spread.astype(np.float64)
+    nearest = np.abs(stored(expected.r, expected.dtype) - expected.r)
+    another = UNIT_ROUNDOFF[expected.dtype] / 4 * np.abs(expected.r)  # what is nearer is the same stored number
+    undecided = float(np.mean(spread > np.maximum(nearest * (1 + 2.0**-16), another)))
+    other = off > np.maximum(spread * (1 + 2.0**-16), another)
+    measured, allowed = float(np.mean(other)), QUANTILE + ROW_FACTOR * (undecided + 1 / off.size)
+    return Use("numbers stored otherwise", measured / allowed, _place(off * other), measured, allowed)
 
 
 def _leaning(expected: Expected, r: F64, off: F64) -> Iterator[Use]:

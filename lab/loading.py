@@ -17,7 +17,7 @@ from typing import Any, Final
 from nki_anvil.backends.errors import ArgumentsInvalid, PathUnreadable, ProblemInvalid
 from nki_anvil.backends.job import InputSpec, ShapeSet
 from nki_anvil.backends.run import ArraySpec
-from nki_anvil.lab import command_problem, expressions, problem_file, tolerances
+from nki_anvil.lab import command_problem, expressions, marks, problem_file, tolerances
 from nki_anvil.lab.problem_file import InputEntry, ProblemFile
 from nki_anvil.lab.reference import Reference
 from nki_anvil.lab.specification import Specification, Work
@@ -116,6 +116,10 @@ class _Problem:
             dims = {"default": seen["constants"]}
         self._refuse_unjudged(seen)
         arguments = {shapes: await self._arguments(shapes, dims[shapes], seen) for shapes in dims}
+        numbers = marks.named(self.content)
+        arguments = {
+            shapes: marks.marked(found, numbers | set(dims[shapes].values())) for shapes, found in arguments.items()
+        }
         kernels, warnings = self._kernel_arguments(arguments, seen)
         outputs = tuple(ArraySpec(shape=tuple(o["shape"]), dtype=o["dtype"]) for o in seen["outputs"])
         allowed = tolerances.tolerance(self.file.tolerance, tolerance, self.file.precision, outputs)

@@ -20,6 +20,7 @@ import numpy as np
 from nki_anvil.backends.worker import isolation
 from nki_anvil.lab import from_source
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
+from nki_anvil.lab.combined import combined
 from nki_anvil.lab.footprint import Footprint, fingerprint
 from nki_anvil.lab.honest_runs import is_float, is_large
 from nki_anvil.lab.measuring import Measuring
@@ -193,6 +194,7 @@ def structure(module: ReferenceModule, request: Record, folder: Path) -> Record:
 
     base, work = measuring.runs.exact(list(drawn.values()))
     arrays = [name for name, item in drawn.items() if is_array(item)]
+    large = is_large(work, [*drawn.values(), *base])
     counts = {name: not _equal(exact({**drawn, name: other[name]}), base) for name in arrays}
     return {
         "finite": all(bool(np.isfinite(r).all()) for r in base),
@@ -203,7 +205,8 @@ def structure(module: ReferenceModule, request: Record, folder: Path) -> Record:
         "leaves_open": work.leaves_open,
         "exact": _contraction(exact, drawn, other, base, arrays),
         "gathered": {name: _gathered(exact, (drawn, other), name) for name in arrays if is_float(drawn[name])},
-        "large": is_large(work, [*drawn.values(), *base]),
+        "combined": [] if large else combined(exact, drawn, [name for name in arrays if is_float(drawn[name])]),
+        "large": large,
         "peak_bytes": _peak_bytes(),
     }
 

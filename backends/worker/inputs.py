@@ -84,9 +84,8 @@ def _one(spec: Spec, position: int, case: Case, target: Spec, every: list[Spec])
     like = shape == _drawn(target)
     is_target = spec["name"] == target["name"]
     draw = _Draw(spec, own, rng, variant, float(case.get("scale", 1.0)), is_target, like)
-    if family == "near":
-        place, other = next(((n, s) for n, s in enumerate(every) if s["name"] == variant), (position, spec))
-        draw.first = lambda: _own(other, _drawn(other), _random(int(case["seed"]), place))
+    if family in _BESIDE:
+        draw.first = lambda: _met(spec, variant or spec["name"], int(case["seed"]), every)
     if family in _RELATED:
         draw.shared = _random(int(case["seed"]), word)
         draw.peers = [n for n, s in enumerate(every) if s.get("shape") is not None and _peers(s, target)]
@@ -95,6 +94,25 @@ def _one(spec: Spec, position: int, case: Case, target: Spec, every: list[Spec])
     if family == "faint":
         draw.shared_rows = None if variant == "whole" else _drawn(target)[:-1]
     return _inside(spec, _FAMILIES[family](draw))
+
+
+def _met(spec: Spec, variant: str, seed: int, every: list[Spec]) -> Array:
+    """The own draw of the input that a variant names first; with its factor, if one is named: ``z:<factor>:<input>:2``
+    or ``z:2``."""
+    numbers = {s["name"]: number for number, s in enumerate(every)}
+
+    def own(name: str) -> Array:
+        return _own(every[numbers[name]], _drawn(every[numbers[name]]), _random(seed, numbers[name]))
+
+    name, *factor = variant.split(":")
+    if not factor:
+        return own(name)
+    over = relations.laid_over(own(name), _drawn(spec)) * float(factor[-1])
+    if len(factor) == 1:
+        return over
+    with np.errstate(all="ignore"):
+        made = relations.FACTORS[factor[0]](relations.laid_over(own(factor[1]), _drawn(spec)))
+    return over * np.where(np.isfinite(made), made, 1)
 
 
 def _random(*key: int) -> Any:
@@ -139,8 +157,8 @@ def _own(spec: Spec, shape: tuple[int, ...], rng: Any) -> Array:
     if domain == "constant":
         return np.full(shape, spec["value"], dtype=np.float64)
     if not _is_float(spec) or domain in ("integer", "index"):
-        low, high = _range(spec)
-        return rng.integers(low, high + 1, size=shape)
+        within = _range(spec)
+        return rng.integers(within.low, within.high + 1, size=shape)
     if domain == "unit":
         return rng.random(shape, dtype=np.float32)
     if domain == "probability":
@@ -351,7 +369,7 @@ def _exact20(d: _Draw) -> Array:
 
 def _tied_integers(spec: Spec, own: Array) -> Array:
     """Integers with the smallest and the largest at the ends and many ties between."""
-    low, high = _range(spec)
+    low, high, _ = _range(spec)
     values = np.where(own > (low + high) // 2, high, low)
     flat = values.reshape(-1)
     if flat.size:
@@ -362,10 +380,10 @@ def _tied_integers(spec: Spec, own: Array) -> Array:
 def _whole(spec: Spec, own: Array, rng: Any, variant: str) -> Array:
     """Bands of integers, of rows or of columns (``turned``); the variant ends in the case's number."""
     turned = variant.startswith("turned")
-    low, high = _range(spec)
+    within = _range(spec)
     if variant.startswith("edges"):
-        return _inside(spec, whole_numbers.edges(own, rng, low, high, _turn(variant.removeprefix("edges/"))))
-    return whole_numbers.bands(own, rng, low, high, turned, _turn(variant.removeprefix("turned/")))
+        return _inside(spec, whole_numbers.edges(own, rng, within, _turn(variant.removeprefix("edges/"))))
+    return whole_numbers.bands(own, rng, within, turned, _turn(variant.removeprefix("turned/")))
 
 
 def _mingles(family: str, own: Array, rng: Any) -> bool:
@@ -376,10 +394,10 @@ def _mingled(spec: Spec, own: Array, rng: Any, family: str, variant: str) -> Arr
     """Beside towers at the ends of axes all integers are the largest: a prefix has its full length, while rows of
     indices begin with the first and end with the last.
     """
-    low, high = _range(spec)
+    within = _range(spec)
     if family == "towers" and _axes_and_turn(variant)[1] % 2 == 0:
-        return whole_numbers.framed(own, low, high) if high - low > 2 else np.full_like(own, high)
-    return whole_numbers.mingled(own, rng, low, high)
+        return whole_numbers.framed(own, within) if within.high - within.low > 2 else np.full_like(own, within.high)
+    return whole_numbers.mingled(own, rng, within)
 
 
 _FAMILIES: dict[str, Callable[[_Draw], Array]] = {
@@ -408,12 +426,14 @@ _FAMILIES: dict[str, Callable[[_Draw], Array]] = {
     "lone": lambda d: _related(d, relations.lone),
     "alike": lambda d: _related(d, lambda peer: relations.alike(peer, d.first())),
     "near": lambda d: relations.near(d.own, d.first(), d.rng),
+    "level": lambda d: relations.level(d.own, d.first(), d.rng),
     "opposed": lambda d: relations.opposed(d.own, int(d.variant or d.own.shape[-1]), d.scale, d.is_target, d.shared),
     "faint": lambda d: relations.faint(d.own, d.shared_rows, d.scale, d.shared),
     "mixed": _mixed,
     "whole": lambda d: d.own,
     "exact20": _exact20,
 }
+_BESIDE = ("near", "level")
 _RELATED = ("lone", "alike", "opposed", "faint")
 _WHOLE = ("whole", "mixed")
 """What integers answer as such; to others they stay as they were drawn."""
@@ -422,8 +442,8 @@ _MINGLED = ("planes", "towers", "peaks", "signs", "x100")
 _PAIRED = ("cancelling", "exact20", *_RELATED)
 
 PARTIAL = (
-    "bands", "signs", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "near", "opposed",
-    "faint", "mixed", "whole", "planes",
+    "bands", "signs", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "near", "level",
+    "opposed", "faint", "mixed", "whole", "planes",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 TIED = ("integers", "ties")
@@ -443,9 +463,9 @@ def _is_whole(spec: Spec) -> bool:
     return not _is_float(spec) or spec.get("domain") in ("integer", "index")
 
 
-def _range(spec: Spec) -> tuple[int, int]:
-    """The smallest and the largest of an integer input."""
-    return int(spec.get("low") or 0), 1 if spec.get("high") is None else int(spec["high"])
+def _range(spec: Spec) -> whole_numbers.Range:
+    high = 1 if spec.get("high") is None else int(spec["high"])
+    return whole_numbers.Range(int(spec.get("low") or 0), high, tuple(spec.get("marks") or ()))
 
 
 def _dtype(name: str) -> Any:

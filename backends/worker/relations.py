@@ -5,7 +5,7 @@ What a kernel may ask of two inputs together, no family that bends each by itsel
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -15,10 +15,29 @@ from nki_anvil.backends.worker import regimes
 
 Array = Any
 
+LEVEL = (-4.0, -1.0)
+"""Powers of ten of how far products are from one value: a variance by the mean of squares is off by their squares."""
 SLIGHTLY = 2.0**-10
 """How far opposite inputs differ: a sum of parts that cancel is off by 2^20 roundings, an honest one by 2^10."""
+SHARED = (1.0, 1.0, 0.0, -1.0)
+"""What a row has of a shared one: where points meet, a squared distance is below zero in every second of them."""
 FAINT = -7.0
 """Power of ten of everything where all of it is faint: sums and products are far below what guards a division."""
+
+FACTORS: dict[str, Callable[[Array], Array]] = {
+    "v": lambda v: v,
+    "1/v": lambda v: 1 / v,
+    "1+v": lambda v: 1 + v,
+    "1/(1+v)": lambda v: 1 / (1 + v),
+    "1-v": lambda v: 1 - v,
+    "1/(1-v)": lambda v: 1 / (1 - v),
+    "v/(1-v)": lambda v: v / (1 - v),
+    "(1-v)/v": lambda v: (1 - v) / v,
+    "sigmoid": lambda v: 1 / (1 + np.exp(-v)),
+    "tanh": np.tanh,
+    "exp": np.exp,
+}
+"""What an input may make of another one's factor in a sum: gates, scales of a layer, mixtures. Vectorised, float64."""
 
 
 class Peer:
@@ -61,19 +80,46 @@ def alike(p: Peer, first: Array) -> Array:
 
 def near(own: Array, other: Array, rng: Any) -> Array:
     """Bands of rows that are what is spread over them, a given mean or a bias, its opposite, or own; half of the former
-    not quite. Inputs of as long rows that do not spread share rows.
+    not quite. Inputs of as long rows that do not spread share rows, each by itself: a short last tile has them as well.
     """
     mine: Array = own.astype(np.float64).reshape(-1, own.shape[-1])
-    shape = spread(other.shape, own.shape)
-    rows: Array = other.astype(np.float64).reshape(shape or (-1, own.shape[-1]))
-    over = np.broadcast_to(rows, own.shape) if shape else rows[np.arange(len(mine)) % len(rows)]
-    size = max(1, min(regimes.BAND, len(mine) // 3))
-    bands = np.arange(-(-len(mine) // size)) + int(rng.integers(3))
-    signs: Array = (rng.permutation(bands % 3) - 1).repeat(size)[: len(mine), None]
-    apart: Array = SLIGHTLY * rng.standard_normal(mine.shape) * (rng.random((len(mine), 1)) < 0.5)
+    shape = own.shape if other.shape == own.shape else spread(other.shape, own.shape)
+    rows: Array = other.astype(np.float64).reshape(-1, own.shape[-1]) if shape is None else mine
+    over = rows[np.arange(len(mine)) % len(rows)] if shape is None else laid_over(other, own.shape)
+    signs = _signs(len(mine), rng) if shape else rng.choice(SHARED, len(mine))[:, None]
+    apart: Array = SLIGHTLY * rng.standard_normal(mine.shape) * (rng.random((len(mine), 1)) < (0.5 if shape else 0.25))
     close = signs * over.reshape(mine.shape) * (1 + apart)
     mine[signs[:, 0] != 0] = close[signs[:, 0] != 0]
     return mine.astype(np.float32).reshape(own.shape)
+
+
+def _signs(count: int, rng: Any) -> Array:
+    """One sign for each row, in bands: as it is, not at all, opposite."""
+    size = max(1, min(regimes.BAND, count // 3))
+    bands = np.arange(-(-count // size)) + int(rng.integers(3))
+    return (rng.permutation(bands % 3) - 1).repeat(size)[:count, None]
+
+
+def level(own: Array, other: Array, rng: Any) -> Array:
+    """Bands of rows whose products with another input, that has its shape or spreads over it, are one value, nearly.
+
+    Every second band is as it was drawn. Where the other is nothing, so is a product: there it stays as well.
+    """
+    mine: Array = own.astype(np.float64).reshape(-1, own.shape[-1])
+    over = laid_over(other, own.shape).reshape(mine.shape)
+    heights = rng.choice([-1.0, 1.0], (len(mine), 1)) * 10.0 ** rng.uniform(0, 2, (len(mine), 1))
+    apart = 10.0 ** rng.uniform(*LEVEL, (len(mine), 1)) * rng.standard_normal(mine.shape)
+    size = max(1, min(regimes.BAND, len(mine) // 2))
+    chosen = (np.arange(len(mine)) // size + int(rng.integers(2))) % 2 == 0
+    close = heights * (1 + apart) / np.where(over == 0, 1, over)
+    mine[chosen[:, None] & (over != 0)] = close[chosen[:, None] & (over != 0)]
+    return mine.astype(np.float32).reshape(own.shape)
+
+
+def laid_over(other: Array, shape: Sequence[int]) -> Array:
+    """An input as it meets a larger one, over which it spreads, or one of its shape."""
+    whole: Array = other.astype(np.float64)
+    return np.broadcast_to(whole.reshape(spread(other.shape, shape) or other.shape), tuple(shape))
 
 
 def faint(own: Array, rows: Sequence[int] | None, scale: float, shared: Any) -> Array:

@@ -6,7 +6,7 @@ Independent draws hold none of them, and what a kernel does for an empty row or 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -15,93 +15,113 @@ from nki_anvil.backends.worker import places, regimes
 Array = Any
 MOST = 64
 """Tiles of a range whose ends a case asks for."""
-Regime = Callable[[Array, Any, int, int], Array]
-"""Rows [n, width] of own draws, randomness, the smallest and the largest number -> rows."""
+FEWEST_ROUND = 8
+"""From so large a mark on its multiples count: of a smaller one any draw has some."""
 
 
-def _own(rows: Array, rng: Any, low: int, high: int) -> Array:
+class Range(NamedTuple):
+    """The smallest and the largest number of an input, and those that mean something to its problem.
+
+    Marks are lengths of axes and numbers that a reference names: a position beyond a ring's length, a token of padding.
+    """
+
+    low: int
+    high: int
+    marks: tuple[int, ...] = ()
+
+
+Regime = Callable[[Array, Any, Range], Array]
+"""Rows [n, width] of own draws, randomness, the numbers' range -> rows."""
+
+
+def _own(rows: Array, rng: Any, within: Range) -> Array:
     return rows
 
 
-def _lowest(rows: Array, rng: Any, low: int, high: int) -> Array:
-    return np.full_like(rows, low)
+def _lowest(rows: Array, rng: Any, within: Range) -> Array:
+    return np.full_like(rows, within.low)
 
 
-def _highest(rows: Array, rng: Any, low: int, high: int) -> Array:
-    return np.full_like(rows, high)
+def _highest(rows: Array, rng: Any, within: Range) -> Array:
+    return np.full_like(rows, within.high)
 
 
-def _same(rows: Array, rng: Any, low: int, high: int) -> Array:
+def _same(rows: Array, rng: Any, within: Range) -> Array:
     """One number in all of a row."""
     return np.broadcast_to(rows[:, :1], rows.shape)
 
 
-def _lone(rows: Array, rng: Any, low: int, high: int) -> Array:
+def _lone(rows: Array, rng: Any, within: Range) -> Array:
     """The smallest number but for one, which is the largest, or the other way round."""
     count, length = rows.shape
     columns: Array = _mostly_at(places.edges(length, 0), length, count, rng)
     turned = rng.random((count, 1)) < 0.5
-    values = np.broadcast_to(np.where(turned, high, low), rows.shape).copy()
-    values[np.arange(count), columns] = np.where(turned, low, high)[:, 0]
+    values = np.broadcast_to(np.where(turned, within.high, within.low), rows.shape).copy()
+    values[np.arange(count), columns] = np.where(turned, within.low, within.high)[:, 0]
     return values
 
 
-def _padded(rows: Array, rng: Any, low: int, high: int) -> Array:
+def _padded(rows: Array, rng: Any, within: Range) -> Array:
     """The largest number up to some column and the smallest from there on, or the other way round."""
     count, length = rows.shape
     first = _mostly_at(places.edges(length + 1, 0), length + 1, count, rng)
     before = cast(Any, np).arange(length) < first[:, None]
     turned: Array = rng.random((count, 1)) < 0.5
-    return np.where(np.logical_xor(before, turned), high, low)
+    return np.where(np.logical_xor(before, turned), within.high, within.low)
 
 
-def _sorted(rows: Array, rng: Any, low: int, high: int) -> Array:
+def _sorted(rows: Array, rng: Any, within: Range) -> Array:
     """Ascending, or descending."""
     ascending = np.sort(rows, axis=-1)
     return np.where(rng.random((len(rows), 1)) < 0.5, ascending, ascending[:, ::-1])
 
 
-def _uneven(rows: Array, rng: Any, low: int, high: int) -> Array:
+def _uneven(rows: Array, rng: Any, within: Range) -> Array:
     """Nearly the largest number, even and odd: sums that float32 does not hold."""
-    return np.maximum(high - rng.integers(0, 1 + min(64, (high - low) // 4), rows.shape), low)
+    most = 1 + min(64, (within.high - within.low) // 4)
+    return np.maximum(within.high - rng.integers(0, most, rows.shape), within.low)
 
 
-def _edges(rows: Array, rng: Any, low: int, high: int) -> Array:
-    return rng.choice(near_edges(low, high), rows.shape)
+def _edges(rows: Array, rng: Any, within: Range) -> Array:
+    return rng.choice(near_edges(within), rows.shape)
 
 
-def near_edges(low: int, high: int) -> list[int]:
-    """Where tiles begin and end, as lengths, indices and counts may: both ends of the range, then the first chunk of
-    each power of two from the largest on, and the last one, then the others."""
+def near_edges(within: Range) -> list[int]:
+    """Where something begins and ends, as lengths, indices and counts may: the ends of the range, and the marks; the
+    first chunk of each power of two of tiles from the largest on, the last one, and rounds of marks; then the others.
+    """
+    low, high, marks = within
     tiles = max(0, high) // places.TILE + 1
     chunks = [places.TILE << power for power in reversed(range(tiles.bit_length()))]
     chunks += [high + 1 - (high + 1) % chunk for chunk in chunks if chunk <= high]
+    rounds = [n for mark in marks if mark >= FEWEST_ROUND for n in (mark * 2, mark * 3, high - high % mark)]
     begun = places.TILE * np.unique(np.linspace(0, tiles, min(tiles + 1, MOST)).astype(np.int64))
-    near = [low, high, *(chunk + step for chunk in chunks for step in (0, -1, 1))]
+    near = [low, high, *marks, *(at + step for at in (*marks, *chunks, *rounds) for step in (0, -1, 1))]
     near += sorted({int(n) for n in (*places.edges(high + 1, 0), *(begun - 1), *begun, *(begun + 1))})
     return [n for n in dict.fromkeys(near) if low <= n <= high]
 
 
-def edges(own: Array, rng: Any, low: int, high: int, turn: int) -> Array:
+def edges(own: Array, rng: Any, within: Range, turn: int) -> Array:
     """All of an input at edges, a few of them more than once; the next case (``turn``) goes on with them."""
-    near = np.array(near_edges(low, high))
+    near = np.array(near_edges(within))
     return rng.permutation(near[(turn * own.size + np.arange(own.size)) % len(near)]).reshape(own.shape)
 
 
-def mingled(own: Array, rng: Any, low: int, high: int) -> Array:
+def mingled(own: Array, rng: Any, within: Range) -> Array:
     """Rows, or a vector's elements, as they were drawn, at edges, all of the smallest number or all of the largest.
 
     For cases in which floats stand out: what lies at the end of a prefix of full length, or is all that there is.
     """
     rows = own.reshape(-1, own.shape[-1]) if own.ndim > 1 else own.reshape(-1, 1)
     kinds = rng.permutation(np.arange(len(rows)) + int(rng.integers(4))) % 4
-    values: Array = cast(Any, np).where((kinds == 1)[:, None], _edges(rows, rng, low, high), rows)
-    values[kinds == 2], values[kinds == 3] = low, high
+    values: Array = cast(Any, np).where((kinds == 1)[:, None], _edges(rows, rng, within), rows)
+    values[kinds == 2], values[kinds == 3] = within.low, within.high
     return values.reshape(own.shape)
 
 
-def framed(own: Array, low: int, high: int) -> Array:
+def framed(own: Array, within: Range) -> Array:
     """Rows with the smallest number at their first place alone and the largest at their last; rows of one: that."""
+    low, high, _ = within
     values: Array = np.clip(own, low + 1, high - 1)
     if own.ndim > 1 and own.shape[-1] > 1:
         values[..., 0], values[..., -1] = low, high
@@ -118,7 +138,7 @@ def _mostly_at(edges: list[int], length: int, count: int, rng: Any) -> Array:
 REGIMES: tuple[Regime, ...] = (_lowest, _highest, _same, _lone, _padded, _sorted, _edges, _own, _uneven)
 
 
-def bands(own: Array, rng: Any, low: int, high: int, turned: bool, turn: int) -> Array:
+def bands(own: Array, rng: Any, within: Range, turned: bool, turn: int) -> Array:
     """Every regime in a band of rows of its own, or of columns (``turned``); a vector is one row.
 
     Where there are fewer bands than regimes, the next case (``turn``) goes on with the regimes.
@@ -129,7 +149,7 @@ def bands(own: Array, rng: Any, low: int, high: int, turned: bool, turn: int) ->
     values = np.empty_like(rows)
     for band, kind in enumerate(kinds):
         part = slice(band * size, (band + 1) * size)
-        values[part] = REGIMES[kind](rows[part], rng, low, high)
+        values[part] = REGIMES[kind](rows[part], rng, within)
     return (values.T if turned and own.ndim > 1 else values).reshape(own.shape)
 
 

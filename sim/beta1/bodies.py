@@ -99,7 +99,7 @@ class _Marks:
     def _places(self, way: Way, look: list[int], recorder: Any) -> NDArray[np.bool_]:
         dtype, offset, first, count = look
         ratio, pattern = int(WIDTHS[dtype]) // self.unit, recorder.pattern_at(first, count)
-        end = (offset + sum(step * (size - 1) for step, size in pattern) + 1) * ratio
+        end = (offset + sum(max(step, 0) * (size - 1) for step, size in pattern) + 1) * ratio
         marks = self.bodies.get(way, np.zeros(0, np.bool_))
         if len(marks) < end:
             marks = self.bodies[way] = np.append(marks, np.zeros(end, np.bool_))

@@ -312,12 +312,26 @@ def test_a_scale_that_drowns_in_the_rounding_of_each_element_is_seen_in_all_of_t
     one_tile = np.array(r)
     one_tile[128:, 512:] *= 1 + 1 / 1536
     found = limits.compare(known, stored(one_tile), 1e-2, own=True)
-    assert broken(found) == {"leaning of a tile"}
+    assert broken(found) == {"leaning of a tile", "numbers stored otherwise"}
     assert found[0].index[0] >= 128
     assert found[0].index[1] >= 512
     assert not broken(limits.compare(known, stored(r * (1 + 2 * u)), 1e-2, own=True))
     either_way = 1 + np.random.default_rng(2).uniform(-1, 1, r.shape) / 1536
-    assert not broken(limits.compare(known, stored(r * either_way), 1e-2, own=True))
+    assert broken(limits.compare(known, stored(r * either_way), 1e-2, own=True)) == {"numbers stored otherwise"}
+
+
+def test_what_is_rounded_twice_on_its_way_to_a_narrow_format_is_seen_and_an_honest_rounding_is_free(
+    r: np.ndarray,
+) -> None:
+    u = limits.UNIT_ROUNDOFF["float32"]
+
+    def narrow(values: np.ndarray) -> np.ndarray:
+        return values.astype(ml_dtypes.float8_e4m3).astype(np.float64)
+
+    honest = [[narrow(r * (1 + 4 * u))], [narrow(r * (1 - 4 * u))]]
+    [known] = measure([r], honest, [], dtypes=["float8_e4m3"], precision="float32", rowwise=True, large=False).outputs
+    assert not broken(limits.compare(known, narrow(r * (1 + 2 * u)), 5e-2, own=True))
+    assert broken(limits.compare(known, narrow(stored(r)), 5e-2, own=True)) == {"numbers stored otherwise"}
 
 
 def test_a_single_tower_that_honest_runs_round_either_way_leans_to_no_side() -> None:

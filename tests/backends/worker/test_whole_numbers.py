@@ -51,7 +51,7 @@ def test_lengths_and_indices_stand_at_the_edges_of_tiles() -> None:
 
 
 def test_few_lengths_stand_at_every_edge_over_the_cases_that_are_planned() -> None:
-    near = whole_numbers.near_edges(0, 640)
+    near = whole_numbers.near_edges(whole_numbers.Range(0, 640))
     assert {0, 1, 127, 128, 129, 511, 512, 513, 639, 640} <= set(near)
     cases = [drawn(f"whole/edges/{turn}", [4, 1], 0, 640).ravel() for turn in range(-(-len(near) // 4))]
     assert {int(n) for case in cases for n in case} == set(near)
