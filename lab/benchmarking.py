@@ -11,7 +11,7 @@ from nki_anvil.backends.errors import GateUnverified
 from nki_anvil.lab import given, yields
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.comparison import Comparison
-from nki_anvil.lab.contest import contest, settle
+from nki_anvil.lab.contest import contest, refuse_failed, settle
 from nki_anvil.lab.convergence import converged
 from nki_anvil.lab.digest import shorten
 from nki_anvil.lab.given import Given, Text
@@ -85,8 +85,10 @@ def known_comparison(bench: Workbench, attempt: Attempt, verdict: Verdict) -> Co
 
 
 def conclude(bench: Workbench, taken: Given, comparison: Comparison, *, repeated: bool) -> Benchmarked:
-    """Put best back where that is due, and say it all."""
+    """Put best back where that is due, and say it all. Raises GateUnverified for what failed meanwhile."""
     attempt, outcome = taken.attempt, comparison.outcome
+    if outcome != "revert":
+        refuse_failed(bench, attempt)
     final = outcome == "revert" or (outcome == "undecided" and bench.origin == "device")
     restored = bench.restore(attempt, is_working_file=taken.is_working_file) if final else None
     best = bench.best()

@@ -10,11 +10,12 @@ from anyio.to_thread import run_sync
 
 from nki_anvil.backends import errand
 from nki_anvil.backends.backend import Report, silent
-from nki_anvil.backends.errors import BackendError, BackendFailed
+from nki_anvil.backends.errors import BackendError, BackendFailed, GateUnverified
 from nki_anvil.lab import seals, yields
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best, Holder, Receipt
 from nki_anvil.lab.comparison import Comparison
+from nki_anvil.lab.digest import shorten
 from nki_anvil.lab.end_to_end import WrongWhileTimed
 from nki_anvil.lab.judging import look_again, standing_best
 from nki_anvil.lab.noise import noise_of
@@ -61,27 +62,37 @@ async def contest(bench: Workbench, attempt: Attempt, report: Report = silent, *
         best = await standing_best(bench, report)
         if best is not None and best.digest == attempt.digest:
             return best.receipt.comparison
+        if best is None:
+            await run_sync(refuse_failed, bench, attempt)  # there is nothing that it could be reverted for
         with errand.on(problem=bench.problem.name, attempt=attempt.number):
             comparison = await measure(bench, attempt, best, report, counts=counts)
         if await run_sync(partial(settle, bench, attempt, comparison, counts=counts)):
             if comparison.outcome == "keep":
                 await profile_best(bench, attempt, report)
             return comparison
-        await report("best changed meanwhile: comparing with the new one")
+        await report("best, or what is known of this kernel, changed meanwhile: comparing again")
+
+
+def refuse_failed(bench: Workbench, attempt: Attempt) -> None:
+    """Raises GateUnverified for a kernel that passed before."""
+    if bench.failed(attempt):
+        raise GateUnverified(
+            f"The kernel {shorten(attempt.digest)} passed, and failed a later look while it was measured.",
+            "Call verify_kernel, which gives the verdict that stands now.",
+        )
 
 
 async def measure(bench: Workbench, attempt: Attempt, best: Best | None, report: Report, *, counts: bool) -> Comparison:
     """The comparison after every second look that it calls for; nothing is stored but what a second verdict says."""
     new = await arm_of(attempt)
-    if best is None:
-        return await (await sampler(bench, None, report)).alone(new)
-    old = await arm_of(await run_sync(bench.problem.attempts.get, best.attempt))
+    old = await arm_of(await run_sync(bench.problem.attempts.get, best.attempt)) if best else None
+    timing = await sampler(bench, old, report)
     try:
-        comparison = await (await sampler(bench, old, report)).compare(new, old)
+        comparison = await (timing.compare(new, old) if old else timing.alone(new))
     except WrongWhileTimed as wrong:
         await run_sync(partial(convict, bench, attempt, wrong, counts=counts))
         raise
-    return await scrutinise(bench, attempt, comparison, report, counts=counts)
+    return await scrutinise(bench, attempt, comparison, report, counts=counts) if old else comparison
 
 
 def convict(bench: Workbench, attempt: Attempt, wrong: WrongWhileTimed, *, counts: bool = False) -> Verdict:
@@ -130,15 +141,17 @@ def doubted(comparison: Comparison, outcome: str, flag: str) -> Comparison:
 
 
 def settle(bench: Workbench, attempt: Attempt, comparison: Comparison, *, counts: bool) -> bool:
-    """Make a keep best, tell the guard, and store. False if best changed meanwhile; then nothing was done.
+    """Make a keep best, tell the guard, and store. False, and nothing done, where best changed or one of them failed.
 
     A call that is broken off does all of it or nothing; where the machine fails in between, the guard knows first.
     """
     attempt.refuse_when_gone()
-    crowns = comparison.outcome == "keep" and comparison.same_as is None
-    if crowns and not _swap(bench, attempt, comparison):
+    if comparison.same_as is None and not bench.holds(attempt, comparison):
         return False
-    if crowns and (verdict := bench.verdict(attempt)) is not None and not verdict.passed:
+    crowns = comparison.outcome == "keep" and comparison.same_as is None
+    if crowns and (bench.failed(attempt) or not _swap(bench, attempt, comparison)):
+        return False
+    if crowns and bench.failed(attempt):
         bench.depose(attempt)  # another client's look failed in this very moment
         return False
     if counts and crowns:

@@ -11,7 +11,14 @@ from pathlib import Path
 from anyio.to_thread import run_sync
 
 from nki_anvil.backends.backend import Report, silent
-from nki_anvil.backends.errors import ArgumentsInvalid, KernelMissing, PathUnreadable, ProblemChanged, StateDamaged
+from nki_anvil.backends.errors import (
+    ArgumentsInvalid,
+    GateUnverified,
+    KernelMissing,
+    PathUnreadable,
+    ProblemChanged,
+    StateDamaged,
+)
 from nki_anvil.lab import end_to_end, problem_file, seals, seeds, state, working_file, yields
 from nki_anvil.lab import problem as problems
 from nki_anvil.lab.best import Best
@@ -81,8 +88,8 @@ async def open_problem(
         refuse_additions(reference, known.specification)
         problem = await run_sync(take_up, lab, wanted, known)
     bench = await run_sync(workbench, lab, problem.name)
-    reason = await establish(bench, report)
-    return await run_sync(partial(describe, bench, reason, resumed=known is not None))
+    await establish(bench, report)
+    return await run_sync(partial(describe, bench, resumed=known is not None))
 
 
 def resolve(
@@ -245,18 +252,25 @@ def sources(opened_from: Path, specification: Specification) -> dict[str, str]:
     return found | specification.reference_beside
 
 
-async def establish(bench: Workbench, report: Report) -> str:
-    """Verify and measure attempt 0 where this origin has no best yet. Returns why there is no baseline, if so."""
+async def establish(bench: Workbench, report: Report) -> None:
+    """Verify and measure attempt 0 where this origin has no best yet."""
     if await standing_best(bench, report) is not None:
-        return ""
+        return
     await run_sync(bench.note_verified)
     attempt = await run_sync(bench.problem.attempts.get, 0)
     verdict, _ = await judge(bench, attempt, report)
-    if not verdict.passed:
-        return why_not(verdict)
-    await report("measuring the baseline")
-    await contest(bench, attempt, report)
-    return ""
+    if verdict.passed:
+        await report("measuring the baseline")
+        with suppress(GateUnverified):  # it failed while it was measured: its verdict says so
+            await contest(bench, attempt, report)
+
+
+def no_baseline(bench: Workbench) -> str:
+    """Why there is none; empty where there is one."""
+    if bench.best() is not None:
+        return ""
+    verdict = bench.verdict(bench.problem.attempts.get(0))
+    return why_not(verdict) if verdict else "the kernel has not been judged"
 
 
 def why_not(verdict: Verdict) -> str:
@@ -267,7 +281,7 @@ def why_not(verdict: Verdict) -> str:
     return f"the kernel stopped at the gate {gate.name}: {gate.detail}" if gate else "the kernel did not pass"
 
 
-def describe(bench: Workbench, reason: str, *, resumed: bool) -> Opened:
+def describe(bench: Workbench, *, resumed: bool) -> Opened:
     bench.note_verified()
     bench.write("opened", resumed=resumed, backend=bench.backend.name)
     specification = bench.specification
@@ -278,7 +292,7 @@ def describe(bench: Workbench, reason: str, *, resumed: bool) -> Opened:
         backend=bench.backend.name,
         origin=bench.origin,
         baseline=baseline_of(specification, bench.best()),
-        baseline_reason=reason,
+        baseline_reason=no_baseline(bench),
         peak=yields.peak(specification),
         bound=yields.bound(specification),
         tolerance=specification.tolerance,

@@ -5,6 +5,8 @@ Otherwise a slower kernel could become the baseline of a problem that had one. W
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from nki_anvil.backends.run import Origin
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best, Holder, Receipt
@@ -12,28 +14,31 @@ from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.problem import Problem
 from nki_anvil.lab.verdict import GATE_SET
 
+Failed = Callable[[Attempt], bool]
+"""Whether an attempt has failed under today's key: an older look that came out better counts for nothing."""
 
-def recover(problem: Problem, origin: Origin) -> None:
+
+def recover(problem: Problem, origin: Origin, failed: Failed) -> None:
     """Does nothing where the pointer is there, or no kernel was ever kept. Raises StateDamaged."""
     pointer = problem.best(origin)
     if pointer.path.exists():
         return
-    if lost := rightful(problem, origin):
+    if lost := rightful(problem, origin, failed):
         pointer.put_back(lost)
 
 
-def rightful(problem: Problem, origin: Origin) -> Best | None:
+def rightful(problem: Problem, origin: Origin, failed: Failed) -> Best | None:
     """The last that was kept and has not failed since."""
-    keeps = crowned(problem, origin)
+    keeps = crowned(problem, origin, failed)
     return _best(keeps) if keeps else None
 
 
-def crowned(problem: Problem, origin: Origin) -> list[tuple[Attempt, Comparison]]:
+def crowned(problem: Problem, origin: Origin, failed: Failed) -> list[tuple[Attempt, Comparison]]:
     """Every attempt that was best and has not failed since, oldest first: each was compared with the one before."""
     found = [
         (attempt, comparison)
         for attempt in problem.attempts.all()
-        if _still_right(attempt, origin)
+        if _still_right(attempt, origin) and not failed(attempt)
         for comparison in attempt.comparisons()
         if comparison.origin == origin and comparison.outcome == "keep" and comparison.same_as is None
     ]

@@ -57,6 +57,11 @@ class Workbench:
     def best(self) -> Best | None:
         return self.pointer.read()
 
+    def best_today(self) -> Best | None:
+        """Best, where it has passed under today's key."""
+        best = self.best()
+        return best if best and self.passes(best.digest) else None
+
     def now(self) -> datetime:
         return self.lab.clock()
 
@@ -91,8 +96,15 @@ class Workbench:
         verdict = self.verdict(attempt) if attempt else None
         return verdict is not None and verdict.passed
 
+    def failed(self, attempt: Attempt) -> bool:
+        """Whether it has a failed verdict under today's key: whatever was said of it before does not hold."""
+        verdict = self.verdict(attempt)
+        return verdict is not None and not verdict.passed
+
     def comparison(self, attempt: Attempt) -> Comparison | None:
-        """The newest benchmark of this origin; of best, the one that made it best."""
+        """The newest benchmark of this origin; of best, the one that made it best. None of a kernel that failed."""
+        if self.failed(attempt):
+            return None
         if (best := self.best()) and best.digest == attempt.digest:
             return best.receipt.comparison
         return attempt.comparison(self.origin)
@@ -106,9 +118,8 @@ class Workbench:
             return True
         today = (self.specification.version, self.backend.name, self.toolchain)
         old = self.problem.attempts.of(comparison.best_digest) if comparison.best_digest else None
-        judged = self.verdict(old) if old else None
         made = (comparison.problem_version, comparison.backend, comparison.toolchain)
-        return made == today and (judged is None or judged.passed)
+        return made == today and not (old and self.failed(old))
 
     def heat_map(self, attempt: Attempt, verdict: Verdict) -> Path | None:
         """The picture of where a failed verdict is wrong; None where it passed or has none."""
@@ -150,7 +161,6 @@ class Workbench:
             self.note_verified(passed=attempt.digest)
         else:
             self.depose(attempt)
-            self.note_verified(failed=attempt.digest)
         self.write(
             "verified", attempt=attempt.number, digest=attempt.digest, passed=verdict.passed, gate=verdict.failed_gate,
             toolchain=verdict.toolchain,
@@ -183,10 +193,11 @@ class Workbench:
 
     def depose(self, attempt: Attempt) -> None:
         """A kernel that failed a later look is best no more; whoever was before it, and did not, is best again."""
-        successor = recovering.rightful(self.problem, self.origin)
+        successor = recovering.rightful(self.problem, self.origin, self.failed)
         if self.pointer.depose(attempt.digest, successor):
             self.write("deposed", attempt=attempt.number, digest=attempt.digest, best=successor and successor.digest)
             self.lab.changed(self.problem.name, "best", successor.attempt if successor else None)
+        self.note_verified(failed=attempt.digest)
 
     def note_verified(self, passed: str | None = None, *, failed: str | None = None, still_open: bool = True) -> None:
         """Tell the hooks' file."""
@@ -283,6 +294,7 @@ def workbench(lab: Laboratory, name: str) -> Workbench:
     problem.refuse_when_elsewhere(lab.workspace)
     problem.refuse_when_changed()
     backend = lab.backend_named(problem.record.backend)
-    recovering.recover(problem, backend.origin)
+    bench = Workbench(lab, problem, backend)
+    recovering.recover(problem, bench.origin, bench.failed)
     lab.attend(name)
-    return Workbench(lab, problem, backend)
+    return bench

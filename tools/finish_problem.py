@@ -43,7 +43,7 @@ class FinishProblem(LongResult):
     ] = None
 
     def outdated(self, bench: Workbench) -> bool:
-        best = bench.best()
+        best = bench.best_today()
         return self.best_digest != (best.digest if best else None)
 
 

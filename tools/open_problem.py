@@ -8,6 +8,7 @@ from pydantic import Field
 
 from nki_anvil.lab import opening
 from nki_anvil.lab.results import Baseline, Bound, Opened, Peak
+from nki_anvil.lab.workbench import Workbench
 from nki_anvil.tools.call import Call
 from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.result import LongResult
@@ -26,6 +27,10 @@ class OpenProblem(LongResult):
     tolerance: float | None = None
     resumed: bool | None = None
     warnings: list[str] | None = None
+
+    def outdated(self, bench: Workbench) -> bool:
+        best = bench.best_today()
+        return (self.baseline and self.baseline.digest) != (best.baseline.digest if best else None)
 
 
 async def open_problem(
