@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from nki_anvil.backends.job import Record
@@ -30,17 +30,20 @@ def read(folder: Path, origin: Origin) -> Beam:
     return state.read_model(folder / f"beam.{origin}.json", Beam) or Beam()
 
 
-def renew(folder: Path, origin: Origin, new: Iterable[Entry], best: Entry, width: int) -> Beam:
-    """Merge new kernels into the stored beam; ``best`` is never lost from it."""
+def renew(
+    folder: Path, origin: Origin, new: Iterable[Entry], best: Entry, width: int, passes: Callable[[str], bool]
+) -> Beam:
+    """Merge new kernels into the stored beam; ``best`` is never lost from it, nor is there one that does not pass."""
     with state.locked(folder / f".beam.{origin}.lock"):
-        beam = merged(read(folder, origin).entries, new, best, width)
+        known = (*read(folder, origin).entries, *new)
+        beam = merged([entry for entry in known if passes(entry.digest)], best, width)
         state.write_model(folder / f"beam.{origin}.json", beam)
     return beam
 
 
-def merged(old: Iterable[Entry], new: Iterable[Entry], best: Entry, width: int) -> Beam:
+def merged(known: Iterable[Entry], best: Entry, width: int) -> Beam:
     """Best first, then the fastest; of several with one program the earliest attempt stands for all."""
-    others = sorted((*old, *new), key=lambda entry: (entry.latency_us, entry.attempt))
+    others = sorted(known, key=lambda entry: (entry.latency_us, entry.attempt))
     chosen = {best.program or best.digest: best}
     for entry in others:
         chosen.setdefault(entry.program or entry.digest, entry)

@@ -10,17 +10,17 @@ from typing import Any
 from anyio.to_thread import run_sync
 
 from nki_anvil.backends.backend import Report, silent
-from nki_anvil.backends.errors import AnvilError, ArgumentsInvalid, BudgetSpent
-from nki_anvil.lab import diary, given, state
+from nki_anvil.backends.errors import AnvilError, ArgumentsInvalid, BudgetSpent, GateUnverified
+from nki_anvil.lab import diary, given
 from nki_anvil.lab.at_once import at_once
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.benchmarking import known_comparison
+from nki_anvil.lab.best import Best
 from nki_anvil.lab.contest import arm_of, contest, convict, sampler, store
 from nki_anvil.lab.end_to_end import WrongWhileTimed
 from nki_anvil.lab.entrants import Entrant
 from nki_anvil.lab.judging import judge, standing_best
 from nki_anvil.lab.laboratory import Laboratory
-from nki_anvil.lab.opening import why_not
 from nki_anvil.lab.ranking import conclude
 from nki_anvil.lab.results import Candidate, Evaluated
 from nki_anvil.lab.sampling import Sampler
@@ -115,15 +115,20 @@ async def _verify(bench: Workbench, entrants: list[Entrant], judged: frozenset[i
         await report(f"verified {len(verdicts)} of {len(attempts)}: attempt {attempt.number} {said}{before}")
 
     await at_once(attempts.values(), bench.backend.cores, one)
-    return [_with_verdict(entrant, verdicts) for entrant in entrants]
+    return await run_sync(partial(_judged, bench, entrants, verdicts))
 
 
-def _with_verdict(entrant: Entrant, verdicts: dict[int, tuple[Verdict, bool]]) -> Entrant:
-    if entrant.attempt is None:
-        return entrant
-    verdict, known = verdicts[entrant.attempt.number]
-    error = "" if verdict.passed else why_not(verdict)
-    return replace(entrant, verdict=verdict, repeated=known and not verdict.passed, error=error)
+def _judged(bench: Workbench, entrants: list[Entrant], verdicts: dict[int, tuple[Verdict, bool]]) -> list[Entrant]:
+    """Each with the verdict that stands when all were judged: what one failed at, an earlier one fails at too."""
+
+    def judged(entrant: Entrant) -> Entrant:
+        if entrant.attempt is None:
+            return entrant
+        verdict, known = verdicts[entrant.number]
+        repeated = known and not verdict.passed
+        return replace(entrant, verdict=bench.verdict(entrant.attempt) or verdict, repeated=repeated)
+
+    return [judged(entrant) for entrant in entrants]
 
 
 async def _compare(bench: Workbench, entrants: list[Entrant], judged: frozenset[int], report: Report) -> list[Entrant]:
@@ -131,12 +136,12 @@ async def _compare(bench: Workbench, entrants: list[Entrant], judged: frozenset[
     entrants = await run_sync(partial(_recall, bench, entrants, judged))
     contenders = _one_per_program(entrant for entrant in entrants if entrant.passed and not entrant.comparison)
     measured: dict[int, Entrant] = {}
-    if contenders and await standing_best(bench, report) is None:
-        first = contenders[0]
+    best: Best | None = None
+    while contenders and (best := await standing_best(bench, report)) is None:
+        first, *contenders = contenders
         measured[first.number] = await _or_left_out(bench, first, partial(_found, bench, first, report))
-        contenders = contenders[1:]
-    if contenders:
-        measured |= await _contend(bench, contenders, report)
+    if best is not None:
+        measured |= await _contend(bench, best, contenders, report)
     return [_share(entrant, measured) for entrant in entrants]
 
 
@@ -171,13 +176,13 @@ async def _found(bench: Workbench, entrant: Entrant, report: Report) -> Entrant:
         return entrant
     try:
         return replace(entrant, comparison=await contest(bench, entrant.attempt, report))
-    except WrongWhileTimed as wrong:
-        return replace(entrant, verdict=wrong.verdict, comparison=None)
+    except GateUnverified:
+        return replace(entrant, comparison=None)  # its verdict is read again at the end
 
 
-async def _contend(bench: Workbench, contenders: list[Entrant], report: Report) -> dict[int, Entrant]:
+async def _contend(bench: Workbench, best: Best, contenders: list[Entrant], report: Report) -> dict[int, Entrant]:
     """Screen all, compare the fastest, and give the fastest that looks like a keep a fresh, confirmed trial."""
-    judges = await _judges(bench, report)
+    judges = await _judges(bench, best, report)
     screened = await _screen(bench, judges, contenders, report)
     fastest = sorted(screened, key=lambda entrant: -(entrant.gain or 0))
     compared = [await _or_left_out(bench, e, partial(_full, judges, e)) for e in fastest[: bench.rules.beam]]
@@ -198,10 +203,7 @@ class Judges:
     best: Arm
 
 
-async def _judges(bench: Workbench, report: Report) -> Judges:
-    best = await run_sync(bench.best)
-    if best is None:
-        raise state.damaged(bench.pointer.path, "it is gone")
+async def _judges(bench: Workbench, best: Best, report: Report) -> Judges:
     arm = await arm_of(await run_sync(bench.problem.attempts.get, best.attempt))
     return Judges(await sampler(bench, arm, report), arm)
 

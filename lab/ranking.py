@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from nki_anvil.lab import beam, guard, links
 from nki_anvil.lab.beam import Entry
 from nki_anvil.lab.best import Holder
 from nki_anvil.lab.digest import shorten
 from nki_anvil.lab.entrants import Entrant
+from nki_anvil.lab.opening import why_not
 from nki_anvil.lab.pairs import Child, worth_a_lesson
 from nki_anvil.lab.results import Beamed, Evaluated, ExperienceCandidate, Ranked
 from nki_anvil.lab.workbench import Workbench
 
+BEST_FAILED = "Best, with which it was compared, failed meanwhile: give it again"
+
 
 def conclude(bench: Workbench, entrants: list[Entrant], limit: int) -> Evaluated:
+    entrants = [_as_it_stands(bench, entrant) for entrant in entrants]
     order = sorted(entrants, key=_rank)
     restored = _count(bench, order)
     counts = _counts(entrants)
@@ -32,7 +37,21 @@ def conclude(bench: Workbench, entrants: list[Entrant], limit: int) -> Evaluated
         restored=restored,
         tried=tuple(sorted({entrant.number for entrant in entrants if entrant.attempt})),
         judged=tuple(sorted({entrant.attempt.digest for entrant in entrants if entrant.attempt})),
+        right=tuple(sorted({entrant.attempt.digest for entrant in entrants if entrant.attempt and entrant.passed})),
     )
+
+
+def _as_it_stands(bench: Workbench, entrant: Entrant) -> Entrant:
+    """What is known of it by now: it, or best beside it, may have failed a later look, or under another text."""
+    verdict = bench.verdict(entrant.attempt) if entrant.attempt else None
+    if entrant.attempt is None or verdict is None:
+        return entrant
+    if not verdict.passed:
+        return replace(entrant, verdict=verdict, comparison=None, screened=None, error=why_not(verdict))
+    made = entrant.comparison
+    if made and made.same_as is None and not bench.holds(entrant.attempt, made):
+        return replace(entrant, comparison=None, screened=None, error=BEST_FAILED)
+    return entrant
 
 
 def _rank(entrant: Entrant) -> tuple[bool, bool, float]:
@@ -79,13 +98,14 @@ def _shown(entrant: Entrant) -> Ranked:
 
 
 def _beam(bench: Workbench, entrants: list[Entrant]) -> tuple[Beamed, ...]:
-    """The kernels to expand next, out of the stored beam and these."""
-    best = bench.best()
+    """The kernels to expand next, out of the stored beam and these: of all of them, those that pass today."""
+    best = bench.best_today()
     if best is None:
         return ()
     new = [entry for entrant in entrants if (entry := _entry(entrant, best.latency_us))]
     held = [_held(bench, best.baseline), *new]
-    renewed = beam.renew(bench.problem.folder, bench.origin, held, _held(bench, best), bench.rules.beam)
+    first, width = _held(bench, best), bench.rules.beam
+    renewed = beam.renew(bench.problem.folder, bench.origin, held, first, width, bench.passes)
     return tuple(
         Beamed(digest=entry.digest, attempt=entry.attempt, speedup=best.latency_us / entry.latency_us)
         for entry in renewed.entries
@@ -113,15 +133,17 @@ def _pairs(bench: Workbench, entrants: list[Entrant]) -> tuple[ExperienceCandida
 
 
 def _child(bench: Workbench, entrant: Entrant) -> Child | None:
-    """A candidate beside its parent; None where the parent was never measured."""
-    if entrant.attempt is None or entrant.comparison is None or entrant.attempt.lineage.parent is None:
+    """A candidate beside its parent; None where one of them is not right, or the parent was never measured."""
+    if entrant.attempt is None or entrant.comparison is None:
         return None
     lineage, comparison = entrant.attempt.lineage, entrant.comparison
+    if not (entrant.passed and lineage.parent and bench.passes(lineage.parent)):
+        return None
     speedup = comparison.speedup
     if lineage.parent != comparison.best_digest:
-        parent = bench.problem.attempts.of(lineage.parent or "")
+        parent = bench.problem.attempts.of(lineage.parent)
         measured = bench.comparison(parent) if parent else None
         speedup = measured.latency_us / comparison.latency_us if measured else None
-    if speedup is None or lineage.parent is None:
+    if speedup is None:
         return None
     return Child(lineage.digest, lineage.attempt, lineage.parent, lineage.plan, speedup)

@@ -282,6 +282,8 @@ class Evaluated:
     """Every attempt of the call, also those that are not listed."""
     judged: tuple[str, ...] = ()
     """Digests of the same."""
+    right: tuple[str, ...] = ()
+    """Digests of those that passed."""
 
 
 @dataclass(frozen=True, kw_only=True)

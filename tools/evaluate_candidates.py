@@ -39,14 +39,15 @@ class EvaluateCandidates(LongResult):
 
     restored: Annotated[str | None, Field(description="Working file into which best was put back.")] = None
     judged: Annotated[SkipJsonSchema[tuple[str, ...]], Field(exclude=True)] = ()
+    right: Annotated[SkipJsonSchema[tuple[str, ...]], Field(exclude=True)] = ()
 
     @property
     def texts(self) -> tuple[str, ...]:
         return self.judged
 
     def outdated(self, bench: Workbench) -> bool:
-        right = [shown.attempt for shown in self.candidates or () if shown.passed and shown.attempt is not None]
-        return not all(bench.passes(bench.problem.attempts.get(number).digest) for number in right)
+        expand = [shown.digest for shown in self.beam or ()]
+        return not all(map(bench.passes, [*self.right, *expand]))
 
 
 async def evaluate_candidates(

@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+from typing import Any
+
+import anyio
 import pytest
-from lab_world import World, kernel
+from lab_world import World, kernel, said
 
 from nki_anvil.backends.errors import ArgumentsInvalid
+from nki_anvil.lab import verified
 from nki_anvil.lab.beam import Entry, merged
+from nki_anvil.lab.digest import digest
 from nki_anvil.lab.pairs import Child, worth_a_lesson
 from nki_anvil.lab.results import Candidate
 from nki_anvil.lab.rules import Rules
+from nki_anvil.lab.specification import Specification
 
 pytestmark = pytest.mark.anyio
 
@@ -137,7 +143,7 @@ def test_of_one_program_the_beam_holds_best_itself_and_else_the_earliest() -> No
     best = Entry(digest="b", attempt=5, program="one", latency_us=9)
     same = Entry(digest="c", attempt=1, program="one", latency_us=8)
     others = [Entry(digest=f"d{i}", attempt=i, program="two", latency_us=7) for i in (9, 4)]
-    assert [entry.attempt for entry in merged([same], others, best, 6).entries] == [5, 4]
+    assert [entry.attempt for entry in merged([same, *others], best, 6).entries] == [5, 4]
 
 
 async def test_a_whole_iteration_of_accelopt_goes_in_one_call(world: World) -> None:
@@ -183,3 +189,72 @@ async def test_candidates_for_which_no_device_time_is_left_are_not_timed_and_tol
     again = await device.evaluate(texts)
     assert again.candidates[0].outcome == "keep", "the same call goes on when there is time again"
     assert again.candidates[0].speedup == pytest.approx(10 / 7, rel=0.05)
+
+
+async def test_a_candidate_that_fails_its_second_look_is_a_failed_one(world: World) -> None:
+    world.edit(kernel(1.95))
+    await world.open()
+    world.second_look = False
+    result = await world.evaluate([kernel(0.95)])
+    (shown,) = result.candidates
+    assert (shown.passed, shown.outcome, shown.speedup) == (False, None, None)
+    assert "values" in shown.error
+    assert (result.counts["passed"], result.counts["failed"], result.counts["revert"]) == (0, 1, 0)
+    assert [entry.attempt for entry in result.beam] == [0]
+    assert result.experience_candidates == ()
+    later = await world.evaluate([kernel(1.59)])
+    assert [entry.attempt for entry in later.beam] == [2, 0]
+
+
+async def test_a_kernel_that_fails_later_leaves_the_beam(world: World) -> None:
+    await world.open()
+    before = await world.evaluate([kernel(9.95, program="wrong"), kernel(9.96)])
+    assert [entry.attempt for entry in before.beam] == [0, 1, 2]
+    await world.verify(kernel(9.95, program="wrong", fails="values"))
+    after = await world.evaluate([kernel(9.97)])
+    assert [entry.attempt for entry in after.beam] == [0, 2, 4]
+
+
+async def test_a_beam_of_another_simulator_is_none_of_todays(world: World) -> None:
+    await world.open()
+    await world.evaluate([kernel(9.95), kernel(9.96)])
+    world.backend.toolchain, world.lab = "fake-2", world.again()
+    after = await world.evaluate([kernel(9.97)])
+    assert [entry.attempt for entry in after.beam] == [0, 3]
+
+
+@pytest.mark.parametrize("starts", ["right", "wrong"])
+async def test_a_candidate_fails_with_a_later_one_of_the_same_instructions(world: World, starts: str) -> None:
+    world.edit(kernel(10, fails="" if starts == "right" else "values"))
+    await world.open()
+    judged, verify = anyio.Event(), world.lab.verify
+
+    async def later(specification: Specification, text: str, *given: Any, **more: Any) -> Any:
+        if said(text, "note") == "late":
+            await judged.wait()
+        return await verify(specification, text, *given, **more)
+
+    async def listen(message: str) -> None:
+        judged.set()
+
+    world.lab.verify = later
+    texts = [kernel(5, program="wrong"), kernel(5, program="wrong", fails="values", note="late")]
+    with anyio.fail_after(30):
+        result = await world.evaluate([*texts, kernel(9)], report=listen)
+    told = {line.attempt: line for line in result.candidates}
+    assert [told[number].passed for number in (1, 2, 3)] == [False, False, True]
+    assert "Attempt 2 has the same instructions" in told[1].error
+    assert told[3].outcome == "keep", "a wrong one is not faster"
+    assert {pair.attempt for pair in result.experience_candidates} <= {3}
+    assert 1 not in {entry.attempt for entry in result.beam}
+    assert digest(kernel(5, program="wrong")) not in verified.read(world.lab.root).problems["p"].best
+
+
+async def test_no_pair_has_a_parent_that_failed(world: World) -> None:
+    opened = await world.open()
+    await world.attempt(kernel(9, program="wrong"))
+    wrong = digest(kernel(9, program="wrong"))
+    await world.verify(kernel(9, program="wrong", fails="values"))
+    texts = [Candidate(kernel=kernel(12), parent=wrong), Candidate(kernel=kernel(5), parent=opened.baseline.digest)]
+    result = await world.evaluate(texts)
+    assert [pair.parent for pair in result.experience_candidates] == [opened.baseline.digest]
