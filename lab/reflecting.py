@@ -100,6 +100,14 @@ def what_happened(bench: Workbench, attempt: Attempt) -> tuple[str, str | None, 
     return "unjudged", None, None
 
 
+def as_it_stands(bench: Workbench, attempt: Attempt) -> tuple[Reflexion, ...]:
+    """An attempt's reflexions, oldest first. Where its kernel failed since, that is what came of it."""
+    written = attempt.reflexions()
+    if not bench.failed(attempt):
+        return written
+    return tuple(said.model_copy(update={"outcome": "failed", "speedup": None}) for said in written)
+
+
 def was_expected(outcome: str, speedup: float | None, expected: float | None) -> bool | None:
     """None without an expectation; a kernel that failed came as nobody expected."""
     if expected is None:

@@ -19,6 +19,7 @@ from nki_anvil.lab.opening import baseline_of
 from nki_anvil.lab.problem import Problem
 from nki_anvil.lab.progress import progress
 from nki_anvil.lab.queueing import queue_of
+from nki_anvil.lab.reflecting import as_it_stands
 from nki_anvil.lab.results import AttemptLine, BestLine, BudgetView, OriginStatus, ReflexionLine, Status
 from nki_anvil.lab.workbench import Workbench, view, workbench
 
@@ -48,7 +49,7 @@ def status_of(bench: Workbench) -> Status:
         percent_of_bound=best.percent_of_bound if best else None,
         attempts=tuple(attempt_line(bench, attempt) for attempt in attempts[-LAST_ATTEMPTS:]),
         guard=bench.guard_view(),
-        reflexions=last_reflexions(attempts),
+        reflexions=last_reflexions(bench, attempts),
         budget=BudgetView(
             attempts_used=len(attempts),
             attempts_limit=bench.rules.attempts_limit,
@@ -81,11 +82,21 @@ def best_line(bench: Workbench, best: Best | None) -> BestLine | None:
 
 def passes_today(lab: Laboratory, problem: Problem, best: Best) -> bool | None:
     """Whether best has passed what its backend and the gates ask today; None where the backend cannot be asked."""
-    backend = lab.backends.get(best.receipt.backend)
+    bench = bench_today(lab, problem, best.receipt.backend)
+    return bench.passes(best.digest) if bench else None
+
+
+def bench_today(lab: Laboratory, problem: Problem, name: str) -> Workbench | None:
+    """To read what the backend of this name says today; None where it cannot be asked."""
+    backend = lab.backends.get(name)
+    if backend is None:
+        return None
+    bench = Workbench(lab, problem, backend)
     try:
-        return Workbench(lab, problem, backend).passes(best.digest) if backend else None
+        _ = bench.toolchain  # asked here, and known from then on
     except BackendError:
         return None
+    return bench
 
 
 def attempt_line(bench: Workbench, attempt: Attempt) -> AttemptLine:
@@ -108,9 +119,9 @@ def attempt_line(bench: Workbench, attempt: Attempt) -> AttemptLine:
     )
 
 
-def last_reflexions(attempts: list[Attempt]) -> tuple[ReflexionLine, ...]:
+def last_reflexions(bench: Workbench, attempts: list[Attempt]) -> tuple[ReflexionLine, ...]:
     """Oldest first, by when they were written."""
-    written = [(said.at, attempt.number, said) for attempt in attempts for said in attempt.reflexions()]
+    written = [(said.at, attempt.number, said) for attempt in attempts for said in as_it_stands(bench, attempt)]
     newest = sorted(written, key=lambda entry: entry[:2])[-LAST_REFLEXIONS:]
     return tuple(
         ReflexionLine(

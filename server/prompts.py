@@ -31,6 +31,8 @@ class PromptFile:
     title: str
     description: str
     arguments: tuple[PromptArgument, ...]
+    defaults: dict[str, str]
+    """Of the arguments that have one."""
     budget: int
     """Tokens that the filled prompt takes at most."""
     body: str
@@ -60,6 +62,7 @@ def read(text: str) -> PromptFile:
         title=fields["title"],
         description=fields["description"],
         arguments=tuple(_argument(argument) for argument in arguments),
+        defaults={argument["name"]: argument["default"] for argument in arguments if "default" in argument},
         budget=int(fields["tokens"]),
         body=body.lstrip("\n"),
     )
@@ -73,7 +76,7 @@ def prompt_files() -> list[PromptFile]:
 async def fill(prompt: PromptFile, desk: Desk, arguments: dict[str, str]) -> str:
     """The prompt's text for one problem, within its budget. A slot that cannot be filled says why."""
     lab = await desk.laboratory()
-    slots = Slots(desk, lab, lab.problem(arguments["problem"]), arguments)
+    slots = Slots(desk, lab, lab.problem(arguments["problem"]), prompt.defaults | arguments)
     body = ENVIRONMENT.from_string(prompt.body)
     values = {name: await chosen(slots, name) for name in sorted(prompt.slots)}
     empty = body.render({name: value if name in SWITCHES else "" for name, value in values.items()})

@@ -11,7 +11,8 @@ from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.problem import Problem
-from nki_anvil.lab.status import passes_today
+from nki_anvil.lab.status import bench_today, passes_today
+from nki_anvil.lab.workbench import Workbench
 from nki_anvil.memory.store import Store
 from nki_anvil.server import guides
 
@@ -43,10 +44,7 @@ def problem(lab: Laboratory, name: str) -> dict[str, Any]:
     found = lab.problem(name)
     places: dict[Origin, Best] = {origin: place for origin in ORIGINS if (place := found.best(origin).read())}
     guards = {origin: found.guard(origin).model_dump(mode="json") for origin in places}
-    said = _line(lab, found) | {"specification": found.specification.model_dump(mode="json"), "guard": guards}
-    for origin, place in places.items():
-        said["best"][origin]["verified"] = passes_today(lab, found, place)
-    return said
+    return _line(lab, found) | {"specification": found.specification.model_dump(mode="json"), "guard": guards}
 
 
 def best_of(found: Problem) -> Best | None:
@@ -77,12 +75,15 @@ def holder_of(found: Problem) -> Best:
 
 
 def attempts(lab: Laboratory, name: str) -> list[dict[str, Any]]:
-    return [attempt_line(attempt) for attempt in lab.problem(name).attempts.all()]
+    found = lab.problem(name)
+    bench = bench_today(lab, found, found.record.backend)
+    return [attempt_line(bench, attempt) for attempt in found.attempts.all()]
 
 
 def attempt(lab: Laboratory, name: str, number: str) -> dict[str, Any]:
-    found = attempt_named(lab.problem(name), number)
-    return attempt_line(found) | {
+    of = lab.problem(name)
+    found = attempt_named(of, number)
+    return attempt_line(bench_today(lab, of, of.record.backend), found) | {
         "kernel": found.text(),
         "verdicts": [verdict.model_dump(mode="json") for verdict in found.verdicts()],
         "comparisons": [comparison.model_dump(mode="json") for comparison in found.comparisons()],
@@ -127,11 +128,16 @@ def experience(memory: Store, name: str) -> dict[str, Any]:
     return memory.get(name).model_dump(mode="json") | {"evidence": evidence.model_dump(mode="json")}
 
 
-def attempt_line(found: Attempt) -> dict[str, Any]:
-    """An attempt in short: what it was for and what came of it."""
-    comparison = next(iter(reversed(found.comparisons())), None)
+def attempt_line(bench: Workbench | None, found: Attempt) -> dict[str, Any]:
+    """An attempt in short: what it was for, whether it passes by today's rules, and what came of it if it did not fail.
+
+    Without a bench nobody can say what holds today.
+    """
+    verdict = bench.verdict(found) if bench else None
+    failed = verdict is not None and not verdict.passed
+    comparison = None if failed else next(iter(reversed(found.comparisons())), None)
     return found.lineage.model_dump(mode="json") | {
-        "passed": next((verdict.passed for verdict in reversed(found.verdicts())), None),
+        "passed": verdict.passed if verdict else None,
         "outcome": comparison.outcome if comparison else None,
         "speedup": comparison.speedup if comparison else None,
         "latency_us": comparison.latency_us if comparison else None,
@@ -147,12 +153,13 @@ def _line(lab: Laboratory, found: Problem) -> dict[str, Any]:
         "backend": found.record.backend,
         "chip": found.specification.chip,
         "tolerance": found.specification.tolerance,
-        "best": {origin: _holder(place) for origin, place in places.items() if place},
+        "best": {origin: _holder(lab, found, place) for origin, place in places.items() if place},
         "attempts": len(found.attempts.all()),
         "finished_at": found.record.finished_at,
         "changed": found.changed(),
     }
 
 
-def _holder(place: Best) -> dict[str, Any]:
-    return {"digest": place.digest, "attempt": place.attempt, "latency_us": place.latency_us}
+def _holder(lab: Laboratory, found: Problem, place: Best) -> dict[str, Any]:
+    shown = {"digest": place.digest, "attempt": place.attempt, "latency_us": place.latency_us}
+    return shown | {"verified": passes_today(lab, found, place)}

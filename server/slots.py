@@ -18,6 +18,7 @@ from nki_anvil.lab import porting, status
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.problem import Problem
+from nki_anvil.lab.reflecting import as_it_stands
 from nki_anvil.lab.workbench import Workbench, workbench
 from nki_anvil.memory import retrieval
 from nki_anvil.memory.retrieval import Situation
@@ -26,7 +27,7 @@ from nki_anvil.server import bearing, guides
 from nki_anvil.server.lines import cited, differences, fenced, flat, metrics, profile_lines
 from nki_anvil.tools.desk import Desk
 from nki_anvil.tools.situation import situation_of
-from nki_anvil.tools.wording import microseconds, percent, short, times
+from nki_anvil.tools.wording import OTHER_RULES, microseconds, percent, sentence, short, times
 
 LAST: Final = 12
 """Attempts that a prompt tells of."""
@@ -78,7 +79,9 @@ class Slots:
         return self._best.text() if self._best else self.problem_.working_file.read_text(encoding="utf-8")
 
     def digest(self) -> str:
-        return short(self._best.digest) if self._best else "not verified"
+        if self._best is None:
+            return "not verified"
+        return short(self._best.digest) + ("" if self._bench.passes(self._best.digest) else ", not verified today")
 
     def profile(self) -> str:
         """Lines in random order, so that none is preferred for standing first."""
@@ -108,7 +111,9 @@ class Slots:
             if best
             else "No kernel has passed yet"
         )
-        return f"{held}. The working file is {found.working_file}. {found.guard.asks}{found.converged}".strip()
+        doubt = OTHER_RULES if best and best.verified is False else ""
+        file = f"The working file is {found.working_file}"
+        return f"{sentence(held, doubt, file)} {found.guard.asks}{found.converged}".strip()
 
     def history(self) -> str:
         attempts = self.problem_.attempts.all()[-LAST:]
@@ -126,7 +131,8 @@ class Slots:
 
     def reflexions(self) -> str:
         """What to avoid and what to try next, each said once, beside what was measured; the newest last."""
-        entries = [(attempt, said) for attempt in self.problem_.attempts.all() for said in attempt.reflexions()]
+        attempts = self.problem_.attempts.all()
+        entries = [(attempt, said) for attempt in attempts for said in as_it_stands(self._bench, attempt)]
         lines: dict[str, str] = {}
         for attempt, said in entries:
             taught = cited(
@@ -170,9 +176,17 @@ class Slots:
     def outcome(self) -> str:
         return self._outcome(self._attempt)
 
-    def speedup(self) -> str:
+    def pair(self) -> str:
+        """What there is to learn from: two kernels that are right, or nothing."""
+        for one in (self._attempt, self._parent):
+            if one is not None and not self._bench.passes(one.digest):
+                return f"There is nothing to learn from this pair, and nothing to store: {self._outcome(one)}"
         comparison = self._bench.comparison(self._attempt)
-        return "unknown" if comparison is None or comparison.speedup is None else f"{comparison.speedup:.3f}"
+        speed = "unknown" if comparison is None or comparison.speedup is None else f"{comparison.speedup:.3f}"
+        return (
+            f"Two kernels of problem `{self.problem_.name}` compute the same result. Attempt {self._attempt.number} "
+            f"runs at {speed} times the speed of its parent ({self._bench.origin})."
+        )
 
     def error(self) -> str:
         """Why the attempt failed, with its cure; nothing where it passed."""
@@ -220,33 +234,34 @@ class Slots:
         asked = self.arguments.get("attempt", "")
         if asked.isdecimal():
             return self.problem_.attempts.get(int(asked))
-        return self._last_failed() or self._best or self.problem_.attempts.get(len(self.problem_.attempts.all()) - 1)
+        failed = None if asked == "best" else self._last_failed()
+        return failed or self._best or self.problem_.attempts.get(len(self.problem_.attempts.all()) - 1)
 
     @cached_property
     def _parent(self) -> Attempt | None:
         named = self._attempt.lineage.parent
-        comparison = self._bench.comparison(self._attempt)
+        comparison = self._attempt.comparison(self._bench.origin)
         digest = named or (comparison.best_digest if comparison else None)
         return self.problem_.attempts.of(digest) if digest else None
 
     def _last_failed(self) -> Attempt | None:
-        attempts = reversed(self.problem_.attempts.all())
-        return next((one for one in attempts if one.verdicts() and not one.verdicts()[-1].passed), None)
+        return next((one for one in reversed(self.problem_.attempts.all()) if self._bench.failed(one)), None)
 
     def _error(self, attempt: Attempt) -> str:
-        verdicts = attempt.verdicts()
-        gate = next((gate for gate in verdicts[-1].gates if gate.passed is False), None) if verdicts else None
-        if gate is None:
+        verdict = self._bench.verdict(attempt)
+        gate = next((gate for gate in verdict.gates if gate.passed is False), None) if verdict else None
+        if verdict is None or gate is None:
             return "it did not fail at a gate."
-        cure = verdicts[-1].hint or guides.row("errors", gate.name)
+        cure = verdict.hint or guides.row("errors", gate.name)
         return f"gate '{gate.name}': {flat(gate.detail)}\nCure: {cure}".strip()
 
     def _outcome(self, attempt: Attempt) -> str:
         line = status.attempt_line(self._bench, attempt)
         end = line.outcome or (f"failed at gate '{line.failed_gate}'" if line.failed_gate else "not judged")
         speed = f" at {times(line.speedup)} of best" if line.speedup else ""
+        doubt = ", not verified today" if line.outcome and not line.passed else ""
         plan = cited(line.plan) if line.plan else "none"
-        return f"attempt {line.attempt} ({line.digest}): {end}{speed}. Plan: {plan}"
+        return f"attempt {line.attempt} ({line.digest}): {end}{speed}{doubt}. Plan: {plan}"
 
     def _reference(self) -> str:
         path = Path(self.problem_.specification.reference)

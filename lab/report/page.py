@@ -12,6 +12,7 @@ from nki_anvil.lab import progress, receipt, state, yields
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.comparison import Comparison
+from nki_anvil.lab.reflecting import as_it_stands
 from nki_anvil.lab.report import lineage, roofline, timeline, trajectory
 from nki_anvil.lab.report.templates import template
 from nki_anvil.lab.report.timeline import Timeline
@@ -82,7 +83,7 @@ def render(bench: Workbench, claim: Comparison | None = None) -> str:
         gaps=profiles[best.attempt].gaps[:GAPS] if best and best.attempt in profiles else (),
         wrong=wrong(bench, attempts, lines),
         lineage=lineage.lineage(attempts, lines),
-        reflexions=[(attempt.number, said) for attempt in attempts for said in attempt.reflexions()],
+        reflexions=[(attempt.number, said) for attempt in attempts for said in as_it_stands(bench, attempt)],
         receipt=best.receipt if best else None,
         gates=gates(bench, best),
         evidence=_evidence(bench),

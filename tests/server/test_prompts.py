@@ -188,3 +188,49 @@ def test_of_a_history_the_newest_stays_and_of_a_kernel_the_beginning():
     assert shown["history"].endswith("line 999")
     assert shown["kernel"].startswith("line 0\n")
     assert shown["kernel"].endswith("lines: anvil://x)")
+
+
+async def kept(client: Client) -> None:
+    """Attempt 1 is best, kept by a plan and reflected upon."""
+    await call(client, "open_problem", **OPEN)
+    asked = {"problem": "p", "source": kernel(5, program="wrong"), "plan": "leave the maximum out"}
+    await call(client, "verify_kernel", **asked)
+    await call(client, "benchmark_kernel", **asked)
+    await call(client, "record_reflexion", problem="p", attempt=1, **REFLEXION, lesson="no maximum is needed")
+
+
+async def test_a_kernel_that_failed_after_it_was_kept_is_told_as_failed(world: World):
+    async with served(world) as client:
+        await kept(client)
+        assert "attempt 1 (keep at 2.000x of best, modelled)" in await prompt(client, "plan")
+        await call(client, "verify_kernel", problem="p", source=kernel(5, program="wrong", fails="values"))
+        for name in NAMES:
+            assert "keep at 2.000x" not in await prompt(client, name, **({"attempt": "1"} if name == "reflect" else {}))
+        text = await prompt(client, "plan")
+        failed = text.partition("## Failed plans")[2].partition("##")[0]
+        assert '"leave the maximum out": failed at values' in failed
+        assert 'attempt 1 (failed): "no maximum is needed"' in text
+        assert (await call(client, "problem_status", problem="p"))["reflexions"][0]["outcome"] == "failed"
+
+
+@pytest.mark.parametrize("name", ["diagnose", "optimize", "plan"])
+async def test_a_prompt_says_where_nobody_has_judged_best_since(world: World, name: str):
+    async with served(world) as client:
+        await kept(client)
+        assert "another simulator" not in await prompt(client, name)
+        world.backend.toolchain = "fake-2"
+        assert "another simulator" in await prompt(client, name)
+        assert "not verified today" in await prompt(client, "implement")
+        assert "keep at 2.000x of best, not verified today" in await prompt(client, "optimize")
+
+
+async def test_a_pair_is_summarised_while_both_are_right_and_best_is_its_faster_one(world: World):
+    async with served(world) as client:
+        await kept(client)
+        await call(client, "verify_kernel", problem="p", source=kernel(4, fails="determinism"))
+        assert "Attempt 1 runs at 2.000 times the speed of its parent" in await prompt(client, "summarize")
+        assert "gate 'determinism'" in await prompt(client, "reflect"), "there the last failure is meant"
+        await call(client, "verify_kernel", problem="p", source=kernel(5, program="wrong", fails="values"))
+        text = await prompt(client, "summarize", attempt="1")
+        assert "compute the same result" not in text
+        assert "nothing to store: attempt 1" in text

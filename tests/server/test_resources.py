@@ -63,6 +63,25 @@ async def test_best_is_not_read_as_best_where_nobody_has_judged_it_since(world: 
         assert await read(client, "anvil://problems/p/best") == kernel(10.0)
 
 
+async def test_attempts_and_problems_say_what_holds_today(world: World):
+    async def told(client: Client) -> tuple[bool | None, str | None, float | None, bool | None]:
+        line = json.loads(await read(client, "anvil://problems/p/attempts"))[1]
+        whole = json.loads(await read(client, "anvil://problems/p/attempts/1"))
+        assert {name: whole[name] for name in line} == line
+        best = json.loads(await read(client, "anvil://problems"))[0]["best"]["modelled"]
+        return line["passed"], line["outcome"], line["speedup"], best["verified"]
+
+    async with served(world) as client:
+        await call(client, "open_problem", **OPEN)
+        await call(client, "evaluate_candidates", problem="p", kernels=[kernel(5, program="wrong")])
+        assert await told(client) == (True, "keep", 2.0, True)
+        world.backend.toolchain = "fake-2"
+        assert await told(client) == (None, "keep", 2.0, False)
+        world.backend.toolchain = "fake-1"
+        await call(client, "verify_kernel", problem="p", source=kernel(5, program="wrong", fails="values"))
+        assert await told(client) == (False, None, None, True)
+
+
 async def test_a_problem_whose_reference_changed_says_so_and_has_no_best_to_read(world: World):
     async with served(world) as client:
         await call(client, "open_problem", **OPEN)

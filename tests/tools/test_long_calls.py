@@ -176,6 +176,28 @@ async def test_a_keep_that_failed_before_its_result_was_fetched_is_refused(waiti
     assert "[gate.unverified]" in await refusal(waiting.client, "benchmark_kernel", problem="p", source=text)
 
 
+async def test_a_baseline_that_failed_before_it_was_fetched_is_none(waiting: Waiting):
+    await waiting.world.attempt(kernel(8, program="p1"))
+    waiting.world.edit(kernel(10, program="p2"))
+    given: dict[str, Any] = {"reference": "reference.py", "name": "q"}
+    await waiting.detach("open_problem", **given)
+    wrong = kernel(10, program="p2", fails="values")
+    assert not (await call(waiting.client, "verify_kernel", problem="q", source=wrong))["passed"]
+    opened = await waiting.fetch("open_problem", **given)
+    assert opened["baseline"] is None
+    assert "There is no baseline" in opened["summary"]
+    assert opened["next_steps"][0].startswith("Edit kernel.py")
+
+
+async def test_a_beam_is_renewed_where_one_of_it_failed_before_it_was_fetched(waiting: Waiting):
+    await waiting.fetch("evaluate_candidates", problem="p", kernels=[kernel(9.95, program="p1")])
+    await waiting.detach("evaluate_candidates", problem="p", kernels=[kernel(9.96)])
+    assert (await waiting.world.verify(kernel(9.95, program="p1", fails="values"))).guard.attempt == 3
+    await waiting.world.reflect(3)
+    answer = await waiting.fetch("evaluate_candidates", problem="p", kernels=[kernel(9.96)])
+    assert [entry["attempt"] for entry in answer["beam"]] == [0, 2]
+
+
 async def test_candidates_that_were_edited_meanwhile_are_named(waiting: Waiting):
     given: list[Any] = []
     for name in ("a.py", "b.py"):
