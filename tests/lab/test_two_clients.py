@@ -166,7 +166,8 @@ async def test_a_starting_kernel_that_fails_while_it_is_measured_is_no_baseline(
         await two.world.verify(kernel(10, program="wrong", fails="values"), lab=other)
 
     two.backend.meanwhile = fails
-    opened = await two.world.open()
+    with anyio.fail_after(30):
+        opened = await two.world.open()
     assert opened.baseline is None
     assert "Attempt 1 has the same instructions" in opened.baseline_reason
     assert (await two.world.status()).best is None
