@@ -14,6 +14,7 @@ from nki_anvil.lab.best import Best
 from nki_anvil.lab.digest import digest
 from nki_anvil.lab.judging import standing_best
 from nki_anvil.lab.laboratory import Laboratory
+from nki_anvil.lab.opening import readable, refuse_source
 from nki_anvil.lab.problem import Problem
 from nki_anvil.lab.status import passes_today
 from nki_anvil.lab.workbench import Workbench
@@ -24,12 +25,14 @@ async def export(lab: Laboratory, name: str, to: Path | None, *, force: bool = F
     """Writes best to `to`, verified again where another simulator, SDK or set of gates judged it.
 
     Returns where, and a unified diff against the working file. Raises ProblemUnknown, ProblemChanged, AttemptUnknown
-    while nothing has passed, PathOutside and PathUnwritable: also where `to` holds what is no attempt of this problem,
-    and so is kept nowhere else, unless `force` says that it may go.
+    while nothing has passed, ArgumentsInvalid where a problem rests on `to`, PathOutside and PathUnwritable: also where
+    `to` holds what is no attempt of this problem, and so is kept nowhere else, unless `force` says that it may go.
     """
     path = working_file.of_a_problem(lab.workspace, to or f"{name}.best.py")
     found = lab.problem(name)
     found.refuse_when_changed()
+    for other in await run_sync(readable, lab):
+        refuse_source(lab, path, other.record.sources)
     if not force and path.exists() and not kept(lab, name, path):
         raise PathUnwritable(
             f"{lab.shown(path)} holds something else than an earlier export and was left as it is.",

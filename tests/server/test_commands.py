@@ -151,6 +151,17 @@ def test_export_says_where_nothing_differs_and_overwrites_only_what_it_wrote(wor
     assert exported.read_text() == kernel(5)
 
 
+def test_export_writes_over_nothing_that_a_problem_rests_on(world: World, nki: Nki):
+    nki("open", "reference.py")
+    reference = world.workspace / "reference.py"
+    before = reference.read_text()
+    nki("verify", "-k", "reference.py")
+    for force in ((), ("--force",)):
+        status, _, complaint = nki("export", "--to", "reference.py", *force)
+        assert (status, reference.read_text()) == (2, before)
+        assert "rests on" in complaint
+
+
 def test_export_verifies_again_what_another_simulator_let_pass(world: World, nki: Nki):
     nki("open", "reference.py")
     world.edit(kernel(5))
