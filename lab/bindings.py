@@ -7,29 +7,24 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from nki_anvil.lab import scopes
+
 COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SCOPES: Final = (ast.FunctionDef, ast.Lambda, ast.ClassDef, *COMPREHENSIONS)
 
 
 def definitions(statements: Sequence[ast.stmt]) -> dict[str, list[ast.stmt]]:
-    """Top-level statements by the names they bind; imports are read wherever they stand."""
+    """Top-level statements by the names they bind; imports are read wherever they stand.
+
+    Raises SyntaxError for what Python would not import.
+    """
     defined: dict[str, list[ast.stmt]] = defaultdict(list)
     for statement in statements:
-        for name in _bound(statement):
+        for name in scopes.names(statement).bound:
             defined[name].append(statement)
+        if isinstance(statement, ast.ImportFrom) and any(alias.name == "*" for alias in statement.names):
+            defined["*"].append(statement)
     return defined
-
-
-def _bound(statement: ast.stmt) -> Iterator[str]:
-    match statement:
-        case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.AsyncFunctionDef(name=name):
-            yield name
-        case ast.Import(names=names) | ast.ImportFrom(names=names):
-            yield from (alias.asname or alias.name.partition(".")[0] for alias in names)
-        case ast.Assign() | ast.AnnAssign():
-            yield from (n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-        case _:
-            return
 
 
 def modules(statements: Iterable[ast.AST]) -> dict[str, frozenset[str]]:

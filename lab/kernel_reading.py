@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from nki_anvil.backends.worker.kernel_text import KernelText
-from nki_anvil.lab import allowed, bindings
+from nki_anvil.lab import allowed, bindings, scopes
+from nki_anvil.lab.changing import ANY, changes
 
 _BUILTIN_NAMES: Final = frozenset(dir(builtins))
 
@@ -42,11 +43,13 @@ def objections(text: KernelText, entry: str, *, imported: bool = False) -> list[
     With all of the text where it is ``imported`` into somebody's program: that runs every statement, and annotations.
     """
     defined = bindings.definitions(text.statements)
+    needed = reached(text, entry, defined) | {ANY}
     modules = bindings.modules(text.statements)
     private = bindings.private(text.statements) | allowed.PRIVATE
     found: list[Objection] = []
     seen: set[int] = set()
     waiting = [*defined[entry], *defined["*"], *(text.statements if imported else ())]
+    waiting += [one for one in text.statements if changes(one, defined).touch(needed)]
     while waiting:
         statement = waiting.pop()
         if id(statement) not in seen:
@@ -56,6 +59,19 @@ def objections(text: KernelText, entry: str, *, imported: bool = False) -> list[
             found += reader.found
             waiting += [one for name in reader.reached for one in defined[name]]
     return sorted(set(found), key=lambda objection: objection.line)
+
+
+def reached(text: KernelText, entry: str, defined: Mapping[str, Sequence[ast.stmt]]) -> frozenset[str]:
+    """Every global name that ``entry`` needs, and what binds these or is done to them."""
+    changing = [(one, changes(one, defined)) for one in text.statements]
+    found = {entry}
+    while True:
+        read = [one for name in found for one in defined.get(name, ())]
+        read += [one for one, what in changing if what.touch(frozenset({*found, ANY}))]
+        more = {name for one in read for name in scopes.names(one).asked} - found
+        if not more:
+            return frozenset(found)
+        found |= more
 
 
 class _Reader(ast.NodeVisitor):

@@ -37,7 +37,8 @@ _ENCODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
 _UTF8 = re.compile(r"utf[-_]?8|utf[-_]8[-_].*", re.IGNORECASE)
 """Whatever begins so is UTF-8 to Python."""
 
-_KEPT = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_KEPT = (ast.Import, ast.ImportFrom, *_DEFINITIONS, ast.Assign, ast.AnnAssign, ast.AugAssign)
 
 
 class KernelTextError(Exception):
@@ -56,31 +57,39 @@ class AbsentModule(ImportError):
 
 
 class Absent:
-    """Stands for a module that was left out: it can be named in annotations and defaults, not called or inherited."""
+    """Stands for a module that was left out: it can be named in annotations and defaults, not used for anything."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, line: Optional[int] = None) -> None:
         self._name = name
+        self._line = line
 
     def __getattr__(self, attribute: str) -> Absent:
         if attribute.startswith("__"):
             raise AttributeError(attribute)
-        return Absent(f"{self._name}.{attribute}")
+        return Absent(f"{self._name}.{attribute}", self._line)
 
-    def __call__(self, *_arguments: Any, **_named: Any) -> Any:
-        raise AbsentModule(f"`{self._name}` is not there when a kernel is traced.")
+    def _refuse(self, *_arguments: Any, **_named: Any) -> Any:
+        why = f", since line {self._line} needs a module that is not" if self._line else ""
+        raise AbsentModule(f"`{self._name}` is not there when a kernel is traced{why}.")
 
-    def __mro_entries__(self, _bases: tuple[Any, ...]) -> tuple[type, ...]:
-        raise AbsentModule(f"`{self._name}` is not there when a kernel is traced.")
+    __call__ = __mro_entries__ = _refuse
+    # Asked for its truth, its text or what it equals, the module itself might have said something else.
+    __bool__ = __eq__ = __ne__ = __hash__ = __repr__ = __str__ = __format__ = _refuse
 
 
 @dataclass(frozen=True)
 class KernelText:
-    """Parsed text: the statements to execute, in order, and what was left out, each with its line."""
+    """Parsed text: the statements to execute, in order, and those that are left out."""
 
     source: str
     statements: tuple[ast.stmt, ...]
     absent: tuple[str, ...]
-    left_out: tuple[str, ...]
+    skipped: tuple[ast.stmt, ...]
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The first line of each statement that is left out, with its number."""
+        return tuple(map(_describe, self.skipped))
 
     def line(self, number: Optional[int]) -> str:
         """A line of the text, stripped; empty where there is none."""
@@ -100,18 +109,18 @@ def parse(source: str) -> KernelText:
         raise KernelTextError("SyntaxError", message, line, shown, _readable(source, line)) from None
     kept: list[ast.stmt] = []
     absent: list[str] = []
-    left_out: list[str] = []
+    skipped: list[ast.stmt] = []
     for statement in _one_by_one(tree.body):
         if _is_docstring(statement):
             continue
         if isinstance(statement, (ast.Import, ast.ImportFrom)) and not _available(statement):
             absent += _bound_names(statement)
-            left_out.append(_describe(statement))
+            skipped.append(statement)
         elif isinstance(statement, _KEPT) and _binds_names(statement):
             kept.append(statement)
         else:
-            left_out.append(_describe(statement))
-    return KernelText(source, tuple(kept), tuple(absent), tuple(left_out))
+            skipped.append(statement)
+    return KernelText(source, tuple(kept), tuple(absent), tuple(skipped))
 
 
 def entry_name(text: KernelText, wanted: Optional[str] = None) -> str:
@@ -159,6 +168,8 @@ def load(text: KernelText) -> tuple[dict[str, Any], list[str]]:
             exec(code, namespace)  # noqa: S102
         except AbsentModule:
             left_out.append(_describe(statement))
+            # What it would have bound is not what an earlier statement bound.
+            namespace.update({name: Absent(name, statement.lineno) for name in _targets(statement)})
     return namespace, left_out
 
 
@@ -212,7 +223,14 @@ def _binds_names(statement: ast.stmt) -> bool:
     """False for an assignment to anything but names, e.g. ``os.environ["X"] = "1"``."""
     if isinstance(statement, ast.Assign):
         return all(map(_is_name, statement.targets))
-    return not isinstance(statement, ast.AnnAssign) or _is_name(statement.target)
+    return not isinstance(statement, (ast.AnnAssign, ast.AugAssign)) or _is_name(statement.target)
+
+
+def _targets(statement: ast.stmt) -> Iterator[str]:
+    if isinstance(statement, _DEFINITIONS):
+        yield statement.name
+    else:
+        yield from (n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
 
 
 def _is_name(target: ast.expr) -> bool:

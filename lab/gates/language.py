@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from nki_anvil.backends.run import KernelError, Trace
 from nki_anvil.backends.worker.kernel_text import KernelText, KernelTextError, entry_name, parse
+from nki_anvil.lab import left_out
 from nki_anvil.lab.evidence import Judgement
 from nki_anvil.lab.kernel_reading import Objection, objections
 from nki_anvil.sim import subset
@@ -35,11 +36,15 @@ def _read(kernel: str, entry: str | None, traces: Sequence[Trace], version: str,
     try:
         text = parse(kernel)
         name = entry_name(text, entry)
-        found = objections(text, name, imported=imported)
+        found = objections(text, name, imported=imported) or left_out.objections(text, name)
     except KernelTextError as error:
         return _failed(
             KernelError(code=error.code, message=error.message, line=error.line, text=error.text, remedy=error.remedy)
         )
+    except SyntaxError as error:
+        message = f"Python cannot import the kernel: {error.msg}"
+        remedy = f"Mend the statement that begins at line {error.lineno}."
+        return _failed(KernelError(code="SyntaxError", message=message, line=error.lineno, remedy=remedy))
     if found:
         return _objected(found, text)
     dialect = subset.findings(kernel, version, name)

@@ -1,6 +1,6 @@
 import pytest
 
-from nki_anvil.backends.worker.kernel_text import KernelTextError, entry_name, load, parse
+from nki_anvil.backends.worker.kernel_text import AbsentModule, KernelTextError, entry_name, load, parse
 
 PUBLIC = '''"""A kernel as people publish it."""
 import os, math
@@ -43,6 +43,26 @@ def test_functions_that_only_mention_an_absent_module_still_work() -> None:
     assert namespace["kernel"](200) == 2
     assert namespace["Q"] == 256
     assert left_out == ["line 15: @torch.no_grad()"]
+
+
+def test_an_assignment_to_what_a_name_has_is_kept() -> None:
+    parsed = parse("SIGN = -1.0\nSIGN *= -1.0\nTABLE = [1]\nTABLE[0] += 1\n")
+    namespace, _ = load(parsed)
+    assert namespace["SIGN"] == 1.0
+    assert parsed.left_out == ("line 4: TABLE[0] += 1",)
+
+
+def test_what_needs_an_absent_module_leaves_no_earlier_meaning_of_its_name() -> None:
+    namespace, _ = load(parse("import torch\nSIGN = -1.0\nSIGN = torch.sign(2)\n"))
+    with pytest.raises(AbsentModule, match="`SIGN` is not there when a kernel is traced, since line 3 needs"):
+        namespace["SIGN"]()
+
+
+@pytest.mark.parametrize("asks", ["bool(torch)", "torch.x == 1", "str(torch)", "f'{torch}'", "{torch: 1}", "torch()"])
+def test_an_absent_module_answers_no_question(asks: str) -> None:
+    namespace, _ = load(parse(f"import torch\n\ndef kernel(x):\n    return {asks}\n"))
+    with pytest.raises(AbsentModule):
+        namespace["kernel"](1)
 
 
 def test_a_text_that_does_not_parse_says_at_which_line() -> None:

@@ -1,0 +1,154 @@
+"""What tracing leaves out must not make another kernel of a text for whoever imports it, and may be there otherwise."""
+
+import pytest
+
+from nki_anvil.lab.gates import language
+
+KERNEL = """import nki
+import nki.isa as nisa
+import nki.language as nl
+import numpy as np
+
+P = nl.tile_size.pmax
+SIGN = -1.0
+TABLE = [1.0, 2.0]
+SAME = TABLE
+SIZES = {"rows": 128}
+
+
+class Config:
+    depth = 2
+
+
+def helper(x):
+    return nisa.activation(dst=x, op=nl.exp, data=x, scale=SIGN * TABLE[0] * Config.depth)
+
+
+@nki.jit
+def kernel(x):
+    for row in range(0, P, 64):
+        helper(x)
+    return x
+
+
+def other(x):
+    return x
+
+
+def fill(table):
+    table.append(3.0)
+
+
+def flip():
+    global SIGN
+    SIGN = 1.0
+
+
+def fill_ours():
+    TABLE[0] = 5.0
+
+
+"""
+
+CHANGING = [
+    "if True:\n    kernel = nki.jit(other)",
+    "if __name__ == '__main__':\n    pass\nelse:\n    kernel = other",
+    "for kernel in [nki.jit(other)]:\n    pass",
+    "(kernel := nki.jit(other))",
+    "with np.errstate() as SIGN:\n    pass",
+    "try:\n    import fast\nexcept ImportError as SIGN:\n    pass",
+    "from fast_kernels import kernel",
+    "from fast_kernels import *",
+    "import fast as nisa",
+    "match P:\n    case SIGN:\n        pass",
+    "while True:\n    def helper(x):\n        return x\n    break",
+    "del SIGN",
+    "TABLE[0] = 2.0",
+    "TABLE[0] *= 2.0",
+    "del TABLE[0]",
+    "TABLE.append(3.0)",
+    "SAME.append(3.0)",
+    "for table in [TABLE]:\n    table.append(3.0)",
+    "Config.depth = 3",
+    "nl.exp = nl.sin",
+    "kernel.__globals__['SIGN'] = 1.0",
+    "kernel.__globals__.update(SIGN=1.0)",
+    "setattr(Config, 'depth', 3)",
+    "globals()['SIGN'] = 1.0",
+    "exec('SIGN = 1.0')",
+    "fill(TABLE)",
+    "flip()",
+    "fill_ours()",
+    "import torch\ndrawn = torch.zeros(TABLE.pop())",
+    "def g(a: (kernel := nki.jit(other)) = 1):\n    return a",
+    "def g(a: TABLE.append(3.0) = 1):\n    return a",
+]
+
+
+@pytest.mark.parametrize("statement", CHANGING)
+def test_a_left_out_statement_that_changes_what_the_kernel_reaches_is_refused_with_its_line(statement: str) -> None:
+    found = language.judge(KERNEL + statement + "\n", None)
+    assert found.passed is False
+    assert found.code == "Language"
+    assert found.line is not None
+    assert found.line > KERNEL.count("\n")
+    assert (
+        "tracing leaves out" in found.detail or "may bind any name" in found.detail or "leaves it out" in found.detail
+    )
+    assert found.hint
+
+
+def test_the_refusal_says_what_is_changed_and_the_next_step() -> None:
+    found = language.judge(KERNEL + "if P:\n    SIGN = 1.0\n", None)
+    line = KERNEL.count("\n") + 1
+    assert found.detail == f"Line {line}: `SIGN`, which the kernel uses, is changed by what tracing leaves out (if P:)."
+    assert found.hint == 'Write it as plain assignments, or move it under `if __name__ == "__main__":`.'
+
+
+HARMLESS = [
+    "print(P, SIGN, len(TABLE), f'{SIGN}')",
+    "assert P % 64 == 0, SIGN",
+    "import torch\ntorch.manual_seed(0)",
+    "from fast_kernels import kernel as theirs",
+    "np.random.seed(0)",
+    "if P > 64:\n    SHAPES = [(128, 512)]\nelse:\n    SHAPES = []",
+    "for row in range(3):\n    x = row",
+    "for size in TABLE:\n    print(size)",
+    "for name, size in SIZES.items():\n    print(name, size)",
+    "SIZES['rows'] = 256",
+    "SIZES.update(rows=256)",
+    "np.testing.assert_allclose(kernel(np.zeros((P, 512))), 0.0)",
+    "x = 3\nx += 1",
+    "try:\n    import torch\nexcept ImportError:\n    torch = None",
+    "if __name__ == '__main__':\n    SIGN = 1.0\n    fill(TABLE)",
+    "import torch\n\n@torch.no_grad()\ndef reference(x: torch.Tensor):\n    return x * SIGN",
+]
+
+
+@pytest.mark.parametrize("statement", HARMLESS)
+def test_what_leaves_the_kernel_as_it_is_may_be_left_out(statement: str) -> None:
+    found = language.judge(KERNEL + statement + "\n", None)
+    assert found.passed, found.detail
+
+
+def test_what_the_text_binds_anew_may_have_been_bound_by_what_is_left_out() -> None:
+    before = (
+        "try:\n    from fast_kernels import kernel, SIGN\nexcept ImportError:\n    SIGN = None\nfrom fast import P\n"
+    )
+    found = language.judge(before + KERNEL, None)
+    assert found.passed, found.detail
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "def swap():\n    global kernel\n    kernel = bad\n\n\nDONE = swap()",
+        "def g(a=(kernel := bad)):\n    return a",
+        "DONE = TABLE.append(open('f'))",
+        "DONE = globals().update(kernel=bad)",
+    ],
+)
+def test_what_the_text_does_to_the_kernel_when_it_is_imported_is_read_as_well(statement: str) -> None:
+    found = language.judge(KERNEL + "def bad(x):\n    return open('f')\n\n\n" + statement + "\n", None)
+    assert found.passed is False
+    assert "is not available" in found.detail
