@@ -117,7 +117,9 @@ class _Reader(ast.NodeVisitor):
         if isinstance(node.ctx, ast.Store):
             return
         paths = self._modules.get(node.id, frozenset())
-        if node.id in allowed.NEVER:
+        if _is_special(node.id) and node.id not in allowed.NEVER | self._local:
+            self._object(node, f"`{node.id}` is another wherever the text is run. Remove it")
+        elif node.id in allowed.NEVER:
             self._object(
                 node, f"`{node.id}` is not available in a kernel, also as a name of your own. Rename or remove it"
             )

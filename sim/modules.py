@@ -82,6 +82,18 @@ def import_failure(error: BaseException) -> TraceError | None:
         return explained
 
 
+def sign_as_nki() -> None:
+    """Let the classes of the emulation say that they are of ``nki``, for as long as this process lives.
+
+    A kernel that asks in whose text the emulation's name stands would be another one on a device.
+    """
+    ours = __name__.partition(".")[0]
+    held = [vars(module) for name, module in [*sys.modules.items()] if name.partition(".")[0] == ours]
+    for one in [value for names in held for value in [*names.values()] if isinstance(value, type)]:
+        if one.__module__.partition(".")[0] == ours:
+            one.__module__ = "nki"
+
+
 @contextmanager
 def install(version: str = versions.CURRENT, *, beta1: bool = True) -> Generator[None]:
     """Provide the emulated modules of one NKI version in this process, and make it the version that kernels are traced

@@ -68,7 +68,7 @@ def _channel(nonce: str, channel: int) -> tuple[Callable[[], None], Deliver]:
 
 def _trace_and_deliver(request: dict[str, Any], ready: Callable[[], None], deliver: Deliver) -> None:
     import nki_anvil.sim as sim
-    from nki_anvil.sim.modules import import_failure
+    from nki_anvil.sim.modules import import_failure, sign_as_nki
     from nki_anvil.sim.tracing import trace
 
     arguments = [_argument(spec) for spec in request["inputs"]]
@@ -76,6 +76,7 @@ def _trace_and_deliver(request: dict[str, Any], ready: Callable[[], None], deliv
     entry: Optional[str] = None
     left_out: list[str] = []
     with sim.install(request["version"], beta1="neuronxcc" in request["kernel"]):
+        sign_as_nki()
         _confine(request)
         ready()
         try:

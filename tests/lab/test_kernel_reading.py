@@ -230,6 +230,12 @@ EXECUTED = 'a=__import__("os")'
         ("class C:\n        def patch(self):\n            self = x\n            self.update = x", "is set"),
         ("class C:\n        def patch(self, other):\n            other.update = x", "is set"),
         ("nl.os.system('x')", "leads out of"),
+        ("assert __file__", "`__file__`"),
+        ("y = x if __name__ == 'kernel' else 1", "`__name__`"),
+        ("f'{__debug__}'", "`__debug__`"),
+        ("class C:\n        module = __module__", "`__module__`"),
+        ("class C:\n        def f(self):\n            return __class__", "`__class__`"),
+        ("__file__ = 1", "`__file__`"),
     ],
 )
 def test_no_second_meaning_of_a_name_hides_what_it_is(statement: str, said: str) -> None:

@@ -114,3 +114,37 @@ def test_an_import_by_name_of_what_a_version_lacks_says_what_the_attribute_would
         assert explained.code == "NKI-VERSION"
         assert "0.6" in explained.message
     assert import_failure(ValueError("no import")) is None
+
+
+ASKING = """
+import nki, nki.isa as nisa, nki.language as nl
+
+@nki.jit
+def kernel(x):
+    tile = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    for one in (x, tile, tile[:64], x.dtype, kernel, nki.jit, nl.add, nl.sbuf, nl.tile_size, nl.program_id(0)):
+        for text in (str(one), repr([one]), f"{one}", "%s" % one, str(type(one))):
+            assert "anvil" not in text, text
+    out = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+
+
+def test_no_text_of_what_a_kernel_is_given_names_the_emulation() -> None:
+    """In a process of its own, as kernels are traced: classes keep the name."""
+    script = f"""
+import linecache
+from nki_anvil.sim import install
+from nki_anvil.sim.modules import sign_as_nki
+from nki_anvil.sim.tracing import ArraySpec, trace
+text = {ASKING!r}
+linecache.cache["kernel.py"] = (len(text), None, text.splitlines(True), "kernel.py")
+names = {{}}
+with install():
+    sign_as_nki()
+    exec(compile(text, "kernel.py", "exec"), names)
+    trace(names["kernel"], ArraySpec((128, 512), "float32"))
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
