@@ -1,4 +1,5 @@
-"""Which files a reference's process rests on: what it imports and what it opens to read, as Python itself tells.
+"""Which files a reference's process rests on: what it imports and what it opens to read, as Python itself tells, and
+what it looked for and did not find, since it will do something else when that is there.
 
 A file that compiled code opens behind Python's back is not seen.
 """
@@ -6,14 +7,16 @@ A file that compiled code opens behind Python's back is not seen.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
+import importlib.abc
 import os
 import re
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 SYSTEM: Final = ("/proc", "/sys", "/dev", "/run", "/etc", "/usr", "/lib", "/lib64", "/System", "/Library")
 """What no reference means when it speaks of its data."""
@@ -34,11 +37,17 @@ class Footprint:
         self._read: set[Path] = set()
         self._held: dict[Path, str] = {}
         """What the files that were opened to write held before: their SHA-256, empty where nothing that counts."""
+        self._missed: set[Path] = set()
+        """What was asked for and was not there."""
+        self._path = frozenset(sys.path)
         self._outside = [root for root in _roots() if not self._reference.is_relative_to(root)] + [Path.cwd().resolve()]
         sys.addaudithook(self._hear)
+        sys.meta_path.append(_Missing(self._miss_module))
+        _hear_absent(self._miss)
 
     def files(self) -> dict[str, str]:
-        """SHA-256 by path; without the reference, what it wrote itself, the system and installations.
+        """SHA-256 by path, empty for what is not there; without the reference, what it wrote itself, the system and
+        installations.
 
         A link is named as it was asked for: where it leads later is what the reference will read.
         """
@@ -46,7 +55,24 @@ class Footprint:
         found = {_named(path): path.resolve() for path in [*self._read, *self._imported()]}
         left_out = written | {self._reference}
         own = [name for name, path in sorted(found.items()) if path not in left_out and not self.installed(path)]
-        return {str(name): fingerprint(name) for name in own if name.is_file()}
+        absent = {_named(path) for path in self._absent()}
+        return {str(name): fingerprint(name) for name in (*own, *sorted(absent)) if name.is_file() or name in absent}
+
+    def _absent(self) -> list[Path]:
+        asked = (self._missed | self._read) - self._held.keys()
+        return [path for path in asked if not path.exists() and not self.installed(path.resolve())]
+
+    def _miss(self, path: Any) -> None:
+        if not isinstance(path, int):
+            with contextlib.suppress(OSError, ValueError, TypeError):
+                self._missed.add(Path(os.fsdecode(path)).absolute())
+
+    def _miss_module(self, name: str, folders: Sequence[str] | None) -> None:
+        """A module beside the reference, or in a folder that it added itself, or in a package of these."""
+        last = name.rpartition(".")[2]
+        for folder in folders if folders is not None else [one for one in sys.path if one not in self._path]:
+            self._miss(Path(folder) / f"{last}.py")
+            self._miss(Path(folder) / last / "__init__.py")
 
     def installed(self, path: Path) -> bool:
         """Whether a resolved path is the system's or an installation's."""
@@ -75,6 +101,33 @@ class Footprint:
         for name, module in [*sys.modules.items()]:
             if name not in self._modules and not _is_ours(name) and (file := getattr(module, "__file__", None)):
                 yield Path(file).absolute()
+
+
+class _Missing(importlib.abc.MetaPathFinder):
+    """Asked last, and so only for modules that nobody found."""
+
+    def __init__(self, tell: Callable[[str, Sequence[str] | None], None]) -> None:
+        self._tell = tell
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, _target: Any = None) -> None:
+        self._tell(fullname, path)
+
+
+def _hear_absent(tell: Callable[[Any], None]) -> None:
+    """Of ``os.stat``, by which Python looks whether a path exists, no audit hook hears."""
+    look = os.stat
+
+    @functools.wraps(look)
+    def heard(path: Any, *options: Any, **named: Any) -> os.stat_result:
+        try:
+            return look(path, *options, **named)
+        except FileNotFoundError:
+            tell(path)
+            raise
+
+    for able in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks):
+        cast("set[Any]", able).add(heard)
+    os.stat = heard
 
 
 def _named(path: Path) -> Path:

@@ -117,12 +117,8 @@ class _Reader(ast.NodeVisitor):
         if isinstance(node.ctx, ast.Store):
             return
         paths = self._modules.get(node.id, frozenset())
-        if _is_special(node.id) and node.id not in allowed.NEVER | self._local:
-            self._object(node, f"`{node.id}` is another wherever the text is run. Remove it")
-        elif node.id in allowed.NEVER:
-            self._object(
-                node, f"`{node.id}` is not available in a kernel, also as a name of your own. Rename or remove it"
-            )
+        if refused := self._refused(node.id):
+            self._object(node, refused)
         elif not paths.isdisjoint(allowed.MODULES):
             self._object(node, f"`{node.id}` is a module, which cannot be given away. Write its member behind a dot")
         elif node.id in allowed.FORBIDDEN and not any(node.id in scope for scope in self._scopes):
@@ -135,6 +131,13 @@ class _Reader(ast.NodeVisitor):
             self._members(node, paths)
         elif node.id in _BUILTIN_NAMES and node.id not in allowed.BUILTINS:
             self._object(node, f"`{node.id}` is not available in a kernel. Remove it")
+
+    def _refused(self, name: str) -> str:
+        """Why nobody may ask for a name, whatever it stands for; empty where that depends."""
+        if name in allowed.NEVER:
+            return f"`{name}` is not available in a kernel, also as a name of your own. Rename or remove it"
+        special = _is_special(name) and name not in self._local
+        return f"`{name}` is another wherever the text is run. Remove it" if special else ""
 
     def visit_Call(self, node: ast.Call) -> None:
         match node:

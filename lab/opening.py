@@ -127,7 +127,7 @@ def resolve(
 def refuse_additions(reference: str, specification: Specification) -> None:
     """Raises ProblemChanged where what a name stands for would rest on a file that somebody put beside it."""
     if reference.startswith((seeds.PREFIX, naming.PREFIX)):
-        for file in specification.reference_beside:
+        for file in (path for path, digest in specification.reference_beside.items() if digest):
             raise seeds.another(Path(file), reference)
 
 

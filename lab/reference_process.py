@@ -68,8 +68,8 @@ def _refuse_changed(beside: dict[str, str]) -> None:
 
 def _refuse_unpinned(found: dict[str, str], pinned: dict[str, str]) -> None:
     """Raises ReferenceFault where it rests on a file that was not seen when the problem was opened."""
-    for file in found:
-        if file not in pinned and str(Path(file).resolve()) not in pinned:
+    for file, digest in found.items():
+        if digest and file not in pinned and str(Path(file).resolve()) not in pinned:
             raise ReferenceFault(
                 f"The reference reads {file}, which it did not when the problem was opened: "
                 "let it read all of its files when it is imported, and nothing that it wrote itself."

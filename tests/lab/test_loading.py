@@ -555,3 +555,27 @@ async def test_what_a_reference_writes_itself_and_what_is_installed_is_no_part_o
     found = await load(path)
     assert found.reference_beside == {}
     await Pool(found, tmp_path / "data").prepare(np.random.default_rng(1), silent)
+
+
+LOOKING = {
+    "opens it": "try:\n    HALF = float(F.read_text())\nexcept OSError:\n    HALF = 0.5\n",
+    "asks whether it is there": "HALF = float(F.read_text()) if F.exists() else 0.5\n",
+    "imports it": "try:\n    from scale import HALF\nexcept ImportError:\n    HALF = 0.5\n",
+}
+
+
+@pytest.mark.parametrize("how", LOOKING)
+async def test_a_file_that_a_reference_looks_for_and_does_not_find_is_part_of_the_problem(
+    tmp_path: Path, how: str
+) -> None:
+    missed = tmp_path / ("scale.py" if how == "imports it" else "scale")
+    path = written(
+        tmp_path, with_half(f"import pathlib\nF = pathlib.Path(__file__).with_name('scale')\n{LOOKING[how]}")
+    )
+    found = await load(path)
+    assert sources(path, found)[str(missed)] == ""
+    await Pool(found, tmp_path / "data").prepare(np.random.default_rng(1), silent)
+    missed.write_text("HALF = 0.25\n" if how == "imports it" else "0.25")
+    assert fingerprint(missed) != "", "and so tools answer that the problem changed"
+    with pytest.raises(ProblemInvalid, match=f"{missed.name}, which the reference reads, changed"):
+        await Pool(found, tmp_path / "more").prepare(np.random.default_rng(1), silent)
