@@ -10,8 +10,9 @@ from nki_anvil.lab import limits
 from nki_anvil.lab.diagnosis import diagnose
 from nki_anvil.lab.evidence import Observed
 from nki_anvil.lab.heat import Heat, heat
-from nki_anvil.lab.limits import Use
+from nki_anvil.lab.rows import relative_l2
 from nki_anvil.lab.specification import Specification
+from nki_anvil.lab.use import Use
 from nki_anvil.lab.verdict import Where
 
 
@@ -50,7 +51,7 @@ def worst(observed: Observed, specification: Specification) -> Deviation:
         y = np.asarray(output).reshape(expected.r.shape)
         uses.append((limits.compare(expected, y, specification.tolerance, own)[0], position))
         if own:
-            error = max(error, limits.relative_l2(y.astype(np.float64), expected.r))
+            error = max(error, relative_l2(y.astype(np.float64), expected.r))
     use, position = max(uses, key=lambda pair: pair[0].share)
     return Deviation(use.share, error, own, use, position)
 

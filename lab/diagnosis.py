@@ -8,7 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from nki_anvil.lab.limits import F64, UNIT_ROUNDOFF, Expected
+from nki_anvil.lab.expected import Expected
+from nki_anvil.lab.formats import UNIT_ROUNDOFF
+from nki_anvil.lab.rows import F64
 from nki_anvil.lab.verdict import Pattern
 
 SHOWN: Final = 6

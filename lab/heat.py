@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.backends.job import Record
-from nki_anvil.lab.limits import Expected, needed
+from nki_anvil.lab.expected import Expected, needed
 
 CELLS: Final = (40, 64)
 """Rows and columns of the grid at most; a cell shows the worst of its elements."""

@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from nki_anvil.lab import limits, yardstick
+from nki_anvil.lab import yardstick
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
+from nki_anvil.lab.formats import UNIT_ROUNDOFF, rounded, stored
 from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule
 from nki_anvil.lab.yardstick import Yardstick
 
@@ -131,12 +132,12 @@ class HonestRuns:
         """
         how = Arithmetic(
             np.float64, noise=self.noise * what.roundings, rng=np.random.default_rng(seed), mirrored=what.mirrored,
-            rounding=what.roundings * limits.UNIT_ROUNDOFF["float32"], throughout=what.throughout, consistent=what.tied,
+            rounding=what.roundings * UNIT_ROUNDOFF["float32"], throughout=what.throughout, consistent=what.tied,
         )  # fmt: skip
         return self.module.forward(inputs if what.tied else self._disturbed(inputs, how, what.roundings), how)
 
     def _disturbed(self, inputs: Sequence[Any], how: Arithmetic, roundings: float) -> list[Any]:
-        u = roundings * limits.UNIT_ROUNDOFF["tfloat32" if self.precision == "tfloat32" else "float32"]
+        u = roundings * UNIT_ROUNDOFF["tfloat32" if self.precision == "tfloat32" else "float32"]
         return [i.astype(np.float64) * (1 + how.lots(u, i.shape)) if is_float(i) else i for i in inputs]
 
 
@@ -170,14 +171,14 @@ def is_float(item: Any) -> bool:
 
 
 def _rounding(precision: str) -> Callable[[Array], Array]:
-    return lambda array: limits.rounded(array.astype(np.float64), precision).astype(array.dtype)
+    return lambda array: rounded(array.astype(np.float64), precision).astype(array.dtype)
 
 
 def _stored(item: Any, dtype: str) -> Any:
-    return limits.stored(item, dtype) if is_float(item) and dtype in limits.UNIT_ROUNDOFF else item
+    return stored(item, dtype) if is_float(item) and dtype in UNIT_ROUNDOFF else item
 
 
 def _rounded(item: Any, precision: str) -> Any:
-    if not is_float(item) or precision not in limits.UNIT_ROUNDOFF or precision == "float32":
+    if not is_float(item) or precision not in UNIT_ROUNDOFF or precision == "float32":
         return item
-    return limits.rounded(item.astype(np.float64), precision).astype(np.float32)
+    return rounded(item.astype(np.float64), precision).astype(np.float32)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.lab.limits import F64, NOTHING, Expected, directions, norm, norms
+from nki_anvil.lab.expected import NOTHING, Expected
+from nki_anvil.lab.rows import F64, directions, norm, norms
 
 CHOSEN = 2.0**-10
 """Beside the largest number of an output of integers: what a disturbed run is off by more than, and than one, is not

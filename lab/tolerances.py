@@ -7,7 +7,7 @@ from typing import Final
 
 from nki_anvil.backends.errors import ArgumentsInvalid
 from nki_anvil.backends.run import ArraySpec
-from nki_anvil.lab.limits import UNIT_ROUNDOFF
+from nki_anvil.lab.formats import UNIT_ROUNDOFF
 
 DEFAULT: Final = {
     "float32": 2e-5,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.lab.limits import F64, directions, norms
+from nki_anvil.lab.rows import F64, directions, norms
 from nki_anvil.lab.run_errors import KNOWN_SHARE, along, negligible
 
 JUMP, ONE_SIDED = 2.0**-14, 16.0

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.lab.limits import F64, UNIT_ROUNDOFF, Expected
+from nki_anvil.lab.expected import Expected
+from nki_anvil.lab.formats import UNIT_ROUNDOFF
+from nki_anvil.lab.rows import F64
 from nki_anvil.lab.run_errors import KNOWN_SHARE, RunErrors, is_chosen
 from nki_anvil.lab.unjudged import without_lost_rows, without_undecided
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.backends.worker import arrays
-from nki_anvil.lab.limits import Expected
+from nki_anvil.lab.expected import Expected
 from nki_anvil.lab.yardstick import Yardstick
 
 

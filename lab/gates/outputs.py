@@ -10,7 +10,7 @@ import numpy as np
 from nki_anvil.backends.run import ArraySpec, CaseResult
 from nki_anvil.lab.comparing import explain, worst
 from nki_anvil.lab.evidence import Evidence, Judgement, Observed, Repeat, Turned
-from nki_anvil.lab.limits import Expected
+from nki_anvil.lab.expected import Expected
 from nki_anvil.lab.specification import Specification
 
 

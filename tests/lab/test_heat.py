@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from lab_world import World, kernel, verdict_of
 
+from nki_anvil.lab.expected import Expected
 from nki_anvil.lab.heat import COLOURS, Heat, draw, heat
-from nki_anvil.lab.limits import Expected
 from nki_anvil.lab.verdict import Where
 from nki_anvil.lab.yardstick import measure
 

@@ -6,16 +6,16 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from nki_anvil.lab import limits
+from nki_anvil.lab import formats, limits
+from nki_anvil.lab.expected import Expected
+from nki_anvil.lab.use import Use
 from nki_anvil.lab.yardstick import measure
 from nki_anvil.lab.yardstick_file import load, save
 
 
-def expected(
-    r: np.ndarray, *, precision: str = "float32", dtype: str = "float32", rowwise: bool = True
-) -> limits.Expected:
+def expected(r: np.ndarray, *, precision: str = "float32", dtype: str = "float32", rowwise: bool = True) -> Expected:
     """Honest runs that err by one unit roundoff, up and down."""
-    u = limits.UNIT_ROUNDOFF["float32"]
+    u = formats.UNIT_ROUNDOFF["float32"]
     honest = [[r * (1 + u)], [r * (1 - u)]]
     return measure([r], honest, [], dtypes=[dtype], precision=precision, rowwise=True, large=False).outputs[0]
 
@@ -25,7 +25,7 @@ def r() -> np.ndarray:
     return np.random.default_rng(1).standard_normal((256, 640))
 
 
-def broken(use: list[limits.Use]) -> set[str]:
+def broken(use: list[Use]) -> set[str]:
     return {one.limit for one in use if one.share > 1}
 
 
@@ -80,17 +80,17 @@ def test_a_value_that_is_not_finite_fails_whatever_else(r: np.ndarray) -> None:
 
 def test_bfloat16_results_may_be_rounded_once_and_not_more(r: np.ndarray) -> None:
     wanted = expected(r, precision="bfloat16", dtype="bfloat16")
-    once = limits.rounded(r, "bfloat16")
+    once = formats.rounded(r, "bfloat16")
     assert limits.compare(wanted, once, 1e-2, own=True)[0].share < 1
-    twice = limits.rounded(limits.rounded(r * (1 + 2.0**-8), "bfloat16"), "bfloat16")
+    twice = formats.rounded(formats.rounded(r * (1 + 2.0**-8), "bfloat16"), "bfloat16")
     assert limits.compare(wanted, twice, 1e-2, own=True)[0].share > 1
 
 
 def test_rows_of_operands_in_tfloat32_are_judged_by_what_honest_runs_err_and_not_by_that_formats_rounding(
     r: np.ndarray,
 ) -> None:
-    u = limits.UNIT_ROUNDOFF["tfloat32"]
-    honest = [[limits.rounded(r, "tfloat32")]]
+    u = formats.UNIT_ROUNDOFF["tfloat32"]
+    honest = [[formats.rounded(r, "tfloat32")]]
     wanted = measure([r], honest, [], dtypes=["float32"], precision="tfloat32", rowwise=True, large=False).outputs[0]
     assert "rows along axis 1" not in broken(limits.compare(wanted, r * (1 + u / 4), 3e-3, own=True))
     assert "rows along axis 1" in broken(limits.compare(wanted, r * (1 + 3 * u), 3e-3, own=True))
@@ -100,9 +100,9 @@ def test_rows_of_operands_in_tfloat32_are_judged_by_what_honest_runs_err_and_not
     ("precision", "bits"), [("bfloat16", 8), ("float16", 11), ("tfloat32", 11), ("float8_e4m3", 4)]
 )
 def test_rounding_keeps_the_significands_bits(precision: str, bits: int) -> None:
-    u = limits.UNIT_ROUNDOFF[precision]
+    u = formats.UNIT_ROUNDOFF[precision]
     assert u == 2.0**-bits
-    assert limits.rounded(np.array([1.0, 1 + 2 * u, 1 + 3.1 * u, -(1 + u)]), precision).tolist() == [
+    assert formats.rounded(np.array([1.0, 1 + 2 * u, 1 + 3.1 * u, -(1 + u)]), precision).tolist() == [
         1, 1 + 2 * u, 1 + 4 * u, -1,
     ]  # fmt: skip
 
@@ -268,7 +268,7 @@ def test_a_function_cut_off_far_below_an_outputs_largest_element_is_no_error() -
 
 
 def test_a_row_whose_one_number_is_off_lends_its_error_to_the_columns_that_it_stands_in() -> None:
-    u = limits.UNIT_ROUNDOFF["float32"]
+    u = formats.UNIT_ROUNDOFF["float32"]
     calm = np.full((256, 640), 1e-3)
     calm[9, ::80] = 3.0
     errors = u * calm
@@ -286,7 +286,7 @@ def test_a_row_whose_one_number_is_off_lends_its_error_to_the_columns_that_it_st
 
 
 def test_a_tile_may_err_as_much_as_the_one_row_in_it_that_an_exponential_amplifies() -> None:
-    u = limits.UNIT_ROUNDOFF["float32"]
+    u = formats.UNIT_ROUNDOFF["float32"]
     calm = np.ones((256, 64))
     errors = np.full_like(calm, u)
     errors[9] = 300 * u
@@ -305,7 +305,7 @@ def stored(values: np.ndarray) -> np.ndarray:
 
 
 def test_a_scale_that_drowns_in_the_rounding_of_each_element_is_seen_in_all_of_them(r: np.ndarray) -> None:
-    u = limits.UNIT_ROUNDOFF["float32"]
+    u = formats.UNIT_ROUNDOFF["float32"]
     honest = [[stored(r * (1 + u))], [stored(r * (1 - u))]]
     [known] = measure([r], honest, [], dtypes=["bfloat16"], precision="float32", rowwise=True, large=False).outputs
     assert "leaning of the whole output" in broken(limits.compare(known, stored(r * (1 + 1 / 1536)), 1e-2, own=True))
@@ -323,7 +323,7 @@ def test_a_scale_that_drowns_in_the_rounding_of_each_element_is_seen_in_all_of_t
 def test_what_is_rounded_twice_on_its_way_to_a_narrow_format_is_seen_and_an_honest_rounding_is_free(
     r: np.ndarray,
 ) -> None:
-    u = limits.UNIT_ROUNDOFF["float32"]
+    u = formats.UNIT_ROUNDOFF["float32"]
 
     def narrow(values: np.ndarray) -> np.ndarray:
         return values.astype(ml_dtypes.float8_e4m3).astype(np.float64)
@@ -337,7 +337,7 @@ def test_what_is_rounded_twice_on_its_way_to_a_narrow_format_is_seen_and_an_hone
 def test_a_single_tower_that_honest_runs_round_either_way_leans_to_no_side() -> None:
     r = np.random.default_rng(1).standard_normal((32, 640))
     r[3, 5] = 1e6 * (1 + 2.0**-8)
-    u = limits.UNIT_ROUNDOFF["float32"]
+    u = formats.UNIT_ROUNDOFF["float32"]
     honest = [[stored(r * (1 + 8 * u))], [stored(r * (1 - 8 * u))]]
     [known] = measure([r], honest, [], dtypes=["bfloat16"], precision="float32", rowwise=True, large=False).outputs
     for side in (1, -1):
@@ -345,7 +345,7 @@ def test_a_single_tower_that_honest_runs_round_either_way_leans_to_no_side() -> 
 
 
 def test_one_element_of_a_small_output_in_which_all_honest_runs_were_lucky_refuses_nothing() -> None:
-    u = limits.UNIT_ROUNDOFF["float32"]
+    u = formats.UNIT_ROUNDOFF["float32"]
     r = np.random.default_rng(3).standard_normal((8, 64)) + 4.0
     errors = np.full(r.shape, 30 * u)
     errors[2, 5] = errors[6, 7] = 0.0

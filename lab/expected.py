@@ -1,0 +1,54 @@
+"""What one output of one case should be: the exact result, and what honest runs of the reference made of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nki_anvil.lab.formats import UNIT_ROUNDOFF
+from nki_anvil.lab.rows import F64
+
+NOTHING: Final = 2.0**-120
+"""Beside the largest element of an output, or beside one: a function may be cut off so far down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """One output of one case: the exact result and what the honest runs made of it."""
+
+    r: F64
+    spread: NDArray[np.float32]
+    """max over E of |E - r|, per element."""
+    rows: dict[str, F64]
+    """By direction (``axis0``, ``tile``, ``whole``): max over E of the L2 norm of E - r, per row."""
+    whole: float
+    """Worst relative L2 of an honest run."""
+    dtype: str
+    """What the reference returns, as a Trainium dtype."""
+    precision: str = "float32"
+    exact: bool = False
+    """Every honest run equals r bit for bit."""
+    rowwise: bool = False
+    """Nothing is contracted: the stricter element maximum holds."""
+    large: bool = False
+
+    @property
+    def unit(self) -> float:
+        return UNIT_ROUNDOFF[self.precision]
+
+    @property
+    def integer(self) -> bool:
+        return "float" not in self.dtype
+
+
+def needed(expected: Expected) -> F64:
+    """h: what honest runs err, per element; at least a rounding, and never less than the smallest normal number."""
+    size = np.abs(expected.r)
+    size = size if np.isfinite(size).all() else np.where(np.isfinite(size), size, 0.0)
+    largest = size.max(axis=-1, keepdims=True) if size.ndim else size
+    h = np.maximum(size * expected.unit, expected.spread)
+    nothing = max(2.0**-126, NOTHING * float(largest.max(initial=0.0)))
+    return np.maximum(h, np.maximum(2.0**-96 * largest, nothing))

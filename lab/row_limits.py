@@ -1,0 +1,135 @@
+"""How far each row may be off: what honest runs err in it, widened where one number carries a row's error."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nki_anvil.lab.expected import NOTHING, Expected
+from nki_anvil.lab.formats import UNIT_ROUNDOFF, rounded
+from nki_anvil.lab.rows import F64, SHORTEST_ROW, norm, norms, sums
+
+ROW_FACTOR: Final = 4.0
+LARGE_ROW_FACTOR: Final = 8.0
+"""For large shapes, whose honest runs are the plain and the slab-wise one only."""
+REDUCED_ROW_FACTOR: Final = 1.5
+"""Times the error of rounding the exact result, where less than float32 is declared."""
+WIDEST: Final = 4.0
+"""How far a row's factor grows as fewer elements carry its error: from 1 at ``SHORTEST_ROW`` of them to this at one."""
+AMPLIFIED: Final = 2.0
+"""Rows with so many times the typical relative error have one number's error in all their elements, as an exponential
+makes it of its argument's; so do those that an exponential made ``FADED`` times smaller than the largest."""
+FADED: Final = 2.0**-40
+ALIKE: Final = 0.96
+"""Cosine between what amplified rows err, element by element, and their mean, in the median: from here on all of them
+err by a number times one vector. Rows of independent errors, whose sizes alone are compared, reach 0.95."""
+FEWEST: Final = 3
+"""Amplified rows that are enough to tell."""
+
+
+class RowLimits:
+    """Of one output; ``r`` is its exact result where that is known, and zero elsewhere."""
+
+    def __init__(self, expected: Expected, r: F64) -> None:
+        self.expected, self.r = expected, r
+        self._weights = _weights(expected, r)
+        self._lent = _lent(expected, r)
+
+    def allowed(self, direction: str) -> F64:
+        """The largest norm of y - r for each row in one direction."""
+        expected, r = self.expected, self.r
+        size, u = norms(r, direction), UNIT_ROUNDOFF["float32"]
+        count = r.size / max(1, size.size)
+        floor = NOTHING * max(1.0, float(size.max(initial=0.0))) * np.sqrt(count)
+        if _reduced(expected):
+            rounding = norms(rounded(r, expected.precision) - r, direction)
+            honest = np.maximum(expected.rows[direction], rounding)
+            return REDUCED_ROW_FACTOR * honest + 2 * u * size + floor
+        typical = _typical(expected.rows[direction], size)
+        least = LARGE_ROW_FACTOR if expected.large else ROW_FACTOR
+        factor = least * np.clip(np.sqrt(SHORTEST_ROW / np.maximum(self._carried(direction, size), 1.0)), 1.0, WIDEST)
+        honest = np.maximum(expected.rows[direction], typical * size)  # some come out well in every run by chance alone
+        allowed = factor * np.maximum(honest, u * size)
+        if self._lent is not None:  # what such a row may err by itself, it may err here
+            allowed = np.maximum(allowed, least * WIDEST * norms(self._lent, direction))
+        return allowed + 2 * u * size + floor
+
+    def _carried(self, direction: str, size: F64) -> F64:
+        """How many elements carry each row's error; one where all of them have one number's."""
+        expected = self.expected
+        carried = np.minimum(*(_participation(*weight, direction) for weight in self._weights))
+        amplified = _amplified(expected.rows[direction], size)
+        alike = amplified | (size < FADED * size.max(initial=0.0))
+        if direction == f"axis{self.r.ndim - 1}" and _of_one_vector(expected, amplified):
+            alike = np.ones_like(alike)
+        return np.where(alike, 1.0, carried)
+
+
+def _amplified(honest: F64, size: F64) -> NDArray[np.bool_]:
+    """Rows in which honest runs err several times as much as in the typical one."""
+    return np.asarray(honest > AMPLIFIED * _typical(honest, size) * size)
+
+
+def _of_one_vector(expected: Expected, amplified: NDArray[np.bool_]) -> bool:
+    """Whether all amplified rows err by a number times one vector, as where one hidden element towers over the rest.
+
+    How strongly a row's number errs, a few honest runs do not tell of each row. Without a contraction there is none.
+    """
+    if expected.rowwise or amplified.sum() < FEWEST:
+        return False
+    spread = expected.spread[amplified].astype(np.float64)
+    size = norms(spread, "axis1")[:, None]
+    patterns = np.divide(spread, size, out=np.zeros_like(spread), where=size > 0)
+    mean = patterns.mean(axis=0)
+    return bool(np.median(np.einsum("ij,j->i", patterns, mean)) >= ALIKE * norm(mean))
+
+
+def _lent(expected: Expected, r: F64) -> F64 | None:
+    """What the elements of amplified rows owe to their row's error, which honest runs need not show in each of them.
+
+    A column or tile in which one such row stands among calmer ones is judged by it as well; None where there is none.
+    """
+    last = f"axis{r.ndim - 1}"
+    if _reduced(expected) or r.ndim < 2 or last not in expected.rows:
+        return None
+    honest, size = expected.rows[last], norms(r, last)
+    amplified = _amplified(honest, size)
+    if not amplified.any():
+        return None
+    relative = np.divide(honest, size, out=np.zeros_like(size), where=amplified & (size > 0))
+    return relative[..., None] * np.abs(r)
+
+
+def _reduced(expected: Expected) -> bool:
+    """Whether less than float32 is declared, and so much less that its own rounding is what rows are judged by."""
+    return expected.unit > UNIT_ROUNDOFF["tfloat32"] or expected.precision == "float16"
+
+
+def _weights(expected: Expected, r: F64) -> list[tuple[F64, F64]]:
+    """What tells how many elements carry a row's error, as second and fourth powers.
+
+    It is what honest runs err and, where these were lucky, the size.
+    """
+    if _reduced(expected):
+        return []
+    found: list[tuple[F64, F64]] = []
+    for weight in (expected.spread.astype(np.float64), r):
+        largest = max(float(weight.max(initial=0.0)), -float(weight.min(initial=0.0)), NOTHING)
+        squares = np.asarray(weight / largest)
+        np.square(squares, out=squares)
+        found.append((squares, np.square(squares)))
+    return found
+
+
+def _participation(squares: F64, fourths: F64, direction: str) -> F64:
+    """(sum of w^2)^2 / sum of w^4 per row: how many elements make up its norm; infinite for a row of zeros."""
+    square, fourth = np.square(sums(squares, direction)), sums(fourths, direction)
+    return np.divide(square, fourth, out=np.full_like(square, np.inf), where=fourth > 0)
+
+
+def _typical(honest: F64, size: F64) -> float:
+    """The rows' median relative error; 0 where all are zero."""
+    known = size > 0
+    return float(np.median(honest[known] / size[known])) if known.any() else 0.0
