@@ -58,6 +58,8 @@ class Arithmetic:
     """Sum inside a slab with BLAS, for large shapes."""
     turned: bool = False
     """What a sort leaves open comes the other way round, as in every run whose order is not the plain one."""
+    watched: int | None = None
+    """The argument of which it is kept what the reference adds to it first."""
     matmul_flops: float = field(default=0.0, init=False)
     vector_flops: float = field(default=0.0, init=False)
     running: bool = field(default=False, init=False)
@@ -65,6 +67,10 @@ class Arithmetic:
     _salt: int = field(default=0, init=False)
     leaves_open: bool = field(default=False, init=False)
     """It has sorted without an order of equals."""
+    argument: Array | None = field(default=None, init=False)
+    """The watched one, as it was given."""
+    opposite: Array | None = field(default=None, init=False)
+    """What it would have to be for the first sum with it to come to nothing; None where there is no such sum."""
     decides: bool = field(default=False, init=False)
     """It has rounded numbers, or compared them: a rounding more or less may decide otherwise."""
 

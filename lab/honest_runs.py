@@ -58,6 +58,12 @@ class HonestRuns:
             raise ReferenceFault(f"forward returned {len(outputs)} outputs, and {len(self.dtypes)} when it was opened.")
         return outputs, how
 
+    def opposite(self, inputs: Sequence[Any], watched: int) -> Array | None:
+        """What an input would have to be for the first sum with it to come to nothing. Raises ReferenceFault."""
+        how = Arithmetic(dtype=np.float64, watched=watched)
+        self.module.forward(inputs, how)
+        return how.opposite
+
     def turned(self, inputs: Sequence[Any]) -> list[Array]:
         """The outputs in float64 where what sorts leave open comes the other way round. Raises ReferenceFault."""
         return self.module.forward(inputs, Arithmetic(dtype=np.float64, turned=True))

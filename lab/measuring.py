@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from nki_anvil.backends.worker.inputs import PARTIAL, TIED, digest, draw
+from nki_anvil.backends.worker.inputs import AGAINST, PARTIAL, TIED, digest, draw, inside
 from nki_anvil.backends.worker.places import EDGES
+from nki_anvil.backends.worker.relations import against
 from nki_anvil.lab import limits, yardstick_file
 from nki_anvil.lab.arithmetic import is_array
 from nki_anvil.lab.honest_runs import HonestRuns
@@ -59,8 +60,20 @@ class Measuring:
         if case["family"] == "own" and self.own_by_reference:
             drawn = dict(zip([a["name"] for a in self.arguments], self.module.get_inputs(case["seed"]), strict=True))
             return {name: self._cast(name, item) for name, item in drawn.items()}
+        if case["family"] == AGAINST:
+            return self._against(case)
         arrays = draw({"inputs": self.arguments}, {**case, "probes": ()})
         return {a["name"]: _scalar(a) if a["shape"] is None else arrays[a["name"]] for a in self.arguments}
+
+    def _against(self, case: Record) -> dict[str, Any]:
+        """An own draw in which rows of one input nearly cancel what the reference adds to them."""
+        drawn, name = self.draw({**case, "family": "own"}), case["only"]
+        opposite = self.runs.opposite(list(drawn.values()), list(drawn).index(name))
+        if opposite is None:
+            return drawn
+        bent = against(drawn[name], opposite, np.random.default_rng(int(case["seed"])))
+        domain = next(a for a in self.arguments if a["name"] == name)
+        return {**drawn, name: inside(domain, bent).astype(drawn[name].dtype)}
 
     def _cast(self, name: str, item: Any) -> Any:
         if not is_array(item):
@@ -78,7 +91,8 @@ class Measuring:
     ) -> Record:
         yardstick_file.save(found, self.folder / f"{case['key']}.npz")
         given = self._given(drawn)
-        uploaded = self.given is None or (case["family"] == "own" and self.own_by_reference)
+        own = case["family"] == "own" and self.own_by_reference
+        uploaded = self.given is None or own or case["family"] == AGAINST
         if uploaded:
             np.savez(self.folder / f"{case['key']}.inputs.npz", **{n: _storable(a) for n, a in given.items()})  # type: ignore[arg-type]
         return {

@@ -73,7 +73,9 @@ class ReferenceModule:
     def forward(self, arguments: Sequence[Any], how: Arithmetic) -> list[Array]:
         """The outputs in another arithmetic."""
         with _blamed(self.path, "forward"), computing(how):
-            return _outputs(self._bent["forward"](*[value(argument, how) for argument in arguments]))
+            given = [value(argument, how) for argument in arguments]
+            how.argument = None if how.watched is None else given[how.watched]
+            return _outputs(self._bent["forward"](*given))
 
 
 def _parsed(path: Path, digest: str) -> ast.Module:

@@ -206,9 +206,23 @@ def structure(module: ReferenceModule, request: Record, folder: Path) -> Record:
         "exact": _contraction(exact, drawn, other, base, arrays),
         "gathered": {name: _gathered(exact, (drawn, other), name) for name in arrays if is_float(drawn[name])},
         "combined": [] if large else combined(exact, drawn, [name for name in arrays if is_float(drawn[name])]),
+        "added": [] if large else _added(measuring, (drawn, other)),
         "large": large,
         "peak_bytes": _peak_bytes(),
     }
+
+
+def _added(measuring: Measuring, draws: Sequence[dict[str, Any]]) -> list[str]:
+    """Inputs of floats to which something is added that does not hang on them."""
+    drawn, other = draws
+    found: list[str] = []
+    for position, (name, item) in enumerate(drawn.items()):
+        if is_float(item):
+            changed = {**drawn, name: other[name]}
+            one, two = (measuring.runs.opposite(list(given.values()), position) for given in (drawn, changed))
+            if one is not None and two is not None and np.array_equal(one, two):
+                found.append(name)
+    return found
 
 
 def _peak_bytes() -> int:

@@ -93,7 +93,7 @@ def _one(spec: Spec, position: int, case: Case, target: Spec, every: list[Spec])
         draw.first = lambda: _own(every[draw.peers[0]], shape, _random(int(case["seed"]), draw.peers[0]))
     if family == "faint":
         draw.shared_rows = None if variant == "whole" else _drawn(target)[:-1]
-    return _inside(spec, _FAMILIES[family](draw))
+    return inside(spec, _FAMILIES[family](draw))
 
 
 def _met(spec: Spec, variant: str, seed: int, every: list[Spec]) -> Array:
@@ -162,12 +162,12 @@ def _own(spec: Spec, shape: tuple[int, ...], rng: Any) -> Array:
     if domain == "unit":
         return rng.random(shape, dtype=np.float32)
     if domain == "probability":
-        return _inside(spec, rng.standard_exponential(shape, dtype=np.float32))
+        return inside(spec, rng.standard_exponential(shape, dtype=np.float32))
     normal = rng.standard_normal(shape, dtype=np.float32) * np.float32(spec.get("sigma", 1.0))
-    return _inside(spec, normal + np.float32(spec.get("mean", 0.0)))
+    return inside(spec, normal + np.float32(spec.get("mean", 0.0)))
 
 
-def _inside(spec: Spec, values: Array) -> Array:
+def inside(spec: Spec, values: Array) -> Array:
     """The values brought into the declared domain, disturbing as little of their structure as possible."""
     domain = spec.get("domain", "real")
     if domain in ("nonnegative", "positive", "unit", "probability"):
@@ -315,7 +315,7 @@ def _towers(d: _Draw) -> Array:
 def _beside_towers(spec: Spec, own: Array, variant: str) -> Array:
     """In two cases of three at the ends other inputs are positive, for products with towers to be towers as well."""
     _, turn = _axes_and_turn(variant)
-    return _inside(spec, np.abs(own)) if _is_float(spec) and turn % 6 in (0, 4) else own
+    return inside(spec, np.abs(own)) if _is_float(spec) and turn % 6 in (0, 4) else own
 
 
 def _axes_and_turn(variant: str) -> tuple[list[int], int]:
@@ -382,7 +382,7 @@ def _whole(spec: Spec, own: Array, rng: Any, variant: str) -> Array:
     turned = variant.startswith("turned")
     within = _range(spec)
     if variant.startswith("edges"):
-        return _inside(spec, whole_numbers.edges(own, rng, within, _turn(variant.removeprefix("edges/"))))
+        return inside(spec, whole_numbers.edges(own, rng, within, _turn(variant.removeprefix("edges/"))))
     return whole_numbers.bands(own, rng, within, turned, _turn(variant.removeprefix("turned/")))
 
 
@@ -441,7 +441,10 @@ _MINGLED = ("planes", "towers", "peaks", "signs", "x100")
 """Of floats, in which integers are not all as they were drawn."""
 _PAIRED = ("cancelling", "exact20", *_RELATED)
 
+AGAINST = "against"
+"""A family that only the reference's process can draw: it depends on what the reference computes."""
 PARTIAL = (
+    AGAINST,
     "bands", "signs", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "near", "level",
     "opposed", "faint", "mixed", "whole", "planes",
 )  # fmt: skip

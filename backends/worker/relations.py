@@ -19,6 +19,8 @@ LEVEL = (-4.0, -1.0)
 """Powers of ten of how far products are from one value: a variance by the mean of squares is off by their squares."""
 SLIGHTLY = 2.0**-10
 """How far opposite inputs differ: a sum of parts that cancel is off by 2^20 roundings, an honest one by 2^10."""
+APART = (-2.5, -1.0)
+"""Powers of ten of what is left of a sum beside its terms: honest sums of hundreds of products err by 1e-7 of these."""
 SHARED = (1.0, 1.0, 0.0, -1.0)
 """What a row has of a shared one: where points meet, a squared distance is below zero in every second of them."""
 FAINT = -7.0
@@ -113,6 +115,16 @@ def level(own: Array, other: Array, rng: Any) -> Array:
     chosen = (np.arange(len(mine)) // size + int(rng.integers(2))) % 2 == 0
     close = heights * (1 + apart) / np.where(over == 0, 1, over)
     mine[chosen[:, None] & (over != 0)] = close[chosen[:, None] & (over != 0)]
+    return mine.astype(np.float32).reshape(own.shape)
+
+
+def against(own: Array, opposite: Array, rng: Any) -> Array:
+    """Every second band of rows is nearly what makes a sum with them come to nothing; a single row is, too."""
+    mine: Array = own.astype(np.float64).reshape(-1, own.shape[-1] if own.ndim else 1)
+    apart = 10.0 ** rng.uniform(*APART, (len(mine), 1)) * rng.standard_normal(mine.shape)
+    size = max(1, min(regimes.BAND, len(mine) // 2))
+    chosen = (np.arange(len(mine)) // size + int(rng.integers(2))) % 2 == 0 if len(mine) > 1 else np.array([True])
+    mine[chosen] = (opposite.reshape(mine.shape) * (1 + apart))[chosen]
     return mine.astype(np.float32).reshape(own.shape)
 
 
