@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeGuard, cast
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from nki_anvil.lab.meeting import Meeting
 
 Order = Literal["plain", "sequential", "reversed", "slabs"]
 Array = np.ndarray[Any, Any]
@@ -59,7 +62,7 @@ class Arithmetic:
     turned: bool = False
     """What a sort leaves open comes the other way round, as in every run whose order is not the plain one."""
     watched: int | None = None
-    """The argument of which it is kept what the reference adds to it first."""
+    """The argument that is followed to what it meets first."""
     matmul_flops: float = field(default=0.0, init=False)
     vector_flops: float = field(default=0.0, init=False)
     running: bool = field(default=False, init=False)
@@ -67,10 +70,8 @@ class Arithmetic:
     _salt: int = field(default=0, init=False)
     leaves_open: bool = field(default=False, init=False)
     """It has sorted without an order of equals."""
-    argument: Array | None = field(default=None, init=False)
-    """The watched one, as it was given."""
-    opposite: Array | None = field(default=None, init=False)
-    """What it would have to be for the first sum with it to come to nothing; None where there is no such sum."""
+    meeting: Meeting | None = field(default=None, init=False)
+    """What the watched argument has met."""
     decides: bool = field(default=False, init=False)
     """It has rounded numbers, or compared them: a rounding more or less may decide otherwise."""
 

@@ -31,7 +31,7 @@ from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import numpy_dtype
 
-FORMAT: Final = 26
+FORMAT: Final = 27
 """Of a pool on disk; a pool of another format is made anew."""
 
 NOISE: Final = 2.0**-22
@@ -165,7 +165,7 @@ class Pool:
             structure["exact"],
             found["gathered"],
             found["combined"],
-            found["added"],
+            found["met"],
             large=bool(found["large"]),
         )
         cases = [_planned(plan, shapes, random) for plan in plans]

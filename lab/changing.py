@@ -102,7 +102,7 @@ def _is_value(node: ast.expr) -> bool:
 def _run(statement: ast.stmt, defined: Definitions) -> Iterator[ast.stmt]:
     """The statement, or what a definition executes at once, and the functions that are asked for there."""
     seen: set[int] = set()
-    waiting = _at_once(statement)
+    waiting = at_once(statement)
     while waiting:
         code = waiting.pop()
         if id(code) not in seen:
@@ -112,7 +112,8 @@ def _run(statement: ast.stmt, defined: Definitions) -> Iterator[ast.stmt]:
             waiting += [one for one in asked if isinstance(one, _CALLED)]
 
 
-def _at_once(statement: ast.stmt) -> list[ast.stmt]:
+def at_once(statement: ast.stmt) -> list[ast.stmt]:
+    """What importing executes of a statement: of a function its decorators and defaults."""
     if not isinstance(statement, _FUNCTIONS):
         return [statement]
     arguments = statement.args

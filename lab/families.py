@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from nki_anvil.backends.job import InputSpec
 from nki_anvil.backends.worker import places, planes, regimes, relations, whole_numbers
-from nki_anvil.backends.worker.inputs import AGAINST, FEW, mixed_turns
+from nki_anvil.backends.worker.inputs import FEW, mixed_turns
 from nki_anvil.lab.specification import Specification
 
 OWN_CASES: Final = 5
@@ -66,13 +66,13 @@ def plans(
     exact: dict[str, Any] | None,
     gathered: Mapping[str, Sequence[int]] | None = None,
     combined: Sequence[Mapping[str, str]] = (),
-    added: Sequence[str] = (),
+    met: Mapping[str, Sequence[str]] | None = None,
     *,
     large: bool = False,
 ) -> list[Plan]:
     """Every case of a shape set. The reference's process found ``exact``, the contraction if there is one,
     ``gathered``, by input the axes over which one output gathers it, ``combined``, sums and products of inputs, and
-    to which inputs it is ``added`` what hangs on others."""
+    ``met``, by input the families for what it meets of others."""
     inputs = [spec for spec in specification.reference_arguments(shapes).inputs if spec.shape is not None]
     elements = sum(prod(_shape(spec)) for spec in inputs)
     timed_only = shapes not in specification.verify and (large or elements > TIMED_WHOLLY)
@@ -88,14 +88,14 @@ def plans(
             *kept,
             *_throughout(varied, floats, {} if exact else gathered or {}, large),
             *_near(floats, combined, large),
-            *_against(floats, added),
+            *_met(floats, met or {}),
             *_faint(specification, floats),
         ]
     return [
         *own,
         *_families(varied, floats, large),
         *_near(floats, combined, large),
-        *_against(floats, added),
+        *_met(floats, met or {}),
         *_faint(specification, floats),
         *_whole([spec for spec in varied if spec not in floats]),
         *_exact(specification, exact),
@@ -252,9 +252,9 @@ def _near(floats: list[InputSpec], combined: Sequence[Mapping[str, str]], large:
     yield from list(dict.fromkeys([*plans, *_in_rounds(floats)]))[:most]
 
 
-def _against(floats: list[InputSpec], added: Sequence[str]) -> Iterator[Plan]:
-    """Sums of an input and of what is computed from others that come to little beside both."""
-    yield from (Plan(AGAINST, spec.name) for spec in floats if spec.name in added)
+def _met(floats: list[InputSpec], met: Mapping[str, Sequence[str]]) -> Iterator[Plan]:
+    """Sums with what is computed from others that come to little beside both, and products of nearly one value."""
+    yield from (Plan(family, spec.name) for spec in floats for family in met.get(spec.name, ()))
 
 
 def _in_rounds(floats: list[InputSpec]) -> Iterator[Plan]:

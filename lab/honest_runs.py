@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
 from nki_anvil.lab import yardstick
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.formats import UNIT_ROUNDOFF, rounded, stored
+from nki_anvil.lab.meeting import Meeting
 from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule
 from nki_anvil.lab.yardstick import Yardstick
 
@@ -58,11 +59,11 @@ class HonestRuns:
             raise ReferenceFault(f"forward returned {len(outputs)} outputs, and {len(self.dtypes)} when it was opened.")
         return outputs, how
 
-    def opposite(self, inputs: Sequence[Any], watched: int) -> Array | None:
-        """What an input would have to be for the first sum with it to come to nothing. Raises ReferenceFault."""
+    def meeting(self, inputs: Sequence[Any], watched: int) -> Meeting:
+        """What one of the inputs, an array, meets in a run in float64. Raises ReferenceFault."""
         how = Arithmetic(dtype=np.float64, watched=watched)
         self.module.forward(inputs, how)
-        return how.opposite
+        return cast("Meeting", how.meeting)
 
     def turned(self, inputs: Sequence[Any]) -> list[Array]:
         """The outputs in float64 where what sorts leave open comes the other way round. Raises ReferenceFault."""

@@ -11,11 +11,14 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from nki_anvil.backends.worker.kernel_text import KernelText
-from nki_anvil.lab import bindings, scopes
-from nki_anvil.lab.changing import ANY, Definitions, changes, is_changeable
+from nki_anvil.lab import bindings
+from nki_anvil.lab.changing import at_once, changes
+from nki_anvil.lab.harmless import Definitions, Harmless
 from nki_anvil.lab.kernel_reading import Objection, reached
 
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+
+_NAMING: Final = frozenset({"__name__", "globals", "vars", "locals", "exec", "eval", "setattr", "__import__"})
 
 _ASIDE: Final = 'or move it under `if __name__ == "__main__":`'
 
@@ -26,15 +29,14 @@ def objections(text: KernelText, entry: str) -> list[Objection]:
     needed = reached(text, entry, kept)
     skipped = [*_imported(text.skipped)]
     defined = bindings.definitions([*text.statements, *skipped])
-    aliases = _aliases([*text.statements, *skipped], needed, defined)
-    found = [*_annotations(text, needed), *_partly(text, aliases, defined)]
+    harmless = Harmless(needed, defined)
+    found = [*_annotations(text, kept), *_names_itself(text), *_offences([*skipped, *_partly(text)], harmless)]
     for statement in skipped:
         if _is_star(statement):
             found.append(_objection(statement, "`import *` of a module that is not there may bind any name", "Name it"))
         for name in sorted(changes(statement, defined).bound & needed):
             if not _settled(name, statement, kept):
                 found.append(_changed(statement, name))
-        found += _changed_inside(statement, aliases, defined)
     return sorted(set(found), key=lambda objection: objection.line)
 
 
@@ -66,49 +68,94 @@ def _settled(name: str, statement: ast.stmt, kept: Definitions) -> bool:
 
     A module that is not there alone is a name that fails when it is used.
     """
-    lines = [one.lineno for one in kept.get(name, ())]
+    lines = [one.lineno for one in kept.get(name, ()) if _certainly_binds(one, name)]
     if not lines:
         return isinstance(statement, (ast.Import, ast.ImportFrom))
     return min(lines) > statement.lineno
 
 
-def _aliases(statements: Sequence[ast.stmt], needed: frozenset[str], defined: Definitions) -> frozenset[str]:
-    """What the entry reaches, and names that may stand for the same objects."""
-    variables = [scopes.names(one) for one in statements if not isinstance(one, _DEFINITIONS)]
-    found = set(needed)
-    while True:
-        shared = {name for name in found if is_changeable(name, defined)}
-        more = {name for one in variables if one.asked & shared for name in one.bound} - found
-        if not more:
-            return frozenset(found)
-        found |= more
+def _certainly_binds(statement: ast.stmt, name: str) -> bool:
+    match statement:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return statement.name == name
+        case ast.Assign(targets=targets):
+            return any(isinstance(target, ast.Name) and target.id == name for target in targets)
+        case ast.AnnAssign(target=ast.Name(id=target), value=value):
+            return target == name and value is not None
+        case _:
+            return isinstance(statement, (ast.Import, ast.ImportFrom))
 
 
-def _changed_inside(statement: ast.stmt, aliases: frozenset[str], defined: Definitions) -> Iterator[Objection]:
-    inside = changes(statement, defined).inside
-    for name in sorted(inside & aliases):
-        yield _changed(statement, name)
-    if ANY in inside:
-        what = "A statement that tracing leaves out may change any name of the kernel"
-        yield _objection(statement, what, f"Remove it, {_ASIDE}")
+def _offences(statements: Sequence[ast.stmt], harmless: Harmless) -> Iterator[Objection]:
+    for statement in statements:
+        if not isinstance(statement, (ast.Import, ast.ImportFrom)) and (name := harmless.offence(at_once(statement))):
+            what = f"What tracing leaves out may change the kernel by `{name}` for whoever imports the text"
+            yield _objection(statement, what, f"Remove it, {_ASIDE}")
 
 
-def _partly(text: KernelText, aliases: frozenset[str], defined: Definitions) -> Iterator[Objection]:
-    """Statements that end where they need a module that is not there, and change more after that."""
-    for statement in text.statements:
-        if not scopes.names(statement).asked.isdisjoint(text.absent):
-            yield from _changed_inside(statement, aliases, defined)
+def _partly(text: KernelText) -> list[ast.stmt]:
+    """Statements that may end where they ask something of a module that is not there, and do more after that."""
+    return [one for one in text.statements if any(map(_asks, at_once(one))) and _mentions(one, frozenset(text.absent))]
 
 
-def _annotations(text: KernelText, needed: frozenset[str]) -> Iterator[Objection]:
+def _asks(part: ast.AST) -> bool:
+    """Whether it does more than to name things."""
+    named = (ast.Name, ast.Attribute, ast.expr_context, ast.Constant, ast.Assign, ast.AnnAssign, ast.Expr, ast.Dict)
+    return any(not isinstance(node, (*named, ast.List, ast.Tuple)) for node in ast.walk(part))
+
+
+def _annotations(text: KernelText, kept: Definitions) -> Iterator[Objection]:
     """Python before 3.14 executes annotations, which tracing does not."""
     for statement in text.statements:
         for annotation in _annotated(statement):
             if any(isinstance(node, ast.NamedExpr) for node in ast.walk(annotation)):
                 yield _objection(annotation, "An annotation binds a name, and tracing leaves it out", "Bind it before")
-            elif any(isinstance(n, ast.Call) for n in ast.walk(annotation)) and _mentions(annotation, needed):
-                what = "An annotation calls with what the kernel uses, and tracing leaves it out"
+            elif not _only_names(annotation) and not _of_others(annotation, kept):
+                what = "An annotation computes with what the text defines, and tracing leaves it out"
                 yield _objection(annotation, what, "Write the type alone")
+
+
+def _only_names(annotation: ast.expr) -> bool:
+    return all(isinstance(n, (ast.Name, ast.Attribute, ast.Constant, ast.expr_context)) for n in ast.walk(annotation))
+
+
+def _of_others(annotation: ast.expr, kept: Definitions) -> bool:
+    """Whether it computes with builtins and imported names alone, and calls nothing."""
+    names = {node.id for node in ast.walk(annotation) if isinstance(node, ast.Name)}
+    calls = any(isinstance(node, (ast.Call, *bindings.COMPREHENSIONS)) for node in ast.walk(annotation))
+    return not calls and all(_computes_nothing(one) for name in names for one in kept.get(name, ()))
+
+
+def _computes_nothing(statement: ast.stmt) -> bool:
+    """An import, or a class without a say in how it is combined with other types."""
+    if not isinstance(statement, ast.ClassDef):
+        return isinstance(statement, (ast.Import, ast.ImportFrom))
+    own = {node.name for node in statement.body if isinstance(node, ast.FunctionDef)}
+    return not (statement.bases or statement.keywords or statement.decorator_list or "__class_getitem__" in own)
+
+
+def _names_itself(text: KernelText) -> Iterator[Objection]:
+    """Where a main guard is trusted, nothing else may have a say in what the module is called."""
+    guards = [one for one in text.skipped if isinstance(one, ast.If) and _is_main(one.test)]
+    if not guards:
+        return
+    inside = {id(node) for guard in guards for part in (guard.test, *guard.body) for node in ast.walk(part)}
+    for statement in (*text.statements, *text.skipped):
+        for node in ast.walk(statement):
+            if id(node) not in inside and _may_name(node):
+                yield _objection(
+                    statement, "The text may change its own name, which its main guard asks", "Remove that"
+                )
+
+
+def _may_name(node: ast.AST) -> bool:
+    match node:
+        case ast.Name(id=name):
+            return name in _NAMING
+        case ast.Constant(value="__name__") | ast.keyword(arg="__name__"):
+            return True
+        case _:
+            return False
 
 
 def _annotated(statement: ast.stmt) -> Iterator[ast.expr]:
@@ -119,7 +166,7 @@ def _annotated(statement: ast.stmt) -> Iterator[ast.expr]:
                 yield annotation
 
 
-def _mentions(node: ast.expr, needed: frozenset[str]) -> bool:
+def _mentions(node: ast.AST, needed: frozenset[str]) -> bool:
     return any(isinstance(part, ast.Name) and part.id in needed for part in ast.walk(node))
 
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from nki_anvil.backends.worker.inputs import AGAINST, PARTIAL, TIED, digest, draw, inside
+from nki_anvil.backends.worker.inputs import AGAINST, EVEN, PARTIAL, TIED, digest, draw, inside
 from nki_anvil.backends.worker.places import EDGES
-from nki_anvil.backends.worker.relations import against
+from nki_anvil.backends.worker.relations import against, level
 from nki_anvil.lab import limits, yardstick_file
 from nki_anvil.lab.arithmetic import is_array
 from nki_anvil.lab.honest_runs import HonestRuns
@@ -60,20 +60,23 @@ class Measuring:
         if case["family"] == "own" and self.own_by_reference:
             drawn = dict(zip([a["name"] for a in self.arguments], self.module.get_inputs(case["seed"]), strict=True))
             return {name: self._cast(name, item) for name, item in drawn.items()}
-        if case["family"] == AGAINST:
-            return self._against(case)
+        if case["family"] in (AGAINST, EVEN):
+            return self._met(case)
         arrays = draw({"inputs": self.arguments}, {**case, "probes": ()})
         return {a["name"]: _scalar(a) if a["shape"] is None else arrays[a["name"]] for a in self.arguments}
 
-    def _against(self, case: Record) -> dict[str, Any]:
-        """An own draw in which rows of one input nearly cancel what the reference adds to them."""
+    def _met(self, case: Record) -> dict[str, Any]:
+        """An own draw in which rows of one input nearly cancel, or even out, what they meet in the reference first."""
         drawn, name = self.draw({**case, "family": "own"}), case["only"]
-        opposite = self.runs.opposite(list(drawn.values()), list(drawn).index(name))
-        if opposite is None:
-            return drawn
-        bent = against(drawn[name], opposite, np.random.default_rng(int(case["seed"])))
-        domain = next(a for a in self.arguments if a["name"] == name)
-        return {**drawn, name: inside(domain, bent).astype(drawn[name].dtype)}
+        meeting = self.runs.meeting(list(drawn.values()), list(drawn).index(name))
+        random = np.random.default_rng(int(case["seed"]))
+        bent = drawn[name]
+        if case["family"] == AGAINST and meeting.opposite is not None:
+            bent = against(bent, meeting.opposite, random)
+        elif case["family"] == EVEN and meeting.factor is not None:
+            bent = level(bent, meeting.factor, random)
+        argument = next(a for a in self.arguments if a["name"] == name)
+        return {**drawn, name: inside(argument, bent).astype(drawn[name].dtype)}
 
     def _cast(self, name: str, item: Any) -> Any:
         if not is_array(item):
@@ -92,7 +95,7 @@ class Measuring:
         yardstick_file.save(found, self.folder / f"{case['key']}.npz")
         given = self._given(drawn)
         own = case["family"] == "own" and self.own_by_reference
-        uploaded = self.given is None or own or case["family"] == AGAINST
+        uploaded = self.given is None or own or case["family"] in (AGAINST, EVEN)
         if uploaded:
             np.savez(self.folder / f"{case['key']}.inputs.npz", **{n: _storable(a) for n, a in given.items()})  # type: ignore[arg-type]
         return {

@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from nki_anvil.backends.worker import isolation
+from nki_anvil.backends.worker.inputs import AGAINST, EVEN
 from nki_anvil.lab import from_source
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.combined import combined
@@ -206,23 +207,30 @@ def structure(module: ReferenceModule, request: Record, folder: Path) -> Record:
         "exact": _contraction(exact, drawn, other, base, arrays),
         "gathered": {name: _gathered(exact, (drawn, other), name) for name in arrays if is_float(drawn[name])},
         "combined": [] if large else combined(exact, drawn, [name for name in arrays if is_float(drawn[name])]),
-        "added": [] if large else _added(measuring, (drawn, other)),
+        "met": {} if large else _met(measuring, (drawn, other)),
         "large": large,
         "peak_bytes": _peak_bytes(),
     }
 
 
-def _added(measuring: Measuring, draws: Sequence[dict[str, Any]]) -> list[str]:
-    """Inputs of floats to which something is added that does not hang on them."""
+def _met(measuring: Measuring, draws: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
+    """By input of floats the families for what it meets first, where that does not hang on itself."""
     drawn, other = draws
-    found: list[str] = []
+    found: dict[str, list[str]] = {}
     for position, (name, item) in enumerate(drawn.items()):
         if is_float(item):
             changed = {**drawn, name: other[name]}
-            one, two = (measuring.runs.opposite(list(given.values()), position) for given in (drawn, changed))
-            if one is not None and two is not None and np.array_equal(one, two):
-                found.append(name)
+            one, two = (measuring.runs.meeting(list(given.values()), position) for given in (drawn, changed))
+            pairs = {AGAINST: (one.opposite, two.opposite), EVEN: (one.factor, two.factor)}
+            found[name] = [
+                family for family, (a, b) in pairs.items() if a is not None and b is not None and _same(a, b)
+            ]
     return found
+
+
+def _same(a: Array | None, b: Array | None) -> bool:
+    """Whether both are there, are the same, and are not one number throughout."""
+    return a is not None and b is not None and np.array_equal(a, b, equal_nan=True) and float(np.ptp(a)) > 0
 
 
 def _peak_bytes() -> int:

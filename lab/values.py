@@ -10,7 +10,6 @@ import numpy as np
 from nki_anvil.lab.arithmetic import Arithmetic, Array, floating, in_force, is_array, is_float
 from nki_anvil.lab.contractions import dot, einsum, inner, tensordot
 from nki_anvil.lab.folding import SLAB, fold, in_many_steps, keep, matmul, on_the_way
-from nki_anvil.lab.meeting import opposite
 from nki_anvil.lab.open_sorts import argpartition, argsort
 from nki_anvil.lab.partial_sums import partial_sums
 
@@ -33,8 +32,6 @@ class Value(np.ndarray[Any, Any]):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
         how = in_force()
         operands = [_operand(value, how) for value in inputs]
-        if how.argument is not None and how.opposite is None:
-            how.opposite = opposite(how.argument, ufunc, operands)
         options = {key: np.asarray(o) if isinstance(o, Value) else o for key, o in options.items()}
         if floating(operands):
             options.pop("dtype", None)
@@ -44,6 +41,8 @@ class Value(np.ndarray[Any, Any]):
             parts: tuple[Any, ...] = result  # pyright: ignore[reportUnknownVariableType]
             return tuple(_settled(part, how) for part in parts)
         settled = _noisy(_settled(result, how), ufunc, how)
+        if how.meeting is not None:
+            how.meeting.see(ufunc, operands, settled)
         return settled if out is None else _store(out[0], settled)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:

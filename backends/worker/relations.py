@@ -114,7 +114,8 @@ def level(own: Array, other: Array, rng: Any) -> Array:
     size = max(1, min(regimes.BAND, len(mine) // 2))
     chosen = (np.arange(len(mine)) // size + int(rng.integers(2))) % 2 == 0
     close = heights * (1 + apart) / np.where(over == 0, 1, over)
-    mine[chosen[:, None] & (over != 0)] = close[chosen[:, None] & (over != 0)]
+    known = chosen[:, None] & (over != 0) & np.isfinite(over)
+    mine[known] = close[known]
     return mine.astype(np.float32).reshape(own.shape)
 
 
@@ -124,7 +125,9 @@ def against(own: Array, opposite: Array, rng: Any) -> Array:
     apart = 10.0 ** rng.uniform(*APART, (len(mine), 1)) * rng.standard_normal(mine.shape)
     size = max(1, min(regimes.BAND, len(mine) // 2))
     chosen = (np.arange(len(mine)) // size + int(rng.integers(2))) % 2 == 0 if len(mine) > 1 else np.array([True])
-    mine[chosen] = (opposite.reshape(mine.shape) * (1 + apart))[chosen]
+    close = opposite.reshape(mine.shape) * (1 + apart)
+    known = chosen[:, None] & np.isfinite(close)
+    mine[known] = close[known]
     return mine.astype(np.float32).reshape(own.shape)
 
 

@@ -82,6 +82,35 @@ CHANGING = [
     "import torch\ndrawn = torch.zeros(TABLE.pop())",
     "def g(a: (kernel := nki.jit(other)) = 1):\n    return a",
     "def g(a: TABLE.append(3.0) = 1):\n    return a",
+    "put = TABLE.insert\nput(0, 1.0); [put]",
+    "f = lambda: TABLE.insert(0, 1.0)\nif True:\n    f()",
+    "list(map(TABLE.insert, [0], [1.0]))",
+    "max([0], key=lambda i: TABLE.insert(i, 1.0) or 0)",
+    "class Box:\n    def __repr__(self):\n        return TABLE.pop()\nBOX = Box()\nprint(BOX)",
+    "class Box:\n    def __enter__(self):\n        TABLE.pop()\nBOX = Box()\nwith BOX:\n    pass",
+    "def turns():\n    TABLE.pop()\n    yield\nfor _ in turns():\n    pass",
+    "C = Config\nC.depth = 3",
+    "h = helper\nh.__code__ = other.__code__",
+    "m = nl\nif True:\n    m.exp = nl.sin",
+    "import nki.language as again\nagain.exp = nl.sin",
+    "for module in (nl,):\n    module.exp = nl.sin",
+    "class Held:\n    table = TABLE\nHeld.table.pop()",
+    "def touch(t=TABLE):\n    t[0] = 1.0\ntouch()",
+    "def get():\n    return TABLE\nget()[0] = 1.0",
+    "import builtins\nbuiltins.range = list",
+    "__builtins__['range'] = list",
+    "import sys\nsys.modules['kernel'].SIGN = 1.0",
+    "import inspect\ninspect.currentframe().f_globals['SIGN'] = 1.0",
+    "type.__setattr__(Config, 'depth', 3)",
+    "for size in TABLE:\n    print(size)",
+    "np.testing.assert_allclose(kernel(np.zeros((P, 512))), 0.0)",
+    "class Ours(type):\n    pass\nclass Box(metaclass=Ours):\n    pass\ndef g(a: Box | None = None):\n    return a",
+    "class Box:\n    def __class_getitem__(cls, n):\n        TABLE.pop()\ndef g(a: Box[int] = None):\n    return a",
+    "BOX = Config()\ndef g(a: BOX | None = None):\n    return a",
+    "if True:\n    def range(n):\n        return [n]\nrange: object",
+    "if True:\n    def range(n):\n        return [n]\nUNUSED = False and (range := 1)",
+    "__name__ = '__main__'\nif __name__ == '__main__':\n    kernel = other",
+    "vars()['__name__'] = '__main__'\nif __name__ == '__main__':\n    kernel = other",
 ]
 
 
@@ -92,9 +121,7 @@ def test_a_left_out_statement_that_changes_what_the_kernel_reaches_is_refused_wi
     assert found.code == "Language"
     assert found.line is not None
     assert found.line > KERNEL.count("\n")
-    assert (
-        "tracing leaves out" in found.detail or "may bind any name" in found.detail or "leaves it out" in found.detail
-    )
+    assert "tracing leaves" in found.detail or "may bind any name" in found.detail or "its own name" in found.detail
     assert found.hint
 
 
@@ -106,18 +133,20 @@ def test_the_refusal_says_what_is_changed_and_the_next_step() -> None:
 
 
 HARMLESS = [
-    "print(P, SIGN, len(TABLE), f'{SIGN}')",
+    "print(P, SIGN, len(SIZES), f'{SIGN}')",
     "assert P % 64 == 0, SIGN",
     "import torch\ntorch.manual_seed(0)",
     "from fast_kernels import kernel as theirs",
     "np.random.seed(0)",
     "if P > 64:\n    SHAPES = [(128, 512)]\nelse:\n    SHAPES = []",
     "for row in range(3):\n    x = row",
-    "for size in TABLE:\n    print(size)",
     "for name, size in SIZES.items():\n    print(name, size)",
     "SIZES['rows'] = 256",
     "SIZES.update(rows=256)",
-    "np.testing.assert_allclose(kernel(np.zeros((P, 512))), 0.0)",
+    "def g(a: Config | None = None, *, b: 'Config' = None) -> list[Config]:\n    return a",
+    "import os\nos.environ['NEURON_CC_FLAGS'] = '--verbose'",
+    "for dtype in (nl.float32, nl.bfloat16):\n    print(dtype, P)",
+    "def show(sizes):\n    print(sizes)\nshow(SIZES)",
     "x = 3\nx += 1",
     "try:\n    import torch\nexcept ImportError:\n    torch = None",
     "if __name__ == '__main__':\n    SIGN = 1.0\n    fill(TABLE)",
