@@ -14,7 +14,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 BUILTINS: Final = _words("""
-    abs all any bool bytes callable complex dict divmod enumerate filter float frozenset hash int isinstance issubclass
+    abs all any bool bytes callable complex dict divmod enumerate filter float frozenset int isinstance issubclass
     iter len list map max min next object pow print property range repr reversed round set slice sorted staticmethod
     classmethod str sum super tuple zip True False None Ellipsis NotImplemented
     ArithmeticError AssertionError AttributeError Exception IndexError KeyError NotImplementedError RuntimeError

@@ -131,7 +131,7 @@ def _throughout(
     All products large, or below zero, also beyond what masks are written as, tiles far below zero, inputs that nearly
     cancel, planes of nearly one value and far below zero, columns where it gathers those.
     """
-    yield Plan("tiles")
+    yield from (Plan(family) for family in ("tiles", "ties", "integers"))
     if len(floats) > 1:
         yield Plan("x100")
         yield from (Plan(f"signs/{turn}") for turn in range(regimes.SIGNED))

@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from nki_anvil.backends.worker.kernel_text import KernelText
 from nki_anvil.lab import allowed, bindings, scopes
-from nki_anvil.lab.changing import ANY, changes
+from nki_anvil.lab.changing import ANY, at_once, changes
+from nki_anvil.lab.harmless import Harmless
 
 _BUILTIN_NAMES: Final = frozenset(dir(builtins))
 
@@ -49,12 +50,14 @@ def objections(text: KernelText, entry: str, *, imported: bool = False) -> list[
     found: list[Objection] = []
     seen: set[int] = set()
     waiting = [*defined[entry], *defined["*"], *(text.statements if imported else ())]
-    waiting += [one for one in text.statements if changes(one, defined).touch(needed)]
+    absent = frozenset(text.absent) - defined.keys()
+    harmless = Harmless(needed, defined)
+    waiting += [one for one in text.statements if harmless.offence(at_once(one))]
     while waiting:
         statement = waiting.pop()
         if id(statement) not in seen:
             seen.add(id(statement))
-            reader = _Reader(modules, frozenset(defined), private, imported)
+            reader = _Reader(modules, frozenset(defined), private, imported, absent)
             reader.visit(statement)
             found += reader.found
             waiting += [one for name in reader.reached for one in defined[name]]
@@ -78,7 +81,12 @@ class _Reader(ast.NodeVisitor):
     """One top-level definition."""
 
     def __init__(
-        self, modules: Mapping[str, frozenset[str]], defined: frozenset[str], private: frozenset[str], imported: bool
+        self,
+        modules: Mapping[str, frozenset[str]],
+        defined: frozenset[str],
+        private: frozenset[str],
+        imported: bool,
+        absent: frozenset[str],
     ) -> None:
         self.found: list[Objection] = []
         self.reached: list[str] = []
@@ -86,6 +94,10 @@ class _Reader(ast.NodeVisitor):
         self._defined = defined
         self._private = private
         self._imported = imported
+        self._absent = absent
+        """Names of modules that are left out."""
+        self._called: set[int] = set()
+        """Nodes that are called."""
         self._local: frozenset[str] = frozenset()
         self._scopes: tuple[frozenset[str], ...] = ()
         """What the functions around bind."""
@@ -107,7 +119,7 @@ class _Reader(ast.NodeVisitor):
         if isinstance(node, bindings.COMPREHENSIONS):
             return self._comprehension(node)
         for name in bindings.binds(node):
-            if _is_special(name):
+            if _is_special(name) or (name == "__exit__" and not isinstance(node, ast.FunctionDef)):
                 self._object(node, f"`{name}` means something to Python or to libraries. Rename or remove it")
         return super().visit(node)
 
@@ -117,7 +129,7 @@ class _Reader(ast.NodeVisitor):
         if isinstance(node.ctx, ast.Store):
             return
         paths = self._modules.get(node.id, frozenset())
-        if refused := self._refused(node.id):
+        if refused := self._refused(node.id, called=id(node) in self._called):
             self._object(node, refused)
         elif not paths.isdisjoint(allowed.MODULES):
             self._object(node, f"`{node.id}` is a module, which cannot be given away. Write its member behind a dot")
@@ -132,14 +144,19 @@ class _Reader(ast.NodeVisitor):
         elif node.id in _BUILTIN_NAMES and node.id not in allowed.BUILTINS:
             self._object(node, f"`{node.id}` is not available in a kernel. Remove it")
 
-    def _refused(self, name: str) -> str:
+    def _refused(self, name: str, *, called: bool) -> str:
         """Why nobody may ask for a name, whatever it stands for; empty where that depends."""
         if name in allowed.NEVER:
             return f"`{name}` is not available in a kernel, also as a name of your own. Rename or remove it"
+        if name == "print" and not called and name not in self._defined | self._local:
+            return "`print` can be called, and not be given away. Remove it"
         special = _is_special(name) and name not in self._local
         return f"`{name}` is another wherever the text is run. Remove it" if special else ""
 
     def visit_Call(self, node: ast.Call) -> None:
+        self._called.add(id(node.func))
+        for given in (*node.args, *(keyword.value for keyword in node.keywords)):
+            self._refuse_absent(given)
         match node:
             case ast.Call(func=ast.Name(id="type"), args=[argument], keywords=[]) if id(node) in self._in_place:
                 self.visit(argument)
@@ -153,6 +170,14 @@ class _Reader(ast.NodeVisitor):
                     self.visit(argument)
             case _:
                 self.generic_visit(node)
+
+    def _refuse_absent(self, node: ast.expr) -> None:
+        """What stands for a module that is left out answers no question as that would."""
+        root: ast.AST = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Name) and root.id in self._absent:
+            self._object(node, f"`{root.id}` is not there when a kernel is traced. Remove it")
 
     def _named_attribute(self, node: ast.Call, function: str) -> None:
         match node.args:
@@ -209,6 +234,8 @@ class _Reader(ast.NodeVisitor):
         self._in_place.update(map(id, nodes))
 
     def visit_Compare(self, node: ast.Compare) -> None:
+        for operand in (node.left, *node.comparators):
+            self._refuse_absent(operand)
         self._put([node.left, *node.comparators])
         self.generic_visit(node)
 
@@ -248,6 +275,8 @@ class _Reader(ast.NodeVisitor):
             *(bindings.annotated(node) if self._imported else ()),
         ]:
             self.visit(part)
+        if node.name == "__exit__" and not _lets_errors_through(node):
+            self._object(node, "`__exit__` that returns something stands for a `try`. Let errors through")
         around = self._selves
         if "self" in bindings.own(node):
             self._selves = id(node) in self._methods and bindings.is_given_self(node)
@@ -367,3 +396,9 @@ def _below(module: str, rest: Sequence[str]) -> str | None:
         return None
     instead = " Data is computed by instructions, with nki.isa" if module == "numpy" else ""
     return f"`{module}.{rest[0]}` is not available in a kernel.{instead}".rstrip(".")
+
+
+def _lets_errors_through(method: ast.FunctionDef) -> bool:
+    values = [node.value for node in ast.walk(method) if isinstance(node, ast.Return) and node.value is not None]
+    said = all(isinstance(value, ast.Constant) and value.value in (None, False) for value in values)
+    return said and not method.decorator_list and not any(isinstance(n, ast.Yield) for n in ast.walk(method))

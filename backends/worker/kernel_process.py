@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, NoReturn, Optional
 
-from nki_anvil.backends.worker import answer, isolation, kernel_text
+from nki_anvil.backends.worker import answer, isolation, keeping, kernel_text
 
 Deliver = Callable[..., None]
 
@@ -29,6 +29,13 @@ class OutOfTime(BaseException):
         "A loop never ends, or is unrolled too far: bound it, tile more coarsely, or let it run at execution with "
         "nl.fori_loop or nl.while_loop (nl.dynamic_range up to NKI 0.6)."
     )
+
+
+class TraceUnstable(Exception):
+    """A second call in the same process is another program."""
+
+    code = "TraceUnstable"
+    remedy = "Keep nothing between calls: make lists, dictionaries and counters inside of the kernel."
 
 
 class TooLarge(Exception):
@@ -89,8 +96,10 @@ def _trace_and_deliver(request: dict[str, Any], ready: Callable[[], None], deliv
                 # Bound to this stream, which is read and capped from outside, also while tracing redirects it.
                 namespace["print"] = functools.partial(print, file=sys.stdout)
                 function = _specialised(namespace[entry], request["lnc"])
-                program = trace(function, *arguments, chip=request["chip"], version=request["version"])
-                data = _within(program.encode(), request["limits"]["program_bytes"])
+                version = {"chip": request["chip"], "version": request["version"]}
+                data = _within(trace(function, *arguments, **version).encode(), request["limits"]["program_bytes"])
+                if keeping.keeps(namespace) and trace(function, *arguments, **version).encode() != data:
+                    raise TraceUnstable("The kernel traces to another program when it is called once more.")
         except BaseException as error:
             deliver(entry, left_out, _record(import_failure(error) or error, text, error.__traceback__))
         else:

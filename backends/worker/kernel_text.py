@@ -9,7 +9,10 @@ import __future__
 import ast
 import difflib
 import linecache
+import os
 import re
+import sys
+import types
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Optional
@@ -47,6 +50,9 @@ class KernelTextError(Exception):
     def __init__(self, code: str, message: str, line: Optional[int] = None, text: str = "", remedy: str = "") -> None:
         super().__init__(message)
         self.code, self.message, self.line, self.text, self.remedy = code, message, line, text, remedy
+
+
+_LETTERS = "abcdefghijkmnopqrstuvwxyz"
 
 
 class AbsentModule(ImportError):
@@ -157,7 +163,8 @@ def load(text: KernelText) -> tuple[dict[str, Any], list[str]]:
     """
     lines = text.source.splitlines(keepends=True)
     linecache.cache[FILENAME] = (len(text.source), None, lines, FILENAME)
-    namespace: dict[str, Any] = {"__name__": "kernel", "__file__": FILENAME}
+    module = _fresh_module()
+    namespace = module.__dict__
     namespace.update({name: Absent(name) for name in text.absent})
     left_out: list[str] = []
     for statement in text.statements:
@@ -171,6 +178,18 @@ def load(text: KernelText) -> tuple[dict[str, Any], list[str]]:
             # What it would have bound is not what an earlier statement bound.
             namespace.update({name: Absent(name, statement.lineno) for name in _targets(statement)})
     return namespace, left_out
+
+
+def _fresh_module() -> types.ModuleType:
+    """A module of another name each time: by what it is called no text may tell where it is run.
+
+    Among Python's modules, for dataclasses look their annotations up there.
+    """
+    drawn = os.urandom(8)
+    module = types.ModuleType(_LETTERS[drawn[0] % len(_LETTERS)] + drawn[1 : 4 + drawn[0] % 4].hex())
+    module.__file__ = f"{module.__name__}.py"
+    sys.modules[module.__name__] = module
+    return module
 
 
 def _refuse_encodings(source: str) -> None:

@@ -289,12 +289,18 @@ RUN_BY_AN_IMPORT = {
 }
 
 
+READ_ONLY_THEN = {
+    "a printed line", "a private attribute of somebody else's", "an error when a generator is dropped",
+    "an error when what it waits for is dropped", "a line from the device",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("what", RUN_BY_AN_IMPORT)
 def test_of_a_text_that_is_imported_everything_counts_that_the_import_runs(what: str) -> None:
     head = HEAD.replace("import os\n", "").replace('os.environ["X"] = "1"\n', "")
     plain = head + "\n@nki.jit\ndef kernel(x, y: int = 1):\n    return x\n"
     assert language.judge(plain, None, imported=True).passed
-    if "annot" not in what:
+    if what in READ_ONLY_THEN:
         assert language.judge(plain + RUN_BY_AN_IMPORT[what], None).passed, "the process that traces it sees no data"
     assert language.judge(plain + RUN_BY_AN_IMPORT[what], None, imported=True).passed is False
 
