@@ -163,7 +163,7 @@ async def test_all_products_at_the_timed_shape_are_below_zero_as_well(tmp_path: 
     kernel = bmm_softmax_whose_maximum_starts_at_zero_where_it_is_timed
     verdict = await judged("bmm_softmax", kernel, tmp_path)
     assert verdict.failed_gate == "values"
-    assert verdict.families["signs"] == 8, "four of them where it is timed"
+    assert verdict.families["signs"] >= 8, "four of them where it is timed; a fresh case may be one more"
 
 
 @pytest.mark.usefixtures("large")
