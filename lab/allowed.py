@@ -9,11 +9,11 @@ import typing
 from typing import Final, cast
 
 
-def _words(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-BUILTINS: Final = _words("""
+BUILTINS: Final = words("""
     abs all any bool bytes callable complex dict divmod enumerate filter float frozenset int isinstance issubclass
     iter len list map max min next object pow print property range repr reversed round set slice sorted staticmethod
     classmethod str sum super tuple zip True False None Ellipsis NotImplemented
@@ -25,32 +25,32 @@ BUILTINS: Final = _words("""
 BY_NAME: Final = frozenset({"getattr", "hasattr"})
 """Builtins that take an attribute's name: allowed with a literal one that could stand behind a dot."""
 
-FORBIDDEN: Final = _words("""
+FORBIDDEN: Final = words("""
     aiter anext ascii breakpoint compile delattr dir eval exec exit format globals help id input locals memoryview
     open quit setattr type vars __import__ __build_class__ __builtins__ __loader__ __spec__ BaseException SystemExit
     KeyboardInterrupt GeneratorExit
 """)
 """A variable of a function may bear such a name, and where it does not, the name is the builtin's."""
 
-NEVER: Final = _words("""
+NEVER: Final = words("""
     breakpoint compile delattr eval exec getattr globals hasattr locals open setattr vars __import__ __build_class__
     __builtins__ __loader__ __spec__
 """)
 """Of these, not even a variable may bear the name: what it means where it stands depends on scopes."""
 
-EVALUATING: Final = _words("get_type_hints ForwardRef evaluate_forward_ref get_annotations")
+EVALUATING: Final = words("get_type_hints ForwardRef evaluate_forward_ref get_annotations")
 """Members of public modules that execute the text of annotations, which is not read."""
 
-SPEAKING: Final = _words("print device_print")
+SPEAKING: Final = words("print device_print")
 """What a kernel that runs inside of a user's program may not do: figures are read from what that program says."""
 
-FOREIGN: Final = _words("""
+FOREIGN: Final = words("""
     abc builtins contextlib ctypes functools gc importlib inspect io itertools json logging np numpy os pathlib pickle
     platform re shutil subprocess sys tempfile threading torch traceback types warnings weakref
 """)
 """Modules that others have imported for themselves, and that can be reached through them."""
 
-SPECIAL: Final = _words("""
+SPECIAL: Final = words("""
     __doc__ __all__ __version__ __author__ __slots__ __match_args__
     __init__ __post_init__ __new__ __call__ __enter__ __exit__ __repr__ __str__ __format__ __hash__ __bool__ __len__
     __iter__ __next__ __reversed__ __contains__ __getitem__ __setitem__ __class_getitem__ __index__ __int__ __float__
@@ -70,20 +70,20 @@ MAKERS: Final = dict.fromkeys(
 FORBIDDEN_PREFIXES: Final = ("__", "gi_", "cr_", "ag_", "f_", "tb_", "co_", "func_")
 """Attributes through which Python code reaches frames, code objects and the interpreter."""
 
-FORBIDDEN_ATTRIBUTES: Final = _words("""
+FORBIDDEN_ATTRIBUTES: Final = words("""
     ctypes tofile dump dumps fromfile storage indirection recorder builder mro evaluate _evaluate evaluate_bound
     evaluate_constraints evaluate_default evaluate_value
 """)
 """Through these arrays reach the system's libraries and files, tensors what records the program, classes the classes
 above them, and annotations their text, which they execute."""
 
-PRIVATE: Final = _words("_asdict _field_defaults _fields _make _replace")
+PRIVATE: Final = words("_asdict _field_defaults _fields _make _replace")
 """What named tuples offer, as documented. Any other private attribute has to be the text's own."""
 
 PUBLIC: Final = None
 """Every name that does not begin with an underscore."""
 
-_NUMPY: Final = _words("""
+_NUMPY: Final = words("""
     bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 half single double intp int_ bool
     integer floating number generic dtype finfo iinfo issubdtype result_type promote_types ndarray newaxis pi e inf nan
     add subtract multiply divide true_divide floor_divide maximum minimum fmax fmin max min amax amin sum mean prod
@@ -98,27 +98,27 @@ _NUMPY: Final = _words("""
 """Dtypes, functions given as ``op``, and constants that depend on no data: there is none in the process that traces."""
 
 _TYPING: Final = (
-    frozenset(cast("list[str]", vars(typing)["__all__"])) | _words("override deprecated TypeAliasType")
-) - _words("TypedDict get_origin get_args")
+    frozenset(cast("list[str]", vars(typing)["__all__"])) | words("override deprecated TypeAliasType")
+) - words("TypedDict get_origin get_args")
 """What typing gives away, but for what makes or finds classes; what else it holds are modules that it imports."""
 
 MODULES: Final[dict[str, frozenset[str] | None]] = {
     "nki": PUBLIC,
     "neuronxcc.nki": PUBLIC,
-    "neuronxcc": _words("nki"),
+    "neuronxcc": words("nki"),
     "numpy": _NUMPY,
     "ml_dtypes": PUBLIC,
     "math": PUBLIC,
     "typing": _TYPING,
     "typing_extensions": _TYPING,
     "collections.abc": PUBLIC,
-    "collections": _words("namedtuple OrderedDict defaultdict deque Counter abc"),
-    "dataclasses": _words("dataclass field replace astuple asdict fields KW_ONLY"),
-    "enum": _words("Enum IntEnum Flag IntFlag StrEnum auto unique"),
-    "functools": _words("partial reduce cache lru_cache"),
+    "collections": words("namedtuple OrderedDict defaultdict deque Counter abc"),
+    "dataclasses": words("dataclass field replace astuple asdict fields KW_ONLY"),
+    "enum": words("Enum IntEnum Flag IntFlag StrEnum auto unique"),
+    "functools": words("partial reduce cache lru_cache"),
     "itertools": PUBLIC,
-    "operator": _words("add sub mul floordiv truediv mod neg eq ne lt le gt ge"),
-    "abc": _words("ABC abstractmethod"),
-    "__future__": _words("annotations"),
+    "operator": words("add sub mul floordiv truediv mod neg eq ne lt le gt ge"),
+    "abc": words("ABC abstractmethod"),
+    "__future__": words("annotations"),
 }
 """The longest prefix decides, and what is below a module with PUBLIC names is public as well."""

@@ -10,11 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from nki_anvil.lab import scopes
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from nki_anvil.lab.allowed import words
 
 Definitions = Mapping[str, Sequence[ast.stmt]]
 
@@ -24,16 +20,16 @@ ANY: Final = "*"
 _REACHING: Final = frozenset({"globals", "locals", "vars", "exec", "eval", "setattr", "delattr"})
 """Builtins that change names which they do not spell."""
 
-_LOOKING: Final = _words("""
+_LOOKING: Final = words("""
     print len sum min max sorted str repr list tuple dict set frozenset enumerate zip range isinstance issubclass any
     all int float bool format type id hash abs round divmod pow reversed map filter iter next
 """)
 """Builtins that change none of what they are given."""
 
-_READING: Final = _words("index count items keys values get copy join split format startswith endswith")
+_READING: Final = words("index count items keys values get copy join split format startswith endswith")
 """Methods of lists, dictionaries and texts that change nothing."""
 
-_VALUES: Final = _words("int float bool str len min max abs round sum pow tuple frozenset range divmod")
+_VALUES: Final = words("int float bool str len min max abs round sum pow tuple frozenset range divmod")
 """Builtins that return what cannot be another inside."""
 
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)

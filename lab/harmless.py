@@ -9,31 +9,26 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from nki_anvil.lab import scopes
+from nki_anvil.lab import bindings, scopes
+from nki_anvil.lab.allowed import words
+from nki_anvil.lab.changing import Definitions
 
-Definitions = Mapping[str, Sequence[ast.stmt]]
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_LANGUAGE: Final = _words("nki neuronxcc")
-_STANDARD: Final = _words("""
+_LANGUAGE: Final = words("nki neuronxcc")
+_STANDARD: Final = words("""
     os time math random json logging argparse warnings pathlib datetime typing collections itertools dataclasses enum
     abc statistics string textwrap fractions decimal
 """)
 """Modules of Python by which nothing of the kernel can be reached."""
-_BUILTINS: Final = _words("""
+_BUILTINS: Final = words("""
     print len range sum min max sorted str repr list tuple dict set frozenset enumerate zip isinstance any all int
     float bool abs round divmod pow reversed format map filter iter next slice bytes complex hash ord chr hex bin
     Exception ValueError TypeError KeyError IndexError RuntimeError AssertionError ImportError ModuleNotFoundError
     AttributeError NotImplementedError StopIteration ZeroDivisionError OSError FileNotFoundError NotImplemented Ellipsis
 """)
-_PLAIN_CALLS: Final = _words("int float bool str len min max abs round sum pow range divmod")
+_PLAIN_CALLS: Final = words("int float bool str len min max abs round sum pow range divmod")
 _BUILTIN_NAMES: Final = frozenset(dir(builtins))
 
 
@@ -147,13 +142,7 @@ def _is_import(statement: ast.stmt) -> bool:
 
 def _root_module(statement: ast.stmt, name: str) -> str:
     """Of the import that gives this name its meaning."""
-    if isinstance(statement, ast.ImportFrom):
-        return (statement.module or "").partition(".")[0]
-    if isinstance(statement, ast.Import):
-        for alias in statement.names:
-            if name in (alias.asname, alias.name.partition(".")[0]):
-                return alias.name.partition(".")[0]
-    return ""
+    return next(iter(bindings.modules([statement]).get(name, ("",)))).partition(".")[0]
 
 
 def _private(code: ast.AST) -> Iterator[str]:

@@ -12,8 +12,8 @@ from typing import Final
 
 from nki_anvil.backends.worker.kernel_text import KernelText
 from nki_anvil.lab import bindings
-from nki_anvil.lab.changing import at_once, changes
-from nki_anvil.lab.harmless import Definitions, Harmless
+from nki_anvil.lab.changing import Definitions, at_once, changes
+from nki_anvil.lab.harmless import Harmless
 from nki_anvil.lab.kernel_reading import Objection, reached
 
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)

@@ -222,9 +222,7 @@ def _met(measuring: Measuring, draws: Sequence[dict[str, Any]]) -> dict[str, lis
             changed = {**drawn, name: other[name]}
             one, two = (measuring.runs.meeting(list(given.values()), position) for given in (drawn, changed))
             pairs = {AGAINST: (one.opposite, two.opposite), EVEN: (one.factor, two.factor)}
-            found[name] = [
-                family for family, (a, b) in pairs.items() if a is not None and b is not None and _same(a, b)
-            ]
+            found[name] = [family for family, pair in pairs.items() if _same(*pair)]
     return found
 
 

@@ -441,10 +441,10 @@ _MINGLED = ("planes", "towers", "peaks", "signs", "x100")
 """Of floats, in which integers are not all as they were drawn."""
 _PAIRED = ("cancelling", "exact20", *_RELATED)
 
-AGAINST, EVEN = "against", "even"
+MET = AGAINST, EVEN = "against", "even"
 """Families that only the reference's process can draw: they depend on what the reference computes."""
 PARTIAL = (
-    AGAINST, EVEN,
+    *MET,
     "bands", "signs", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "near", "level",
     "opposed", "faint", "mixed", "whole", "planes",
 )  # fmt: skip
