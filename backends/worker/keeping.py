@@ -6,6 +6,8 @@ import types
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
+from nki_anvil.backends.worker.unordered import members
+
 _VALUES = (int, float, complex, str, bytes, type(None), type(...), types.ModuleType, types.BuiltinFunctionType, range)
 _OF_CLASSES = (types.GetSetDescriptorType, types.MemberDescriptorType)
 
@@ -20,7 +22,7 @@ def _may_keep(value: Any, own: Any) -> bool:
     if isinstance(value, (*_VALUES, *_OF_CLASSES)):
         return False
     if isinstance(value, (tuple, frozenset)):
-        parts = cast("Iterable[Any]", value)
+        parts = members(value) if isinstance(value, frozenset) else cast("Iterable[Any]", value)
         return any(_may_keep(part, own) for part in parts)
     if isinstance(value, types.FunctionType):
         defaults = (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values())

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Optional
 
+from nki_anvil.backends.worker import unordered
 from nki_anvil.sim.again import again
 
 FILENAME = "kernel.py"
@@ -165,10 +166,11 @@ def load(text: KernelText) -> tuple[dict[str, Any], list[str]]:
     linecache.cache[FILENAME] = (len(text.source), None, lines, FILENAME)
     module = _fresh_module()
     namespace = module.__dict__
+    unordered.guard(namespace)
     namespace.update({name: Absent(name) for name in text.absent})
     left_out: list[str] = []
     for statement in text.statements:
-        module = ast.Module([statement], [])
+        module = unordered.displays(ast.Module([statement], []))
         # Annotations stay text, so that helpers annotated with absent types do no harm.
         code = compile(module, FILENAME, "exec", __future__.annotations.compiler_flag, dont_inherit=True)
         try:

@@ -1,0 +1,54 @@
+"""A set says what it holds; its order it tells only where every process orders it alike."""
+
+from typing import Any
+
+import pytest
+
+from nki_anvil.backends.worker import kernel_text
+from nki_anvil.backends.worker.unordered import OrderUnknown
+
+
+def result(text: str) -> Any:
+    return kernel_text.load(kernel_text.parse(f"{text}\n\n\ndef kernel(x):\n    return x\n"))[0]["found"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "found = [name for name in {'a', 'b'}]",
+        "found = next(iter({'a', 'b'}))",
+        "found = {letter for letter in 'ab'}.pop()",
+        "first, second = found = set('ab')",
+        "found = str({'a', 'b'})",
+        "found = f'{frozenset({None, True})}'",
+        "found = list(frozenset('ab') | {'c'})",
+        "found = list({'a'}.union('b'))",
+        "found = dict.fromkeys({'a', 'b'})",
+        "found = [*map(len, {'a', 'b'})]",
+        "found = sorted({'a', 'b'}, key=len)",
+        "found = list({('a', 1), ('b', 1)})",
+        "def names():\n    return tuple({'a', 'b'})\nfound = names()",
+    ],
+)
+def test_a_set_of_what_each_process_orders_anew_is_not_gone_through(text: str) -> None:
+    with pytest.raises(OrderUnknown, match="goes through a set"):
+        result(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("found = sorted({'b', 'a'})", ["a", "b"]),
+        ("found = max({'b', 'a'}), min({'b', 'a'})", ("b", "a")),
+        ("found = max(1, 2), min([3, 4]), max((1, 2), key=lambda x: -x)", (2, 3, 1)),
+        ("found = len({'a', 'b'} - {'a'})", 1),
+        ("found = 'a' in {'a', 'b'}, {'a', 'b'} == {'b', 'a'}, {'a'} <= {'a', 'b'}", (True, True, True)),
+        ("found = {'a', 'b'}.isdisjoint({'c', 'd'})", True),
+        ("names = {'a'}\nnames |= {'b'}\nfound = len(names)", 2),
+        ("found = list({1, 2} | {3}), list({(1, 2)})", ([1, 2, 3], [(1, 2)])),
+        ("found = isinstance({1} | {2}, set), isinstance(frozenset('a'), frozenset)", (True, True)),
+        ("found = str({'a'}), str({*()}), repr(frozenset({2}))", ("{'a'}", "set()", "frozenset({2})")),
+    ],
+)
+def test_what_asks_for_no_order_or_for_one_made_of_numbers_is_answered(text: str, found: object) -> None:
+    assert result(text) == found
