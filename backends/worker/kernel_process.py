@@ -11,7 +11,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, NoReturn, Optional
@@ -32,10 +32,18 @@ class OutOfTime(BaseException):
 
 
 class TraceUnstable(Exception):
-    """A second call in the same process is another program."""
+    """A second call in the same process is another program, or may be one."""
 
     code = "TraceUnstable"
     remedy = "Keep nothing between calls: make lists, dictionaries and counters inside of the kernel."
+
+    def __init__(self, kept: Sequence[str]) -> None:
+        names = ", ".join(f"`{name}`" for name in kept[:3])
+        super().__init__(
+            f"The kernel leaves something behind in {names} for its next call."
+            if kept
+            else "The kernel traces to another program when it is called once more."
+        )
 
 
 class TooLarge(Exception):
@@ -97,9 +105,12 @@ def _trace_and_deliver(request: dict[str, Any], ready: Callable[[], None], deliv
                 namespace["print"] = functools.partial(print, file=sys.stdout)
                 function = _specialised(namespace[entry], request["lnc"])
                 version = {"chip": request["chip"], "version": request["version"]}
+                before = keeping.Held(namespace)
                 data = _within(trace(function, *arguments, **version).encode(), request["limits"]["program_bytes"])
-                if keeping.keeps(namespace) and trace(function, *arguments, **version).encode() != data:
-                    raise TraceUnstable("The kernel traces to another program when it is called once more.")
+                held = keeping.Held(namespace)
+                kept = held.changed(before)
+                if kept or (held.unseen and trace(function, *arguments, **version).encode() != data):
+                    raise TraceUnstable(kept)
         except BaseException as error:
             deliver(entry, left_out, _record(import_failure(error) or error, text, error.__traceback__))
         else:

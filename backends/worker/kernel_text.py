@@ -4,9 +4,9 @@ It decides nothing about safety; that is the process boundary's part. It runs th
 """
 
 from __future__ import annotations
-import __future__
 
 import ast
+import copy
 import difflib
 import linecache
 import os
@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from nki_anvil.backends.worker import unordered
+from nki_anvil.backends.worker import rewriting
 from nki_anvil.sim.again import again
 
 FILENAME = "kernel.py"
@@ -165,14 +165,15 @@ def load(text: KernelText) -> tuple[dict[str, Any], list[str]]:
     lines = text.source.splitlines(keepends=True)
     linecache.cache[FILENAME] = (len(text.source), None, lines, FILENAME)
     module = _fresh_module()
+    rewriting.prepare(module)
     namespace = module.__dict__
-    unordered.guard(namespace)
     namespace.update({name: Absent(name) for name in text.absent})
+    tracing = rewriting.Rewriting(
+        lambda name: isinstance(namespace.get(name), Absent), any(map(_keeps_annotations, text.statements))
+    )
     left_out: list[str] = []
     for statement in text.statements:
-        module = unordered.displays(ast.Module([statement], []))
-        # Annotations stay text, so that helpers annotated with absent types do no harm.
-        code = compile(module, FILENAME, "exec", __future__.annotations.compiler_flag, dont_inherit=True)
+        code = compile(tracing.statement(copy.deepcopy(statement)), FILENAME, "exec", dont_inherit=True)
         try:
             exec(code, namespace)  # noqa: S102
         except AbsentModule:
@@ -180,6 +181,10 @@ def load(text: KernelText) -> tuple[dict[str, Any], list[str]]:
             # What it would have bound is not what an earlier statement bound.
             namespace.update({name: Absent(name, statement.lineno) for name in _targets(statement)})
     return namespace, left_out
+
+
+def _keeps_annotations(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
 
 
 def _fresh_module() -> types.ModuleType:

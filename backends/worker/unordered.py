@@ -6,13 +6,9 @@ Two traces that agree prove nothing about a third, so a set of such members says
 
 from __future__ import annotations
 
-import ast
 import builtins
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
-
-_DISPLAY = ".set"
-"""What a set's display calls: a name that no text can spell."""
 
 _MAKING = (
     "__or__", "__and__", "__sub__", "__xor__", "__ror__", "__rand__", "__rsub__", "__rxor__",
@@ -61,27 +57,8 @@ class UnorderedFrozen(_Asked, frozenset[Any]):
 
 def guard(namespace: dict[str, Any]) -> None:
     """Give a text these sets, and what may go through them since its result has no trace of their order."""
-    namespace.update({_DISPLAY: Unordered, "set": Unordered, "frozenset": UnorderedFrozen})
+    namespace.update({"set": Unordered, "frozenset": UnorderedFrozen})
     namespace.update({name: _blind(getattr(builtins, name)) for name in ("sorted", "min", "max")})
-
-
-def displays(module: ast.Module) -> ast.Module:
-    """The same statements, with their sets' displays and comprehensions made by the guarded set."""
-    return ast.fix_missing_locations(_Displays().visit(module))
-
-
-class _Displays(ast.NodeTransformer):
-    def visit_Set(self, node: ast.Set) -> ast.expr:
-        self.generic_visit(node)
-        return _call(node, ast.copy_location(ast.Tuple(node.elts, ast.Load()), node))
-
-    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
-        self.generic_visit(node)
-        return _call(node, ast.copy_location(ast.ListComp(node.elt, node.generators), node))
-
-
-def _call(display: ast.expr, members: ast.expr) -> ast.expr:
-    return ast.copy_location(ast.Call(ast.Name(_DISPLAY, ast.Load()), [members], []), display)
 
 
 def members(one: Any) -> Iterator[Any]:

@@ -1,44 +1,109 @@
-"""A text that could remember an earlier call is traced twice; one that could not is not."""
+"""What a call leaves behind in the names of its module is told by name; what it only looked at is not."""
 
 from typing import Any
 
 import pytest
 
-from nki_anvil.backends.worker import keeping, kernel_text
+from nki_anvil.backends.worker import kernel_text
+from nki_anvil.backends.worker.keeping import Held
+from nki_anvil.sim.modules import install
 
-KEEPING = [
-    "CALLS = []",
-    "SEEN = {}",
-    "def helper(x, calls=[]):\n    return x",
-    "import itertools\nCOUNT = itertools.count()",
-    "class Box:\n    calls = []",
-    "class Box:\n    pass\nBOX = Box()",
-    "def make():\n    calls = []\n    def helper(x):\n        return calls\n    return helper\nhelper = make()",
-    "TURNS = (i for i in range(3))",
-    "NESTED = (1, ([],))",
-]
-PLAIN = [
-    "P, NAME, SIZES = 128, 'x', (1, (2.0, None))",
-    "import math\n\ndef helper(x, size=3):\n    return math.ceil(x / size)",
-    "class Tile:\n    rows = 128\n\n    def __init__(self, start):\n        self.start = start",
-]
+LEAVES = {
+    "a list": ("CALLS = []", "CALLS.append(0)"),
+    "a dictionary under another name": ("SEEN = {'a': 1}", "SEEN['b'] = SEEN.pop('a')"),
+    "a default": ("def helper(calls=[]):\n    calls.append(0)", "helper()"),
+    "a default by name": ("def helper(*, calls=[]):\n    calls.append(0)", "helper()"),
+    "an object": ("class Box:\n    def put(self):\n        self.full = 1\nBOX = Box()", "BOX.put()"),
+    "an object's slot": (
+        "class Box:\n    __slots__ = ('n',)\n    def put(self, n):\n        self.n = n\nBOX = Box()",
+        "BOX.put(1)",
+    ),
+    "a list in a class": ("class Box:\n    calls = []", "Box.calls.append(0)"),
+    "a closure": (
+        "def make():\n    calls = []\n    def helper():\n        calls.append(0)\n    return helper\nhelper = make()",
+        "helper()",
+    ),
+    "a variable around": (
+        "def make():\n    n = 0\n    def helper():\n        nonlocal n\n        n = n + 1\n    return helper\n"
+        "helper = make()",
+        "helper()",
+    ),
+    "a list in a tuple": ("NESTED = (1, ([],))", "NESTED[1][0].append(0)"),
+    "an array": ("import numpy as np\nSTATE = np.zeros(2)", "STATE[0] += 1"),
+    "a method of a list": ("TAKE = [1, 2].pop", "TAKE()"),
+    "a method of a dictionary": ("KEEP = {}.setdefault", "KEEP('a', 1)"),
+    "a counter": ("import itertools\nCOUNT = itertools.count()", "next(COUNT)"),
+    "an iterator": ("TURNS = iter([1, 2])", "next(TURNS)"),
+    "a generator": ("TURNS = (turn for turn in range(3))", "next(TURNS)"),
+    "a generator's variable": (
+        "def turns():\n    n = 0\n    while True:\n        yield n\n        n += 1\nTURNS = turns()\nnext(TURNS)\n"
+        "FIRST = next(TURNS)",
+        "next(TURNS)",
+    ),
+    "what a cache holds": (
+        "import functools\n@functools.cache\ndef box(n):\n    return [n]",
+        "box(0).append(0)",
+    ),
+    "a partial's argument": (
+        "import functools\ndef put(box):\n    box.append(0)\nPUT = functools.partial(put, [])",
+        "PUT()",
+    ),
+    "a deque": ("from collections import deque\nTURNS = deque([1, 2])", "TURNS.rotate()"),
+    "a jitted helper's default": (
+        "import nki\n@nki.jit\ndef helper(calls=[]):\n    return calls",
+        "helper.__wrapped__.__defaults__[0].append(0)",
+    ),
+}
+LEAVES_NOTHING = {
+    "a list read": ("SIZES = [1, 2]", "SIZES[0]"),
+    "an object made": ("class Box:\n    def __init__(self, n):\n        self.n = n", "Box(3).n"),
+    "a cache that answers": ("import functools\n@functools.cache\ndef half(n):\n    return n // 2", "half(4), half(6)"),
+    "a bounded cache": (
+        "import functools\n@functools.lru_cache(maxsize=1)\ndef pair(n):\n    return n, 'x'",
+        "pair(4), pair(6)",
+    ),
+    "an enumeration's combination": (
+        "import enum\nclass Kind(enum.Flag):\n    A = 1\n    B = 2",
+        "Kind.A | Kind.B",
+    ),
+    "what a dataclass makes": (
+        "import dataclasses\n@dataclasses.dataclass\nclass Box:\n    n: int = 1\n    m: list = dataclasses.field("
+        "default_factory=list)",
+        "Box().m.append(1)",
+    ),
+    "a set": ("NAMES = {'a', 'b'}", "'a' in NAMES"),
+    "numbers, texts and tuples": ("P, NAME, SIZES = 128, 'x', (1, (2.0, None))", "P"),
+}
 
 
-def namespace(text: str) -> dict[str, Any]:
-    return kernel_text.load(kernel_text.parse(text + "\n\n\ndef kernel(x):\n    return x\n"))[0]
+def loaded(text: str) -> dict[str, Any]:
+    with install():
+        return kernel_text.load(kernel_text.parse(text + "\n\n\ndef kernel(x):\n    return x\n"))[0]
 
 
-@pytest.mark.parametrize("text", KEEPING)
-def test_what_can_hold_something_from_one_call_to_the_next_is_noticed(text: str) -> None:
-    assert keeping.keeps(namespace(text))
+def left_behind(text: str, call: str) -> list[str]:
+    namespace = loaded(text)
+    before = Held(namespace)
+    exec(call, {**namespace})
+    return Held(namespace).changed(before)
 
 
-@pytest.mark.parametrize("text", PLAIN)
-def test_numbers_functions_and_plain_classes_hold_nothing(text: str) -> None:
-    assert not keeping.keeps(namespace(text))
+@pytest.mark.parametrize("kind", LEAVES)
+def test_what_a_call_leaves_behind_is_told_by_name(kind: str) -> None:
+    assert left_behind(*LEAVES[kind])
+
+
+@pytest.mark.parametrize("kind", LEAVES_NOTHING)
+def test_what_a_call_only_looks_at_or_makes_for_itself_is_not(kind: str) -> None:
+    assert left_behind(*LEAVES_NOTHING[kind]) == []
+
+
+def test_a_cache_may_have_done_more_than_it_shows() -> None:
+    assert Held(loaded("import functools\n@functools.cache\ndef half(n):\n    return n // 2")).unseen
+    assert not Held(loaded("import math\nSIZES = [1]\n\ndef half(n):\n    return math.ceil(n / 2)")).unseen
 
 
 def test_a_module_is_called_otherwise_each_time_it_is_executed() -> None:
-    names = {namespace("P = 1")["__name__"] for _ in range(8)}
+    names = {loaded("P = 1")["__name__"] for _ in range(8)}
     assert len(names) == 8
     assert not any("kernel" in name or "anvil" in name for name in names)
