@@ -57,6 +57,8 @@ class Trace(Record):
     """Instruction digests of both traces; reproducible when equal."""
     entry: str | None = None
     outputs: tuple[ArraySpec, ...] = ()
+    returned: tuple[int | None, ...] = ()
+    """By output, the position among array arguments of the input that it is; None where it is the kernel's own."""
     instructions: int = 0
     constant_bytes: int = 0
     unordered: bool = False

@@ -72,10 +72,10 @@ FORBIDDEN_PREFIXES: Final = ("__", "gi_", "cr_", "ag_", "f_", "tb_", "co_", "fun
 
 FORBIDDEN_ATTRIBUTES: Final = words("""
     ctypes tofile dump dumps fromfile storage indirection recorder builder mro evaluate _evaluate evaluate_bound
-    evaluate_constraints evaluate_default evaluate_value
+    evaluate_constraints evaluate_default evaluate_value register
 """)
 """Through these arrays reach the system's libraries and files, tensors what records the program, classes the classes
-above them, and annotations their text, which they execute."""
+above them, annotations their text, which they execute, and Python's abstract classes remember others."""
 
 PRIVATE: Final = words("_asdict _field_defaults _fields _make _replace")
 """What named tuples offer, as documented. Any other private attribute has to be the text's own."""
@@ -99,8 +99,9 @@ _NUMPY: Final = words("""
 
 _TYPING: Final = (
     frozenset(cast("list[str]", vars(typing)["__all__"])) | words("override deprecated TypeAliasType")
-) - words("TypedDict get_origin get_args")
-"""What typing gives away, but for what makes or finds classes; what else it holds are modules that it imports."""
+) - words("TypedDict get_origin get_args overload get_overloads clear_overloads")
+"""What typing gives away, but for what makes or finds classes or remembers functions; what else it holds are modules
+that it imports."""
 
 MODULES: Final[dict[str, frozenset[str] | None]] = {
     "nki": PUBLIC,

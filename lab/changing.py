@@ -5,11 +5,13 @@ for, or by handing that to somebody who might. What it cannot tell it takes for 
 from __future__ import annotations
 
 import ast
+import copy
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from nki_anvil.lab import scopes
+from nki_anvil.lab import bindings, scopes
 from nki_anvil.lab.allowed import words
 
 Definitions = Mapping[str, Sequence[ast.stmt]]
@@ -98,7 +100,7 @@ def _is_value(node: ast.expr) -> bool:
 def _run(statement: ast.stmt, defined: Definitions) -> Iterator[ast.stmt]:
     """The statement, or what a definition executes at once, and the functions that are asked for there."""
     seen: set[int] = set()
-    waiting = at_once(statement)
+    waiting = at_once(statement, defined)
     while waiting:
         code = waiting.pop()
         if id(code) not in seen:
@@ -108,8 +110,37 @@ def _run(statement: ast.stmt, defined: Definitions) -> Iterator[ast.stmt]:
             waiting += [one for one in asked if isinstance(one, _CALLED)]
 
 
-def at_once(statement: ast.stmt) -> list[ast.stmt]:
-    """What importing executes of a statement: of a function its decorators and defaults."""
+class _Signatures(ast.NodeTransformer):
+    """Leaves of methods what executes while their class is made."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        node.body = [ast.copy_location(ast.Pass(), node)]
+        return node
+
+
+def _makes_no_object(statement: ast.ClassDef, defined: Definitions) -> bool:
+    """Whether making the class calls none of its methods: it has no decorator, and bases of others alone.
+
+    Of Python's own modules some call them, as enumerations do.
+    """
+    if statement.decorator_list or statement.keywords:
+        return False
+    roots = {_root_name(base) for base in statement.bases}
+    imported = bindings.modules(one for root in roots for one in defined.get(root, ()))
+    modules = {path.partition(".")[0] for root in roots for path in imported.get(root, ("",))}
+    return "" not in modules and modules.isdisjoint({*sys.stdlib_module_names, "nki", "neuronxcc"})
+
+
+def _root_name(node: ast.expr) -> str:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def at_once(statement: ast.stmt, defined: Definitions) -> list[ast.stmt]:
+    """What importing executes of a statement: of a function its decorators and defaults, of a class not its methods."""
+    if isinstance(statement, ast.ClassDef) and _makes_no_object(statement, defined):
+        return [_Signatures().visit(copy.deepcopy(statement))]
     if not isinstance(statement, _FUNCTIONS):
         return [statement]
     arguments = statement.args

@@ -52,7 +52,9 @@ def objections(text: KernelText, entry: str, *, imported: bool = False) -> list[
     waiting = [*defined[entry], *defined["*"], *(text.statements if imported else ())]
     absent = frozenset(text.absent) - defined.keys()
     harmless = Harmless(needed, defined)
-    waiting += [one for one in text.statements if harmless.offence(at_once(one))]
+    imports = [one for one in text.skipped if isinstance(one, (ast.Import, ast.ImportFrom))]
+    everything = bindings.definitions([*text.statements, *imports])
+    waiting += [one for one in text.statements if harmless.offence(at_once(one, everything))]
     while waiting:
         statement = waiting.pop()
         if id(statement) not in seen:
@@ -95,7 +97,7 @@ class _Reader(ast.NodeVisitor):
         self._private = private
         self._imported = imported
         self._absent = absent
-        """Names of modules that are left out."""
+        """Names of modules that are left out: what stands for them answers no question as they would."""
         self._called: set[int] = set()
         """Nodes that are called."""
         self._local: frozenset[str] = frozenset()
@@ -150,13 +152,15 @@ class _Reader(ast.NodeVisitor):
             return f"`{name}` is not available in a kernel, also as a name of your own. Rename or remove it"
         if name == "print" and not called and name not in self._defined | self._local:
             return "`print` can be called, and not be given away. Remove it"
+        if name in self._absent and not any(name in scope for scope in self._scopes):
+            return f"`{name}` is not there when a kernel is traced. Remove it"
+        if name.startswith("__") and not name.endswith("__"):
+            return f"`{name}` has another name inside of a class. Begin it with one underscore"
         special = _is_special(name) and name not in self._local
         return f"`{name}` is another wherever the text is run. Remove it" if special else ""
 
     def visit_Call(self, node: ast.Call) -> None:
         self._called.add(id(node.func))
-        for given in (*node.args, *(keyword.value for keyword in node.keywords)):
-            self._refuse_absent(given)
         match node:
             case ast.Call(func=ast.Name(id="type"), args=[argument], keywords=[]) if id(node) in self._in_place:
                 self.visit(argument)
@@ -170,14 +174,6 @@ class _Reader(ast.NodeVisitor):
                     self.visit(argument)
             case _:
                 self.generic_visit(node)
-
-    def _refuse_absent(self, node: ast.expr) -> None:
-        """What stands for a module that is left out answers no question as that would."""
-        root: ast.AST = node
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        if isinstance(root, ast.Name) and root.id in self._absent:
-            self._object(node, f"`{root.id}` is not there when a kernel is traced. Remove it")
 
     def _named_attribute(self, node: ast.Call, function: str) -> None:
         match node.args:
@@ -234,8 +230,6 @@ class _Reader(ast.NodeVisitor):
         self._in_place.update(map(id, nodes))
 
     def visit_Compare(self, node: ast.Compare) -> None:
-        for operand in (node.left, *node.comparators):
-            self._refuse_absent(operand)
         self._put([node.left, *node.comparators])
         self.generic_visit(node)
 
@@ -305,7 +299,7 @@ class _Reader(ast.NodeVisitor):
         self._scopes = around
 
     def visit_With(self, node: ast.With) -> None:
-        if self._imported and any(isinstance(part, ast.Yield) for part in ast.walk(node)):
+        if any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in ast.walk(node)):
             self._object(
                 node, "A generator that is dropped inside of `with` has its errors printed. Yield outside of it"
             )

@@ -7,6 +7,7 @@ the entry function reaches does.
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -30,7 +31,11 @@ def objections(text: KernelText, entry: str) -> list[Objection]:
     skipped = [*_imported(text.skipped)]
     defined = bindings.definitions([*text.statements, *skipped])
     harmless = Harmless(needed, defined)
-    found = [*_annotations(text, kept), *_names_itself(text), *_offences([*skipped, *_partly(text)], harmless)]
+    found = [
+        *_annotations(text, kept),
+        *_names_itself(text),
+        *_offences([*skipped, *_partly(text, defined)], defined, harmless),
+    ]
     for statement in skipped:
         if _is_star(statement):
             found.append(_objection(statement, "`import *` of a module that is not there may bind any name", "Name it"))
@@ -66,12 +71,13 @@ def _is_star(statement: ast.stmt) -> bool:
 def _settled(name: str, statement: ast.stmt, kept: Definitions) -> bool:
     """Whether what is kept says the same without it: it binds the name anew, and had not bound it before.
 
-    A module that is not there alone is a name that fails when it is used.
+    A module that is not there alone is a name that fails when it is used. What is also a builtin's name is that until
+    then.
     """
     lines = [one.lineno for one in kept.get(name, ()) if _certainly_binds(one, name)]
     if not lines:
         return isinstance(statement, (ast.Import, ast.ImportFrom))
-    return min(lines) > statement.lineno
+    return min(lines) > statement.lineno and not hasattr(builtins, name)
 
 
 def _certainly_binds(statement: ast.stmt, name: str) -> bool:
@@ -86,16 +92,19 @@ def _certainly_binds(statement: ast.stmt, name: str) -> bool:
             return isinstance(statement, (ast.Import, ast.ImportFrom))
 
 
-def _offences(statements: Sequence[ast.stmt], harmless: Harmless) -> Iterator[Objection]:
+def _offences(statements: Sequence[ast.stmt], defined: Definitions, harmless: Harmless) -> Iterator[Objection]:
     for statement in statements:
-        if not isinstance(statement, (ast.Import, ast.ImportFrom)) and (name := harmless.offence(at_once(statement))):
+        if isinstance(statement, (ast.Import, ast.ImportFrom)):
+            continue
+        if name := harmless.offence(at_once(statement, defined)):
             what = f"What tracing leaves out may change the kernel by `{name}` for whoever imports the text"
             yield _objection(statement, what, f"Remove it, {_ASIDE}")
 
 
-def _partly(text: KernelText) -> list[ast.stmt]:
+def _partly(text: KernelText, defined: Definitions) -> list[ast.stmt]:
     """Statements that may end where they ask something of a module that is not there, and do more after that."""
-    return [one for one in text.statements if any(map(_asks, at_once(one))) and _mentions(one, frozenset(text.absent))]
+    absent = frozenset(text.absent)
+    return [one for one in text.statements if any(map(_asks, at_once(one, defined))) and _mentions(one, absent)]
 
 
 def _asks(part: ast.AST) -> bool:
@@ -110,13 +119,20 @@ def _annotations(text: KernelText, kept: Definitions) -> Iterator[Objection]:
         for annotation in _annotated(statement):
             if any(isinstance(node, ast.NamedExpr) for node in ast.walk(annotation)):
                 yield _objection(annotation, "An annotation binds a name, and tracing leaves it out", "Bind it before")
-            elif not _only_names(annotation) and not _of_others(annotation, kept):
+            elif not _only_names(annotation, kept) and not _of_others(annotation, kept):
                 what = "An annotation computes with what the text defines, and tracing leaves it out"
                 yield _objection(annotation, what, "Write the type alone")
 
 
-def _only_names(annotation: ast.expr) -> bool:
-    return all(isinstance(n, (ast.Name, ast.Attribute, ast.Constant, ast.expr_context)) for n in ast.walk(annotation))
+def _only_names(annotation: ast.expr, kept: Definitions) -> bool:
+    """Whether it is a constant, a name, or what stands behind dots in a module."""
+    if not isinstance(annotation, ast.Attribute):
+        return isinstance(annotation, (ast.Name, ast.Constant))
+    root: ast.expr = annotation
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    own = kept.get(root.id, ()) if isinstance(root, ast.Name) else ()
+    return isinstance(root, ast.Name) and all(isinstance(one, (ast.Import, ast.ImportFrom)) for one in own)
 
 
 def _of_others(annotation: ast.expr, kept: Definitions) -> bool:

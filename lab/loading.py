@@ -145,6 +145,7 @@ class _Problem:
             shape_sets=kernels,
             arguments=arguments if kernels is not arguments else {},
             outputs={"default": outputs},
+            in_place={name: output for name, output in seen["in_place"].items() if self._is_mutable(name)},
             work={shapes: self._work(dims[shapes], arguments[shapes], outputs, seen, shapes) for shapes in dims},
             own_draws="reference" if _undeclared(self.file, seen) and not _frozen(seen) else "inputs",
             transforms=kernels is not arguments,
@@ -160,11 +161,14 @@ class _Problem:
     def _refuse_unjudged(self, seen: dict[str, Any]) -> None:
         """Raises ProblemInvalid for an update in place of which no output tells."""
         for name in seen["updated"]:
-            if name in self.file.inputs and self.file.inputs[name].mutable:
+            if self._is_mutable(name):
                 message = (
                     f"forward updates {name!r}, which is mutable, in place and does not return it: nothing judges it."
                 )
                 raise ProblemInvalid(message, f"Let forward, and the kernel, return {name} as well.")
+
+    def _is_mutable(self, name: str) -> bool:
+        return name in self.file.inputs and self.file.inputs[name].mutable
 
     def _link(self, source: Path) -> dict[str, str]:
         """The reference as it is declared, where that is a link: it may lead to another one later."""

@@ -162,14 +162,18 @@ def _run_once(module: ReferenceModule, drawn: Sequence[Any]) -> Record:
     updated = _updated(_names(module, len(drawn)), drawn, given, plain)
     outputs = [{"shape": list(o.shape), "dtype": d} for o, d in zip(exact, dtypes, strict=True)]
     work = {"matmul_flops": counting.matmul_flops, "vector_flops": counting.vector_flops}
-    return {"outputs": outputs, "updated": updated, **work}
+    return {"outputs": outputs, **updated, **work}
 
 
-def _updated(names: Sequence[str], before: Sequence[Any], after: Sequence[Any], outputs: Sequence[Array]) -> list[str]:
-    """The arguments that ``forward`` has changed in place and not returned."""
+def _updated(names: Sequence[str], before: Sequence[Any], after: Sequence[Any], outputs: Sequence[Array]) -> Record:
+    """The arguments that ``forward`` has changed in place: the first output that each is, and those that none is."""
     arrays = [(name, old, new) for name, old, new in zip(names, before, after, strict=True) if is_array(old)]
     changed = [(name, new) for name, old, new in arrays if not _equal([old], [new])]
-    return [name for name, new in changed if not any(_equal([new], [output]) for output in outputs)]
+    found = {name: [p for p, output in enumerate(outputs) if _equal([new], [output])] for name, new in changed}
+    return {
+        "in_place": {name: positions[0] for name, positions in found.items() if positions},
+        "updated": [name for name, positions in found.items() if not positions],
+    }
 
 
 # yardsticks ----------------------------------------------------------------------------------------------------------

@@ -80,6 +80,8 @@ class Specification(Record):
     """The reference's arguments by shape set, where a transform makes the kernel's different ones; else empty."""
     outputs: dict[str, tuple[ArraySpec, ...]] = Field(default_factory=dict)
     """What the reference returns, by shape set, as far as it was run at opening."""
+    in_place: dict[str, int] = Field(default_factory=dict)
+    """Mutable inputs that the reference updates, by name: the output that each is afterwards."""
     work: dict[str, Work] = Field(default_factory=dict)
     """By shape set."""
     own_draws: Literal["inputs", "reference"] = "inputs"

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final, cast
 
+import numpy as np
+
 Description = tuple[Any, ...]
 
 _VALUES: Final = frozenset({bool, int, float, complex, str, bytes, range, slice, type(None), type(...)})
@@ -100,7 +102,7 @@ def _wraps(value: Any) -> tuple[Any, ...]:
     """What stands behind one of others' objects: a kernel's function, an array's elements."""
     if isinstance(inner := getattr(value, "__wrapped__", None), types.FunctionType):
         return (inner,)
-    return (value.tolist(),) if hasattr(value, "tolist") and hasattr(value, "setflags") else ()
+    return (cast("Any", value).tolist(),) if isinstance(value, np.ndarray) else ()
 
 
 def _named(attributes: Mapping[str, Any]) -> Iterator[Any]:

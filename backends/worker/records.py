@@ -56,10 +56,16 @@ def trace(program: Any, digests: list[str]) -> dict[str, Any]:
         "outcome": "ok",
         "digests": digests,
         "outputs": [{"shape": list(program.shape(access)), "dtype": _dtype(program, access)} for access in outputs],
+        "returned": [_argument(program, access) for access in outputs],
         "instructions": len(program),
         "constant_bytes": program.constant_bytes(),
         "unordered": program.unordered,
     }
+
+
+def _argument(program: Any, access: int) -> Optional[int]:
+    argument = int(program.tables["tensors"]["argument"][program.tables["accesses"]["tensor"][access]])
+    return argument if argument >= 0 else None
 
 
 def _dtype(program: Any, access: int) -> str:

@@ -22,6 +22,8 @@ def judge(evidence: Evidence) -> Judgement:
             return Judgement(False, wrong, hint="Return exactly what the reference returns, in its order.")
         if wrong := _changed_inputs(observed.result, evidence):
             return Judgement(False, wrong, hint="Write to the kernel's own tensors only, even for a while.")
+    if wrong := _elsewhere(evidence):
+        return Judgement(False, wrong, hint="Store into the input, and return the input itself.")
     for repeat in evidence.poisoned:
         if wrong := _unwritten(repeat, evidence.specification.lnc):
             hint = "Store every element of the output, partial tiles at the edges too."
@@ -62,6 +64,17 @@ def _changed_inputs(result: CaseResult, evidence: Evidence) -> str:
     }
     changed = [name for name in result.mutated if name not in mutable]
     return f"The kernel wrote to its input {changed[0]}." if changed else ""
+
+
+def _elsewhere(evidence: Evidence) -> str:
+    """What the reference updates in place is judged where the caller will look for it."""
+    for name, output in evidence.specification.in_place.items():
+        for trace in evidence.traces():
+            names = [spec.name for spec in evidence.specification.arrays(trace.shapes)]
+            if not trace.returned or trace.returned[output] == names.index(name):
+                continue
+            return f"Output {output} is not {name} itself, which the reference updates in place."
+    return ""
 
 
 _BARRIER = " Where one core uses what the other stores, let both meet in between: nisa.core_barrier."

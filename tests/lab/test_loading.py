@@ -245,6 +245,15 @@ async def test_an_update_in_place_that_no_output_tells_of_is_refused(
         assert (await load(folder)).outputs
 
 
+async def test_the_output_that_a_mutable_input_becomes_is_part_of_the_problem(tmp_path: Path) -> None:
+    forward = "def forward(x):\n    y = x * 2\n    x += 1\n    return y, x\n"
+    (tmp_path / "reference.py").write_text(GOOD + forward)
+    (tmp_path / "problem.toml").write_text("[inputs.x]\nshape = [8, 32]\nmutable = true\n")
+    assert (await load(tmp_path)).in_place == {"x": 1}
+    (tmp_path / "reference.py").write_text(GOOD + forward.replace("x += 1", "x = x + 1"))
+    assert (await load(tmp_path)).in_place == {}
+
+
 async def test_an_input_without_influence_is_a_warning(tmp_path: Path) -> None:
     source = GOOD.replace("]\n", ", np.random.normal(size=(8,)).astype(np.float32)]\n")
     found = await load(written(tmp_path, source + "def forward(x, unused):\n    return x * 2\n"))
