@@ -64,8 +64,11 @@ in memory an array lies."""
 
 MAKERS: Final = dict.fromkeys(
     ("enum.Enum", "enum.IntEnum", "enum.Flag", "enum.IntFlag", "enum.StrEnum"), "the base of a class with members"
-) | {"dataclasses.dataclass": "the decorator of a class"}
-"""Called, they make classes with whatever attributes, or execute the names of fields as text."""
+) | {
+    "dataclasses.dataclass": "the decorator of a class",
+    "numpy.ndarray": "a type that something is compared with",
+}
+"""Called, they make classes with whatever attributes, execute the names of fields as text, or show unwritten memory."""
 
 FORBIDDEN_PREFIXES: Final = ("__", "gi_", "cr_", "ag_", "f_", "tb_", "co_", "func_")
 """Attributes through which Python code reaches frames, code objects and the interpreter."""
@@ -91,7 +94,7 @@ _NUMPY: Final = words("""
     sign floor ceil rint round trunc mod remainder equal not_equal less less_equal greater greater_equal logical_and
     logical_or logical_not logical_xor bitwise_and bitwise_or bitwise_xor invert bitwise_not left_shift right_shift
     bitwise_left_shift bitwise_right_shift logical_shift_left arithmetic_shift_left any all where clip copy
-    identity eye ones zeros full empty arange linspace array asarray tri tril triu tile repeat stack concatenate
+    identity eye ones zeros full arange linspace array asarray tri tril triu tile repeat stack concatenate
     expand_dims reshape transpose broadcast_to mgrid ogrid meshgrid ones_like zeros_like full_like diag outer
     unravel_index ravel_multi_index gcd lcm argmax argmin cumsum cumprod isnan isinf isfinite ndindex
 """)

@@ -20,11 +20,17 @@ def definitions(statements: Sequence[ast.stmt]) -> dict[str, list[ast.stmt]]:
     """
     defined: dict[str, list[ast.stmt]] = defaultdict(list)
     for statement in statements:
-        for name in scopes.names(statement).bound:
+        for name in bound(statement):
             defined[name].append(statement)
         if isinstance(statement, ast.ImportFrom) and any(alias.name == "*" for alias in statement.names):
             defined["*"].append(statement)
     return defined
+
+
+def bound(statement: ast.stmt) -> frozenset[str]:
+    """The global names that a statement binds when it is executed, also by ``global``, or ``:=`` in a comprehension."""
+    found = scopes.names(statement)
+    return found.bound if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) else found.bound | found.later
 
 
 def modules(statements: Iterable[ast.AST]) -> dict[str, frozenset[str]]:

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from nki_anvil.backends.worker.kernel_text import KernelText
-from nki_anvil.lab import allowed, bindings, scopes
-from nki_anvil.lab.changing import ANY, at_once, changes
-from nki_anvil.lab.harmless import Harmless
+from nki_anvil.lab import allowed, bindings, quiet
 
 _BUILTIN_NAMES: Final = frozenset(dir(builtins))
 
@@ -44,17 +42,13 @@ def objections(text: KernelText, entry: str, *, imported: bool = False) -> list[
     With all of the text where it is ``imported`` into somebody's program: that runs every statement, and annotations.
     """
     defined = bindings.definitions(text.statements)
-    needed = reached(text, entry, defined) | {ANY}
     modules = bindings.modules(text.statements)
     private = bindings.private(text.statements) | allowed.PRIVATE
     found: list[Objection] = []
     seen: set[int] = set()
-    waiting = [*defined[entry], *defined["*"], *(text.statements if imported else ())]
+    _, loud = reached(text, entry)
+    waiting = [*defined[entry], *defined["*"], *(text.statements if imported else loud)]
     absent = frozenset(text.absent) - defined.keys()
-    harmless = Harmless(needed, defined)
-    imports = [one for one in text.skipped if isinstance(one, (ast.Import, ast.ImportFrom))]
-    everything = bindings.definitions([*text.statements, *imports])
-    waiting += [one for one in text.statements if harmless.offence(at_once(one, everything))]
     while waiting:
         statement = waiting.pop()
         if id(statement) not in seen:
@@ -66,17 +60,29 @@ def objections(text: KernelText, entry: str, *, imported: bool = False) -> list[
     return sorted(set(found), key=lambda objection: objection.line)
 
 
-def reached(text: KernelText, entry: str, defined: Mapping[str, Sequence[ast.stmt]]) -> frozenset[str]:
-    """Every global name that ``entry`` needs, and what binds these or is done to them."""
-    changing = [(one, changes(one, defined)) for one in text.statements]
-    found = {entry}
-    while True:
-        read = [one for name in found for one in defined.get(name, ())]
-        read += [one for one, what in changing if what.touch(frozenset({*found, ANY}))]
-        more = {name for one in read for name in scopes.names(one).asked} - found
-        if not more:
-            return frozenset(found)
-        found |= more
+def reached(text: KernelText, entry: str) -> tuple[frozenset[str], list[ast.stmt]]:
+    """Every global name that the kernel hangs on, and the statements beside it whose form does not say what they do."""
+    everything = bindings.definitions([*text.statements, *importing(text.skipped)])
+    return quiet.needed_and_loud(text.statements, everything, {entry})
+
+
+def importing(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """What an import of these executes: of the main guard only its other branch."""
+    for statement in statements:
+        if isinstance(statement, ast.If) and is_main(statement.test):
+            yield from statement.orelse
+        else:
+            yield statement
+
+
+def is_main(test: ast.expr) -> bool:
+    match test:
+        case ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()], comparators=[ast.Constant(value="__main__")]):
+            return True
+        case ast.Compare(left=ast.Constant(value="__main__"), ops=[ast.Eq()], comparators=[ast.Name(id="__name__")]):
+            return True
+        case _:
+            return False
 
 
 class _Reader(ast.NodeVisitor):
@@ -139,7 +145,7 @@ class _Reader(ast.NodeVisitor):
             self._object(node, f"`{node.id}` is not available in a kernel. Remove it, or rename what is your own")
         elif self._imported and node.id in allowed.SPEAKING:
             self._object(node, f"`{node.id}` is not available where figures are read from what is printed. Remove it")
-        elif node.id in self._defined | self._local:
+        elif node.id in self._defined or any(node.id in scope for scope in self._scopes):
             return
         elif paths:
             self._members(node, paths)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from nki_anvil.backends.worker.kernel_text import KernelText
 from nki_anvil.lab import bindings
-from nki_anvil.lab.changing import Definitions, at_once, changes
-from nki_anvil.lab.harmless import Harmless
-from nki_anvil.lab.kernel_reading import Objection, reached
+from nki_anvil.lab.kernel_reading import Objection, importing, is_main, reached
+from nki_anvil.lab.quiet import Definitions, Quiet
 
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
@@ -27,41 +26,18 @@ _ASIDE: Final = 'or move it under `if __name__ == "__main__":`'
 def objections(text: KernelText, entry: str) -> list[Objection]:
     """Every left-out statement that would change what ``entry`` reaches, by line."""
     kept = bindings.definitions(text.statements)
-    needed = reached(text, entry, kept)
-    skipped = [*_imported(text.skipped)]
-    defined = bindings.definitions([*text.statements, *skipped])
-    harmless = Harmless(needed, defined)
-    found = [
-        *_annotations(text, kept),
-        *_names_itself(text),
-        *_offences([*skipped, *_partly(text, defined)], defined, harmless),
-    ]
+    needed, _ = reached(text, entry)
+    skipped = [*importing(text.skipped)]
+    judge = Quiet(needed, bindings.definitions([*text.statements, *skipped]))
+    found = [*_annotations(text, kept), *_names_itself(text)]
     for statement in skipped:
         if _is_star(statement):
             found.append(_objection(statement, "`import *` of a module that is not there may bind any name", "Name it"))
-        for name in sorted(changes(statement, defined).bound & needed):
-            if not _settled(name, statement, kept):
-                found.append(_changed(statement, name))
+        changed = [name for name in sorted(bindings.bound(statement) & needed) if not _settled(name, statement, kept)]
+        found += [_changed(statement, name) for name in changed]
+        if not changed and (loud := next(judge.loud(statement), None)) is not None:
+            found.append(_loud(statement, loud))
     return sorted(set(found), key=lambda objection: objection.line)
-
-
-def _imported(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """What an import runs: of the main guard only its other branch."""
-    for statement in statements:
-        if isinstance(statement, ast.If) and _is_main(statement.test):
-            yield from statement.orelse
-        else:
-            yield statement
-
-
-def _is_main(test: ast.expr) -> bool:
-    match test:
-        case ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()], comparators=[ast.Constant(value="__main__")]):
-            return True
-        case ast.Compare(left=ast.Constant(value="__main__"), ops=[ast.Eq()], comparators=[ast.Name(id="__name__")]):
-            return True
-        case _:
-            return False
 
 
 def _is_star(statement: ast.stmt) -> bool:
@@ -90,27 +66,6 @@ def _certainly_binds(statement: ast.stmt, name: str) -> bool:
             return target == name and value is not None
         case _:
             return isinstance(statement, (ast.Import, ast.ImportFrom))
-
-
-def _offences(statements: Sequence[ast.stmt], defined: Definitions, harmless: Harmless) -> Iterator[Objection]:
-    for statement in statements:
-        if isinstance(statement, (ast.Import, ast.ImportFrom)):
-            continue
-        if name := harmless.offence(at_once(statement, defined)):
-            what = f"What tracing leaves out may change the kernel by `{name}` for whoever imports the text"
-            yield _objection(statement, what, f"Remove it, {_ASIDE}")
-
-
-def _partly(text: KernelText, defined: Definitions) -> list[ast.stmt]:
-    """Statements that may end where they ask something of a module that is not there, and do more after that."""
-    absent = frozenset(text.absent)
-    return [one for one in text.statements if any(map(_asks, at_once(one, defined))) and _mentions(one, absent)]
-
-
-def _asks(part: ast.AST) -> bool:
-    """Whether it does more than to name things."""
-    named = (ast.Name, ast.Attribute, ast.expr_context, ast.Constant, ast.Assign, ast.AnnAssign, ast.Expr, ast.Dict)
-    return any(not isinstance(node, (*named, ast.List, ast.Tuple)) for node in ast.walk(part))
 
 
 def _annotations(text: KernelText, kept: Definitions) -> Iterator[Objection]:
@@ -152,7 +107,7 @@ def _computes_nothing(statement: ast.stmt) -> bool:
 
 def _names_itself(text: KernelText) -> Iterator[Objection]:
     """Where a main guard is trusted, nothing else may have a say in what the module is called."""
-    guards = [one for one in text.skipped if isinstance(one, ast.If) and _is_main(one.test)]
+    guards = [one for one in text.skipped if isinstance(one, ast.If) and is_main(one.test)]
     if not guards:
         return
     inside = {id(node) for guard in guards for part in (guard.test, *guard.body) for node in ast.walk(part)}
@@ -182,8 +137,10 @@ def _annotated(statement: ast.stmt) -> Iterator[ast.expr]:
                 yield annotation
 
 
-def _mentions(node: ast.AST, needed: frozenset[str]) -> bool:
-    return any(isinstance(part, ast.Name) and part.id in needed for part in ast.walk(node))
+def _loud(statement: ast.stmt, part: ast.AST) -> Objection:
+    shown = ast.unparse(part).splitlines()[0][:60]
+    what = f"What tracing leaves out may change the kernel by `{shown}` for whoever imports the text"
+    return _objection(statement, what, f"Remove it, {_ASIDE}")
 
 
 def _changed(statement: ast.stmt, name: str) -> Objection:

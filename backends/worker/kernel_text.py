@@ -6,7 +6,6 @@ It decides nothing about safety; that is the process boundary's part. It runs th
 from __future__ import annotations
 
 import ast
-import copy
 import difflib
 import linecache
 import os
@@ -89,6 +88,7 @@ class KernelText:
     """Parsed text: the statements to execute, in order, and those that are left out."""
 
     source: str
+    docstring: Optional[str]
     statements: tuple[ast.stmt, ...]
     absent: tuple[str, ...]
     skipped: tuple[ast.stmt, ...]
@@ -109,6 +109,7 @@ def parse(source: str) -> KernelText:
     _refuse_encodings(source)
     try:
         tree = again(ast.parse, source, FILENAME)
+        again(compile, source, FILENAME, "exec", 0, True)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
         message = f"The kernel does not parse: {getattr(error, 'msg', None) or error}."
@@ -127,7 +128,7 @@ def parse(source: str) -> KernelText:
             kept.append(statement)
         else:
             skipped.append(statement)
-    return KernelText(source, tuple(kept), tuple(absent), tuple(skipped))
+    return KernelText(source, ast.get_docstring(tree, clean=False), tuple(kept), tuple(absent), tuple(skipped))
 
 
 def entry_name(text: KernelText, wanted: Optional[str] = None) -> str:
@@ -165,26 +166,42 @@ def load(text: KernelText) -> tuple[dict[str, Any], list[str]]:
     lines = text.source.splitlines(keepends=True)
     linecache.cache[FILENAME] = (len(text.source), None, lines, FILENAME)
     module = _fresh_module()
-    rewriting.prepare(module)
+    module.__doc__ = text.docstring
     namespace = module.__dict__
     namespace.update({name: Absent(name) for name in text.absent})
-    tracing = rewriting.Rewriting(
-        lambda name: isinstance(namespace.get(name), Absent), any(map(_keeps_annotations, text.statements))
-    )
     left_out: list[str] = []
-    for statement in text.statements:
-        code = compile(tracing.statement(copy.deepcopy(statement)), FILENAME, "exec", dont_inherit=True)
-        try:
-            exec(code, namespace)  # noqa: S102
-        except AbsentModule:
-            left_out.append(_describe(statement))
-            # What it would have bound is not what an earlier statement bound.
-            namespace.update({name: Absent(name, statement.lineno) for name in _targets(statement)})
+
+    def leave_out(statement: ast.stmt) -> None:
+        left_out.append(_describe(statement))
+        # What it would have bound is not what an earlier statement bound.
+        namespace.update({name: Absent(name, statement.lineno) for name in _targets(statement)})
+
+    rewriting.prepare(module, AbsentModule, text.statements, leave_out)
+    tree = rewriting.rewritten(text.statements, _absent(text))
+    # At once: Python makes equal constants of one compilation one object.
+    exec(compile(tree, FILENAME, "exec", dont_inherit=True), namespace)  # noqa: S102
     return namespace, left_out
 
 
-def _keeps_annotations(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+def _absent(text: KernelText) -> frozenset[str]:
+    """Names of absent modules, and of what cannot be made without them."""
+    found = set(text.absent)
+    for statement in text.statements:
+        if not found.isdisjoint(_mentioned(statement)):
+            found.update(_targets(statement))
+    return frozenset(found)
+
+
+def _mentioned(statement: ast.stmt) -> Iterator[str]:
+    """Names in what executing a statement evaluates, but for annotations and what stands inside of a definition."""
+    parts: list[ast.AST] = [statement]
+    if isinstance(statement, ast.ClassDef):
+        parts = [*statement.bases, *statement.decorator_list]
+    elif isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        parts = [*statement.decorator_list, *statement.args.defaults]
+    elif isinstance(statement, ast.AnnAssign):
+        parts = [statement.value] if statement.value else []
+    return (node.id for part in parts for node in ast.walk(part) if isinstance(node, ast.Name))
 
 
 def _fresh_module() -> types.ModuleType:

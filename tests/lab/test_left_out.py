@@ -121,7 +121,10 @@ def test_a_left_out_statement_that_changes_what_the_kernel_reaches_is_refused_wi
     assert found.code == "Language"
     assert found.line is not None
     assert found.line > KERNEL.count("\n")
-    assert any(part in found.detail for part in ("tracing leaves", "may bind any name", "its own name", "metaclass"))
+    assert any(
+        part in found.detail
+        for part in ("tracing leaves", "is not there when", "may bind any name", "its own name", "metaclass")
+    )
     assert found.hint
 
 
@@ -146,7 +149,6 @@ HARMLESS = [
     "def g(a: Config | None = None, *, b: 'Config' = None) -> list[Config]:\n    return a",
     "import os\nos.environ['NEURON_CC_FLAGS'] = '--verbose'",
     "for dtype in (nl.float32, nl.bfloat16):\n    print(dtype, P)",
-    "def show(sizes):\n    print(sizes)\nshow(SIZES)",
     "x = 3\nx += 1",
     "try:\n    import torch\nexcept ImportError:\n    torch = None",
     "if __name__ == '__main__':\n    SIGN = 1.0\n    fill(TABLE)",

@@ -1,0 +1,290 @@
+"""Statements at a text's top level that leave everything else in it as it is, told by their form alone.
+
+What is left out when a kernel is traced must be quiet, for whoever imports the text executes it; what is executed and
+not quiet is read like the kernel itself. Whatever this module does not know the form of is not quiet.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from nki_anvil.backends.worker import kernel_text
+from nki_anvil.lab import allowed, bindings, scopes
+from nki_anvil.lab.allowed import words
+
+Definitions = Mapping[str, Sequence[ast.stmt]]
+
+_STANDARD: Final = words("""
+    os time math random json logging argparse warnings pathlib datetime statistics string textwrap fractions decimal
+""")
+"""Modules of Python whose functions change nothing of a text that they are not handed."""
+_DATA: Final = ("numpy.random", "numpy.testing", "numpy.allclose", "numpy.isclose", "numpy.array_equal", "math")
+"""What computes, though the kernel may name its module as well."""
+_UNFAIR: Final = allowed.FORBIDDEN_ATTRIBUTES | allowed.FOREIGN | allowed.EVALUATING
+_PLAIN_CALLS: Final = words("int float bool str len min max abs round sum pow range divmod")
+"""Builtins that return numbers or texts."""
+_CALLS: Final = _PLAIN_CALLS | words(
+    "list tuple dict set frozenset sorted reversed enumerate zip isinstance repr any all"
+)
+_OF_MODULES: Final = words("__name__ __file__ __doc__")
+_METHODS: Final = words("property staticmethod classmethod")
+_EXPRESSIONS: Final = (
+    ast.Constant, ast.JoinedStr, ast.FormattedValue, ast.UnaryOp, ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp,
+    ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Subscript, ast.Slice, ast.Starred,
+)  # fmt: skip
+_IMPORTS: Final = (ast.Import, ast.ImportFrom)
+_ASSIGNMENTS: Final = (ast.Assign, ast.AnnAssign, ast.AugAssign)
+
+
+def needed_and_loud(
+    statements: Sequence[ast.stmt], defined: Definitions, first: Iterable[str]
+) -> tuple[frozenset[str], list[ast.stmt]]:
+    """Every global name that the first ones need, or that loud statements need or bind; and those statements."""
+    needed = _closed(first, defined)
+    while True:
+        loud = [one for one in statements if next(Quiet(needed, defined).loud(one), None) is not None]
+        more = {name for one in loud for name in (*scopes.names(one).asked, *bindings.bound(one))}
+        if more <= needed:
+            return needed, loud
+        needed = _closed(needed | more, defined)
+
+
+def _closed(names: Iterable[str], defined: Definitions) -> frozenset[str]:
+    found = set(names)
+    waiting = list(found)
+    while waiting:
+        for statement in defined.get(waiting.pop(), ()):
+            waiting += (more := scopes.names(statement).asked - found)
+            found |= more
+    return frozenset(found)
+
+
+class Quiet:
+    """Judges statements of one text; ``needed`` is every global name that its kernel hangs on."""
+
+    def __init__(self, needed: frozenset[str], defined: Definitions) -> None:
+        self._needed, self._defined = needed, defined
+
+    def loud(self, statement: ast.stmt) -> Iterator[ast.AST]:
+        """The parts of a statement for which it is not quiet."""
+        match statement:
+            case ast.Pass() | ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant()):
+                pass
+            case ast.Expr(value=ast.Call(func=ast.Name(id="print")) as call) if "print" not in self._defined:
+                yield from self._arguments(call)
+            case ast.Expr(value=ast.Call() as call):
+                yield from self._value(call)
+            case ast.Assert(test=test, msg=message):
+                yield from self._values([test, message])
+            case ast.Assign(targets=targets, value=value):
+                yield from self._stores(targets, value)
+            case ast.AnnAssign(target=target, value=value) | ast.AugAssign(target=target, value=value):
+                yield from self._stores([target], value)
+            case ast.FunctionDef():
+                yield from self._values([*statement.decorator_list, *bindings.defaults(statement.args)])
+            case ast.ClassDef():
+                yield from self._class(statement)
+            case _:
+                yield from self._compound(statement)
+
+    def _compound(self, statement: ast.stmt) -> Iterator[ast.AST]:
+        match statement:
+            case ast.For(target=target, iter=value):
+                yield from self._stores([target], value)
+                yield from self._all([*statement.body, *statement.orelse])
+            case ast.If(test=test):
+                yield from self._value(test)
+                yield from self._all([*statement.body, *statement.orelse])
+            case ast.Try(finalbody=[]):
+                yield from self._tried(statement)
+            case _:
+                yield statement
+
+    def _all(self, statements: Iterable[ast.stmt]) -> Iterator[ast.AST]:
+        for statement in statements:
+            yield from self.loud(statement)
+
+    def _tried(self, statement: ast.Try) -> Iterator[ast.AST]:
+        yield from self._all([*statement.body, *statement.orelse])
+        for handler in statement.handlers:
+            if handler.type is not None and not self._is_exception(handler.type):
+                yield handler.type
+            yield from self._all(handler.body)
+
+    def _is_exception(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.Tuple):
+            return all(map(self._is_exception, node.elts))
+        named = (
+            getattr(builtins, node.id, None) if isinstance(node, ast.Name) and node.id not in self._defined else None
+        )
+        return isinstance(named, type) and issubclass(named, BaseException)
+
+    def _class(self, statement: ast.ClassDef) -> Iterator[ast.AST]:
+        """Making it calls none of its methods: its bases are others', it is a plain class or a dataclass."""
+        yield from (keyword.value for keyword in statement.keywords)
+        yield from (base for base in statement.bases if not self._is_of_absent(base))
+        for decorator in statement.decorator_list:
+            called = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if self._paths(called) != {"dataclasses.dataclass"}:
+                yield decorator
+            elif isinstance(decorator, ast.Call):
+                yield from self._arguments(decorator)
+        for part in statement.body:
+            match part:
+                case ast.FunctionDef(decorator_list=[ast.Name(id=name)]) if name in _METHODS - self._defined.keys():
+                    yield from self._values(bindings.defaults(part.args))
+                case ast.FunctionDef() | ast.Assign() | ast.AnnAssign() | ast.Expr() | ast.Pass():
+                    yield from self.loud(part)
+                case _:
+                    yield part
+
+    def _stores(self, targets: Iterable[ast.expr], value: ast.expr | None) -> Iterator[ast.AST]:
+        """Names may be bound, and places in what is the text's own and not needed, or in what is absent."""
+        yield from self._value(value)
+        for target in targets:
+            match target:
+                case ast.Name():
+                    pass
+                case ast.Tuple(elts=parts) | ast.List(elts=parts):
+                    yield from self._stores(parts, None)
+                case ast.Subscript(value=holder, slice=place):
+                    yield from self._value(place)
+                    own = isinstance(holder, ast.Name) and self._is_aside(holder.id)
+                    if not own and not self._is_of_absent(holder):
+                        yield target
+                case _:
+                    yield target
+
+    def _values(self, nodes: Iterable[ast.expr | None]) -> Iterator[ast.AST]:
+        for node in nodes:
+            yield from self._value(node)
+
+    def _value(self, node: ast.expr | None) -> Iterator[ast.AST]:
+        match node:
+            case None:
+                pass
+            case ast.Name(id=name):
+                yield from () if self._is_value(name) else (node,)
+            case ast.Attribute():
+                yield from () if self._paths(node) else (node,)
+            case ast.Call(func=called):
+                yield from () if self._is_callable(called) else (called,)
+                yield from self._arguments(node)
+            case _ if isinstance(node, _EXPRESSIONS):
+                for part in ast.iter_child_nodes(node):
+                    if isinstance(part, ast.expr):
+                        yield from self._value(part)
+            case _:
+                yield node
+
+    def _arguments(self, call: ast.Call) -> Iterator[ast.AST]:
+        yield from self._values([*call.args, *(keyword.value for keyword in call.keywords)])
+
+    def _is_value(self, name: str) -> bool:
+        """Whether handing it over changes nothing: what is imported, plain, or the text's own and not needed."""
+        meanings = self._defined.get(name, ())
+        if not meanings:
+            known = getattr(builtins, name, None)
+            return name in _OF_MODULES or (name in allowed.BUILTINS and isinstance(known, type))
+        if all(isinstance(one, _IMPORTS) for one in meanings) or self._is_plain(name, frozenset()):
+            return True
+        return name not in self._needed and not any(
+            isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) for one in meanings
+        )
+
+    def _is_plain(self, name: str, seen: frozenset[str]) -> bool:
+        """Whether it stands for a number, a text, a part of the language, or a tuple of these, and nothing else."""
+        meanings = self._defined.get(name, ())
+        return bool(meanings) and all(self._binds_plain(one, seen | {name}) for one in meanings)
+
+    def _binds_plain(self, statement: ast.stmt, seen: frozenset[str]) -> bool:
+        if not isinstance(statement, _ASSIGNMENTS) or statement.value is None:
+            return False
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        return all(isinstance(one, ast.Name) for one in targets) and self._is_plain_value(statement.value, seen)
+
+    def _is_plain_value(self, node: ast.expr, seen: frozenset[str]) -> bool:
+        match node:
+            case ast.Constant():
+                return True
+            case ast.Name(id=name):
+                return name in seen or self._is_plain(name, seen)
+            case ast.Attribute():
+                paths = self._paths(node) or {""}
+                return all(path.partition(".")[0] in (*_LANGUAGE, "math", "numpy") for path in paths)
+            case ast.Call(func=ast.Name(id=function)):
+                plain = function in _PLAIN_CALLS and function not in self._defined and not node.keywords
+                return plain and all(self._is_plain_value(one, seen) for one in node.args)
+            case ast.UnaryOp() | ast.BinOp() | ast.Compare() | ast.IfExp() | ast.Tuple() | ast.BoolOp():
+                parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+                return all(self._is_plain_value(part, seen) for part in parts)
+            case _:
+                return False
+
+    def _is_aside(self, name: str) -> bool:
+        """Whether it stands for a list or the like that only quiet statements have made and nothing needs."""
+        meanings = self._defined.get(name, ())
+        return name not in self._needed and bool(meanings) and all(map(self._makes_aside, meanings))
+
+    def _makes_aside(self, statement: ast.stmt) -> bool:
+        if not isinstance(statement, _ASSIGNMENTS):
+            return False
+        made = isinstance(statement.value, (ast.List, ast.Dict, ast.Set, ast.Tuple, ast.Constant, ast.BinOp, ast.Call))
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        return made and all(isinstance(one, ast.Name) for one in targets) and next(self.loud(statement), None) is None
+
+    def _is_callable(self, node: ast.expr) -> bool:
+        match node:
+            case ast.Name(id=name) if name not in self._defined:
+                return name in _CALLS
+            case ast.Attribute(value=ast.Name(id=name), attr=method) if self._is_aside(name):
+                return _is_fair(method)
+            case _:
+                return self._is_of_absent(node) or self._computes(node)
+
+    def _computes(self, node: ast.expr) -> bool:
+        paths = self._paths(node)
+        return bool(paths) and all(f"{path}.".startswith(tuple(f"{data}." for data in _DATA)) for path in paths)
+
+    def _is_of_absent(self, node: ast.expr) -> bool:
+        """Whether it is below a module that the kernel cannot use, also behind calls."""
+        while isinstance(node, (ast.Attribute, ast.Call)):
+            if isinstance(node, ast.Call):
+                if next(self._arguments(node), None) is not None:
+                    return False
+                node = node.func
+            elif _is_fair(node.attr):
+                node = node.value
+            else:
+                return False
+        paths = self._paths(node)
+        return bool(paths) and all(_is_absent(path.partition(".")[0]) for path in paths)
+
+    def _paths(self, node: ast.expr) -> set[str] | None:
+        """The dotted paths of what stands behind an imported name; None where it is anything else, or not public."""
+        attributes: list[str] = []
+        while isinstance(node, ast.Attribute):
+            attributes.insert(0, node.attr)
+            node = node.value
+        meanings = self._defined.get(node.id, ()) if isinstance(node, ast.Name) else ()
+        if not meanings or not all(isinstance(one, _IMPORTS) for one in meanings) or not all(map(_is_fair, attributes)):
+            return None
+        assert isinstance(node, ast.Name)
+        return {".".join([path, *attributes]) for path in bindings.modules(meanings).get(node.id, ())} or None
+
+
+_LANGUAGE: Final = ("nki", "neuronxcc")
+
+
+def _is_absent(module: str) -> bool:
+    if module in kernel_text.MODULES:
+        return False
+    return module in _STANDARD or module not in sys.stdlib_module_names
+
+
+def _is_fair(attribute: str) -> bool:
+    return not attribute.startswith(("_", *allowed.FORBIDDEN_PREFIXES)) and attribute not in _UNFAIR
