@@ -44,8 +44,8 @@ class InputSpec(Record):
     mean: float = 0.0
     offset: float = 3.0
     """Largest \\|mean\\| / sigma that a family may give it."""
-    marks: tuple[int, ...] = ()
-    """Of an integer: numbers in its range that mean something to the problem (``lab/marks.py``)."""
+    marks: tuple[int | float, ...] = ()
+    """Numbers in its range that mean something to the problem (``lab/marks.py``): integers of an integer."""
     static: bool = False
     mutable: bool = False
 

@@ -61,6 +61,8 @@ class Arithmetic:
     """Sum inside a slab with BLAS, for large shapes."""
     turned: bool = False
     """What a sort leaves open comes the other way round, as in every run whose order is not the plain one."""
+    notes: bool = False
+    """What integers are compared with is noted as well."""
     watched: int | None = None
     """The argument that is followed to what it meets first."""
     matmul_flops: float = field(default=0.0, init=False)
@@ -74,6 +76,8 @@ class Arithmetic:
     """What the watched argument has met."""
     decides: bool = field(default=False, init=False)
     """It has rounded numbers, or compared them: a rounding more or less may decide otherwise."""
+    compared: set[float] = field(default_factory=set[float], init=False)
+    """Single numbers with which arrays were compared, limited or divided into whole parts."""
 
     def errors(self, bound: float, exact: Array) -> Array:
         """Relative errors of results, each drawn evenly between plus and minus the bound."""

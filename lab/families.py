@@ -47,6 +47,12 @@ TOWERS: Final = 8
 shapes."""
 EDGES: Final = 32
 """Cases of integers at edges and marks at most: a single position, or a length, is at one in each."""
+APART: Final = 4
+"""Numbers of a range from which on distances of two such integers mean something."""
+BESIDE: Final = 8
+"""Pairs of integers at most that are beside each other, and cases of each pair."""
+MARKED: Final = 2
+"""Cases of floats at what the reference compares with."""
 PROBES: Final = 2
 """Per input: one at an edge, one anywhere; at large shapes one of the two, in turn."""
 
@@ -89,6 +95,7 @@ def plans(
             *_throughout(varied, floats, {} if exact else gathered or {}, large),
             *_near(floats, combined, large),
             *_met(floats, met or {}),
+            *_marked(floats),
             *_faint(specification, floats),
         ]
     return [
@@ -96,6 +103,7 @@ def plans(
         *_families(varied, floats, large),
         *_near(floats, combined, large),
         *_met(floats, met or {}),
+        *_marked(floats),
         *_faint(specification, floats),
         *_whole([spec for spec in varied if spec not in floats]),
         *_exact(specification, exact),
@@ -205,12 +213,24 @@ def _whole(integers: list[InputSpec]) -> Iterator[Plan]:
     for family, turned in (("whole", False), ("whole/turned", True)):
         turns = [whole_numbers.turns(shape, turned) for shape in shapes if not turned or len(shape) > 1]
         yield from (Plan(f"{family}/{turn}") for turn in range(max(turns, default=0)))
-    ranges = [whole_numbers.Range(int(spec.low or 0), int(spec.high or 1), spec.marks) for spec in integers]
+    ranges = [
+        whole_numbers.Range(int(spec.low or 0), int(spec.high or 1), tuple(map(int, spec.marks))) for spec in integers
+    ]
     ends = [len(whole_numbers.near_edges(within)) for within in ranges]
     cases = max(-(-count // max(1, prod(shape))) for count, shape in zip(ends, shapes, strict=True))
     yield from (Plan(f"whole/edges/{turn}") for turn in range(min(cases, EDGES)))
     if len(integers) > 1:
         yield from (Plan("whole", spec.name) for spec in integers)
+        yield from _beside(integers, ranges)
+
+
+def _beside(integers: list[InputSpec], ranges: list[whole_numbers.Range]) -> Iterator[Plan]:
+    """One of two integers of which sums or differences may be asked, by the other and what means something to both."""
+    wide = [(spec, within) for spec, within in zip(integers, ranges, strict=True) if within.high - within.low >= APART]
+    pairs = [(spec, within, other) for spec, within in wide for other, _ in wide if other is not spec]
+    for spec, within, other in pairs[:BESIDE]:
+        turns = min(whole_numbers.pairings(within, prod(_shape(spec))), BESIDE)
+        yield from (Plan(f"whole/beside:{other.name}:{turn}", spec.name) for turn in range(turns))
 
 
 def _cancelling(floats: list[InputSpec]) -> Iterator[Plan]:
@@ -255,6 +275,11 @@ def _near(floats: list[InputSpec], combined: Sequence[Mapping[str, str]], large:
 def _met(floats: list[InputSpec], met: Mapping[str, Sequence[str]]) -> Iterator[Plan]:
     """Sums with what is computed from others that come to little beside both, and products of nearly one value."""
     yield from (Plan(family, spec.name) for spec in floats for family in met.get(spec.name, ()))
+
+
+def _marked(floats: list[InputSpec]) -> Iterator[Plan]:
+    if any(spec.marks for spec in floats):
+        yield from [Plan("marks")] * MARKED
 
 
 def _in_rounds(floats: list[InputSpec]) -> Iterator[Plan]:

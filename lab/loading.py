@@ -118,7 +118,8 @@ class _Problem:
         arguments = {shapes: await self._arguments(shapes, dims[shapes], seen) for shapes in dims}
         numbers = marks.named(self.content)
         arguments = {
-            shapes: marks.marked(found, numbers | set(dims[shapes].values())) for shapes, found in arguments.items()
+            shapes: marks.marked(found, numbers | set(dims[shapes].values()), seen["compared"])
+            for shapes, found in arguments.items()
         }
         kernels, warnings = self._kernel_arguments(arguments, seen)
         outputs = tuple(ArraySpec(shape=tuple(o["shape"]), dtype=o["dtype"]) for o in seen["outputs"])

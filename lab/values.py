@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 import numpy as np
 
 from nki_anvil.lab.arithmetic import Arithmetic, Array, floating, in_force, is_array, is_float
+from nki_anvil.lab.compared import DECIDING, Noted, note
 from nki_anvil.lab.contractions import dot, einsum, inner, tensordot
 from nki_anvil.lab.folding import SLAB, fold, in_many_steps, keep, matmul, on_the_way
 from nki_anvil.lab.open_sorts import argpartition, argsort
@@ -18,12 +19,6 @@ NOISY: Final = frozenset({
     np.cos, np.tan, np.arctan, np.arctan2, np.power, np.float_power, np.divide, np.reciprocal, np.hypot,
 })  # fmt: skip
 """Functions that an engine approximates."""
-
-DECIDING: Final = frozenset({
-    np.rint, np.floor, np.ceil, np.trunc, np.sign, np.floor_divide, np.remainder, np.greater, np.greater_equal,
-    np.less, np.less_equal, np.equal, np.not_equal,
-})  # fmt: skip
-"""What makes a step of a number."""
 
 
 class Value(np.ndarray[Any, Any]):
@@ -36,6 +31,7 @@ class Value(np.ndarray[Any, Any]):
         if floating(operands):
             options.pop("dtype", None)
         how.decides = how.decides or (ufunc in DECIDING and floating(operands))
+        note(ufunc, operands)
         result = _apply(how, ufunc, method, operands, options)
         if isinstance(result, tuple):
             parts: tuple[Any, ...] = result  # pyright: ignore[reportUnknownVariableType]
@@ -77,7 +73,7 @@ def value(array: Any, how: Arithmetic) -> Any:
     """An argument of the reference as the arithmetic sees it; integers and Python scalars stay."""
     if is_array(array) and is_float(array.dtype):
         return np.ascontiguousarray(array).astype(how.dtype).view(Value)
-    return array
+    return array.view(Noted) if how.notes and is_array(array) and array.dtype.kind in "iu" else array
 
 
 def _operand(value: Any, how: Arithmetic) -> Any:

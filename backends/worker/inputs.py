@@ -78,7 +78,7 @@ def _one(spec: Spec, position: int, case: Case, target: Spec, every: list[Spec])
     if not paired and case.get("only") not in (None, spec["name"]):
         return _beside_towers(spec, own, variant) if family == "towers" else own
     if _is_whole(spec) and family in _WHOLE:
-        return _whole(spec, own, rng, variant)
+        return _whole(spec, own, rng, variant, int(case["seed"]), every)
     if not _is_float(spec):
         return _tied_integers(spec, own) if family == "ties" else own
     like = shape == _drawn(target)
@@ -351,6 +351,16 @@ def _ties(d: _Draw) -> Array:
     return values * np.float32(2.0) ** -finer.astype(np.float32)
 
 
+def _marks(d: _Draw) -> Array:
+    """Numbers at which something begins or ends, and the next ones to them, among own ones in every second row."""
+    marks = np.array(d.spec.get("marks") or [0.0], np.float32)
+    at = d.rng.choice(marks, d.own.shape)
+    aside = [at, np.nextafter(at, np.float32(np.inf)), np.nextafter(at, np.float32(-np.inf))]
+    near = np.choose(d.rng.choice([0, 0, 1, 2], d.own.shape), aside)
+    among: Array = d.rng.random(d.own.shape) < np.where(d.rng.random(d.rows) < 0.5, 0.25, 1.0)
+    return cast(Any, np).where(among, near, d.own)
+
+
 def _exact20(d: _Draw) -> Array:
     """Odd 20-bit integers in the target; elsewhere -1, 0, 1 with eight non-zeros along the axis that is the variant."""
     if d.is_target:
@@ -377,13 +387,23 @@ def _tied_integers(spec: Spec, own: Array) -> Array:
     return values
 
 
-def _whole(spec: Spec, own: Array, rng: Any, variant: str) -> Array:
+def _whole(spec: Spec, own: Array, rng: Any, variant: str, seed: int, every: list[Spec]) -> Array:
     """Bands of integers, of rows or of columns (``turned``); the variant ends in the case's number."""
     turned = variant.startswith("turned")
     within = _range(spec)
+    if variant.startswith("beside:"):
+        return _beside(spec, own, variant, seed, every)
     if variant.startswith("edges"):
         return inside(spec, whole_numbers.edges(own, rng, within, _turn(variant.removeprefix("edges/"))))
     return whole_numbers.bands(own, rng, within, turned, _turn(variant.removeprefix("turned/")))
+
+
+def _beside(spec: Spec, own: Array, variant: str, seed: int, every: list[Spec]) -> Array:
+    """The variant names the other integer, and the case's number."""
+    _, name, turn = variant.split(":")
+    place = next(number for number, other in enumerate(every) if other["name"] == name)
+    other = _own(every[place], _drawn(every[place]), _random(seed, place))
+    return inside(spec, whole_numbers.beside(own, other, _range(spec), int(turn)))
 
 
 def _mingles(family: str, own: Array, rng: Any) -> bool:
@@ -413,6 +433,7 @@ _FAMILIES: dict[str, Callable[[_Draw], Array]] = {
     "peaks": _peaks,
     "shifted": _shifted,
     "ties": _ties,
+    "marks": _marks,
     "bands": _bands,
     "signs": lambda d: regimes.signs(d.own, d.rng, d.scale, d.is_target, int(d.variant or 0)),
     "tiles": lambda d: regimes.tiles(d.own, d.rng, d.scale, d.sigma, _turn(d.variant)) if d.is_like else d.own,
@@ -449,7 +470,7 @@ PARTIAL = (
     "opposed", "faint", "mixed", "whole", "planes",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
-TIED = ("integers", "ties")
+TIED = ("integers", "ties", "marks")
 """Families of a few whole numbers: where a choice among equals shows."""
 
 
@@ -468,7 +489,7 @@ def _is_whole(spec: Spec) -> bool:
 
 def _range(spec: Spec) -> whole_numbers.Range:
     high = 1 if spec.get("high") is None else int(spec["high"])
-    return whole_numbers.Range(int(spec.get("low") or 0), high, tuple(spec.get("marks") or ()))
+    return whole_numbers.Range(int(spec.get("low") or 0), high, tuple(map(int, spec.get("marks") or ())))
 
 
 def _dtype(name: str) -> Any:

@@ -82,6 +82,20 @@ def _uneven(rows: Array, rng: Any, within: Range) -> Array:
     return np.maximum(within.high - rng.integers(0, most, rows.shape), within.low)
 
 
+def _step(rows: Array, rng: Any, within: Range) -> Array:
+    """One number in all of a row, but for one element that is the next: a variance of which little is left."""
+    count, length = rows.shape
+    values: Array = np.broadcast_to(rng.integers(within.low, within.high, (count, 1)), rows.shape).copy()
+    values[np.arange(count), rng.integers(0, length, count)] += 1
+    return values
+
+
+def _neighbours(rows: Array, rng: Any, within: Range) -> Array:
+    """A number and the next one, mixed."""
+    lower: Array = rng.integers(within.low, within.high, (len(rows), 1))
+    return lower + rng.integers(0, 2, rows.shape)
+
+
 def _edges(rows: Array, rng: Any, within: Range) -> Array:
     return rng.choice(near_edges(within), rows.shape)
 
@@ -107,6 +121,27 @@ def edges(own: Array, rng: Any, within: Range, turn: int) -> Array:
     return rng.permutation(near[(turn * own.size + np.arange(own.size)) % len(near)]).reshape(own.shape)
 
 
+def beside(own: Array, other: Array, within: Range, turn: int) -> Array:
+    """Another integer's numbers and a mark more, or fewer, or what is left of it: sums and differences at marks.
+
+    Each element takes another mark and the next ones to it; the next case (``turn``) goes on with them. What would lie
+    outside of the range stays as it was drawn.
+    """
+    laid = np.resize(other, own.shape).reshape(-1)
+    taken: Array = np.arange(turn * own.size, (turn + 1) * own.size)
+    steps = _PAIRED[taken % len(_PAIRED)]
+    marks = np.array((*within.marks, 0, within.high))
+    at = marks[taken // len(_PAIRED) % len(marks)] + steps[:, 1]
+    met = np.where(steps[:, 0] == 0, at - laid, laid + steps[:, 0] * at)
+    fits = (met >= within.low) & (met <= within.high)
+    return np.where(fits, met, own.reshape(-1)).reshape(own.shape)
+
+
+def pairings(within: Range, size: int) -> int:
+    """Cases until an input of this size was beside another one by each mark."""
+    return -(-len(_PAIRED) * (len(within.marks) + 2) // max(1, size))
+
+
 def mingled(own: Array, rng: Any, within: Range) -> Array:
     """Rows, or a vector's elements, as they were drawn, at edges, all of the smallest number or all of the largest.
 
@@ -129,13 +164,19 @@ def framed(own: Array, within: Range) -> Array:
     return np.full_like(own, high)
 
 
+_PAIRED = np.array([(sign, step) for step in (0, 1, -1) for sign in (1, 0, -1)])
+"""Whether a mark is added, taken away, or the sum; and how far beside it."""
+
+
 def _mostly_at(edges: list[int], length: int, count: int, rng: Any) -> Array:
     """Positions below a length, half of them at edges."""
     anywhere: Array = rng.integers(0, length, count)
     return cast(Any, np).where(rng.random(count) < 0.5, rng.choice(edges, count), anywhere)
 
 
-REGIMES: tuple[Regime, ...] = (_lowest, _highest, _same, _lone, _padded, _sorted, _edges, _own, _uneven)
+REGIMES: tuple[Regime, ...] = (
+    _lowest, _highest, _same, _lone, _padded, _sorted, _edges, _own, _uneven, _step, _neighbours,
+)  # fmt: skip
 
 
 def bands(own: Array, rng: Any, within: Range, turned: bool, turn: int) -> Array:
