@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeGuard, cast
 import numpy as np
 
 if TYPE_CHECKING:
-    from nki_anvil.lab.meeting import Meeting
+    from nki_anvil.lab.meeting import Recording
 
 Order = Literal["plain", "sequential", "reversed", "slabs"]
 Array = np.ndarray[Any, Any]
@@ -63,8 +63,8 @@ class Arithmetic:
     """What a sort leaves open comes the other way round, as in every run whose order is not the plain one."""
     notes: bool = False
     """What integers are compared with is noted as well."""
-    watched: int | None = None
-    """The argument that is followed to what it meets first."""
+    recording: Recording | None = None
+    """What takes every sum and product down."""
     matmul_flops: float = field(default=0.0, init=False)
     vector_flops: float = field(default=0.0, init=False)
     running: bool = field(default=False, init=False)
@@ -72,8 +72,6 @@ class Arithmetic:
     _salt: int = field(default=0, init=False)
     leaves_open: bool = field(default=False, init=False)
     """It has sorted without an order of equals."""
-    meeting: Meeting | None = field(default=None, init=False)
-    """What the watched argument has met."""
     decides: bool = field(default=False, init=False)
     """It has rounded numbers, or compared them: a rounding more or less may decide otherwise."""
     compared: set[float] = field(default_factory=set[float], init=False)

@@ -110,9 +110,11 @@ class Pool:
         """Cases that have never been, all of one shape set.
 
         An own draw, or, as often, a family at the scale of one that is kept; and peaks where those are kept, for which
-        column a row has its peak in is chance: what one pool does not hold the next verification may.
+        column a row has its peak in is chance: what one pool does not hold the next verification may. What hangs on the
+        reference nobody else can draw.
         """
-        bases = [p.case for p in like if p.base and not p.case.probes] or [Case(key="", seed=0)]
+        drawn = [p.case for p in like if p.base and not p.case.probes]
+        bases = [case for case in drawn if case.family.partition("/")[0] not in inputs.MET] or [Case(key="", seed=0)]
         own = [case for case in bases if case.family == "own"] or bases
         base = own[0] if random.random() < 0.5 else bases[int(random.integers(len(bases)))]
         peaks = [case for case in bases if case.family.startswith("peaks") and case.shapes == base.shapes]

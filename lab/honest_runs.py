@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 
 from nki_anvil.lab import yardstick
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.formats import UNIT_ROUNDOFF, rounded, stored
-from nki_anvil.lab.meeting import Meeting
+from nki_anvil.lab.meeting import Event, Meeting, Recording, meet
 from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule
 from nki_anvil.lab.yardstick import Yardstick
 
@@ -60,10 +60,15 @@ class HonestRuns:
         return outputs, how
 
     def meeting(self, inputs: Sequence[Any], watched: int) -> Meeting:
-        """What one of the inputs, an array, meets in a run in float64. Raises ReferenceFault."""
-        how = Arithmetic(dtype=np.float64, watched=watched)
-        self.module.forward(inputs, how)
-        return cast("Meeting", how.meeting)
+        """What one of the inputs, an array, meets in runs in float64. Raises ReferenceFault."""
+
+        def record(argument: Array) -> list[Event]:
+            recording = Recording()
+            changed = [argument if place == watched else item for place, item in enumerate(inputs)]
+            self.module.forward(changed, Arithmetic(dtype=np.float64, recording=recording))
+            return recording.events
+
+        return meet(inputs[watched], record)
 
     def turned(self, inputs: Sequence[Any]) -> list[Array]:
         """The outputs in float64 where what sorts leave open comes the other way round. Raises ReferenceFault."""

@@ -43,8 +43,9 @@ class Measuring:
         if case.get("probe"):
             return self._probe(case)
         own = case["family"] == "own"
-        partial, tied = case["family"].partition("/")[0] in PARTIAL, case["family"] in TIED
-        turns = 1 if own or case["family"] in MET else case.get("halvings") or HALVINGS
+        family = case["family"].partition("/")[0]
+        partial, tied = family in PARTIAL, family in TIED
+        turns = 1 if own or family in MET else case.get("halvings") or HALVINGS
         scales = [float(case.get("scale", 1.0)) * 0.5**n for n in range(turns)]
         for scale in scales:
             drawn = self.draw({**case, "scale": scale})
@@ -60,7 +61,7 @@ class Measuring:
         if case["family"] == "own" and self.own_by_reference:
             drawn = dict(zip([a["name"] for a in self.arguments], self.module.get_inputs(case["seed"]), strict=True))
             return {name: self._cast(name, item) for name, item in drawn.items()}
-        if case["family"] in MET:
+        if case["family"].partition("/")[0] in MET:
             return self._met(case)
         arrays = draw({"inputs": self.arguments}, {**case, "probes": ()})
         return {a["name"]: _scalar(a) if a["shape"] is None else arrays[a["name"]] for a in self.arguments}
@@ -71,9 +72,12 @@ class Measuring:
         meeting = self.runs.meeting(list(drawn.values()), list(drawn).index(name))
         random = np.random.default_rng(int(case["seed"]))
         bent = drawn[name]
-        if case["family"] == AGAINST and meeting.opposite is not None:
-            bent = against(bent, meeting.opposite, random)
-        elif case["family"] == EVEN and meeting.factor is not None:
+        family, _, turn = case["family"].partition("/")
+        if family == AGAINST and meeting.opposites:
+            which, _, throughout = turn.partition("/")
+            opposite = meeting.opposites[int(which) % len(meeting.opposites)]
+            bent = against(bent, opposite, random, throughout=bool(throughout))
+        elif family == EVEN and meeting.factor is not None:
             bent = level(bent, meeting.factor, random)
         argument = next(a for a in self.arguments if a["name"] == name)
         return {**drawn, name: inside(argument, bent).astype(drawn[name].dtype)}
@@ -95,7 +99,7 @@ class Measuring:
         yardstick_file.save(found, self.folder / f"{case['key']}.npz")
         given = self._given(drawn)
         own = case["family"] == "own" and self.own_by_reference
-        uploaded = self.given is None or own or case["family"] in MET
+        uploaded = self.given is None or own or case["family"].partition("/")[0] in MET
         if uploaded:
             np.savez(self.folder / f"{case['key']}.inputs.npz", **{n: _storable(a) for n, a in given.items()})  # type: ignore[arg-type]
         return {

@@ -1,70 +1,194 @@
-"""What an argument of a reference meets first: what it is multiplied with, and what that is then added to.
+"""What the elements of an argument meet in a reference: sums that they could cancel, and what multiplies them.
 
-Where that is computed from other arguments, a sum can be made to cancel, and a product to be one value throughout, by
-the argument alone.
+A run is recorded operation by operation. Runs with three draws of the argument tell where an operand is, element by
+element, a multiple of an element of the argument plus what does not hang on it; whether that came there by slices,
+copies, loops or transposes makes no difference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
 from nki_anvil.lab.arithmetic import Array, is_array
 
+Kind = Literal["sum", "difference", "product"]
 
+RECORDED: Final = 1 << 23
+"""Elements of operands that a recording keeps at most."""
+STACKED: Final = 4
+"""Arrays at most that are taken for terms where they are summed over an axis."""
+DRAWS: Final = ((1.0, 2.0), (3.0, 4.0), (6.0, 9.0))
+"""Ranges of the three draws, apart from each other: what is computed from their differences is exact to 1e-14."""
+EQUAL: Final = 1e-12
+"""Largest relative difference of what is one number but for rounding."""
+LEAST: Final = 16
+"""One element in so many at least has to meet something."""
+
+
+class Event(NamedTuple):
+    """One operation: a sum's or difference's terms, or a product alone."""
+
+    kind: Kind
+    left: Array
+    right: Array
+
+
+class Recording:
+    """The sums and products of one run, as long as there is room for their operands."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self._room = RECORDED
+
+    def see(self, ufunc: np.ufunc, method: str, operands: Sequence[Any], axis: Any, result: Any) -> None:
+        """Take one operation of the run."""
+        if method == "reduce" and ufunc is np.add:
+            self._stacked(operands[0], axis)
+        elif method == "__call__" and len(operands) == 2:
+            if ufunc in (np.add, np.subtract):
+                self._keep("sum" if ufunc is np.add else "difference", *operands)
+            elif ufunc in (np.multiply, np.divide):
+                self._keep("product", result, result)
+
+    def _stacked(self, array: Any, axis: Any) -> None:
+        if is_array(array) and isinstance(axis, int) and array.ndim > 1 and 1 < array.shape[axis] <= STACKED:
+            parts = np.moveaxis(array, axis, 0)
+            for place, part in enumerate(parts):
+                self._keep("sum", part, parts.sum(axis=0) - part if len(parts) > 2 else parts[1 - place])
+
+    def _keep(self, kind: Kind, left: Any, right: Any) -> None:
+        pair = [np.asarray(one) for one in (left, right)]
+        size = sum(one.size for one in pair)
+        if max(one.size for one in pair) > 1 and size <= self._room and all(one.dtype.kind in "fiu" for one in pair):
+            self._room -= size
+            self.events.append(Event(kind, *(one.astype(np.float64) for one in pair)))
+
+
+@dataclass(frozen=True, slots=True)
 class Meeting:
-    """Follows one argument through a run of the reference."""
+    """All in the argument's shape, with NaN for elements that do not meet anything of the kind."""
 
-    def __init__(self, argument: Array) -> None:
-        self._shape, self._carrier = argument.shape, argument
-        self._done = argument.size <= 1
-        self.factor: Array | None = None
-        """In the argument's shape; None where nothing, or a number alone, is multiplied with it."""
-        self.opposite: Array | None = None
-        """What it would have to be for the sum to come to nothing; None where there is no sum with all of it."""
+    opposites: tuple[Array, ...]
+    """What it would have to be for the first sum with it to come to nothing, and for the last if that is another."""
+    factor: Array | None
+    """What it is multiplied with, last; None where that is one number throughout."""
 
-    def see(self, ufunc: np.ufunc, operands: Sequence[Any], result: Any) -> None:
-        """Take one operation of the run. Of several rows that one of the argument meets, the first counts."""
-        if self._done or len(operands) != 2:
+
+def meet(argument: Array, record: Callable[[Array], list[Event]]) -> Meeting:
+    """What an array meets, by runs that are recorded with other draws of it."""
+    rng: Any = np.random.default_rng(argument.size)
+    draws: list[Array] = [rng.uniform(*bounds, argument.shape) for bounds in DRAWS]
+    runs = [record(one) for one in (argument.astype(np.float64), *draws)]
+    multiples = _Multiples([one.reshape(-1) for one in draws])
+    first, last, factor = np.full((3, argument.size), np.nan)
+    for base, *others in _in_step(runs):
+        if base.kind == "product":
+            found = multiples.of([event.left for event in others])
+            if 0 < len(found.places) <= argument.size:
+                factor[found.places] = found.factors
+            continue
+        places, opposites = _cancelled(base, others, multiples)
+        last[places] = opposites
+        new = np.isnan(first[places])
+        first[places[new]] = opposites[new]
+    enough = max(2, argument.size // LEAST)
+    kept = [one for one in (first, last) if np.isfinite(one).sum() >= enough]
+    if len(kept) == 2 and np.array_equal(first, last, equal_nan=True):
+        kept.pop()
+    varied = np.isfinite(factor).sum() >= enough and np.nanmax(factor) > np.nanmin(factor)
+    return Meeting(
+        tuple(one.reshape(argument.shape) for one in kept), factor.reshape(argument.shape) if varied else None
+    )
+
+
+def _in_step(runs: Sequence[list[Event]]) -> Iterator[tuple[Event, ...]]:
+    """The same operation of every run, up to where they part."""
+    for events in zip(*runs, strict=False):
+        if len({(event.kind, event.left.shape, event.right.shape) for event in events}) > 1:
             return
-        for place, operand in enumerate(operands):
-            other = operands[1 - place]
-            if self._carries(operand):
-                if ufunc in (np.add, np.subtract):
-                    self._add(ufunc, _in_shape_of(operand, other))
-                elif ufunc is np.multiply or (ufunc is np.divide and place == 0):
-                    self._multiply(ufunc, _in_shape_of(operand, other), other, result)
-                else:
-                    self._done = True
-                return
+        yield events
 
-    def _carries(self, operand: Any) -> bool:
-        whole = is_array(operand) and operand.size == self._carrier.size and operand.flags.c_contiguous
-        return whole and np.shares_memory(operand, self._carrier)
 
-    def _add(self, ufunc: np.ufunc, met: Array | None) -> None:
-        self._done = True
-        if met is not None:
-            opposite = (-met if ufunc is np.add else met).reshape(self._shape)
+def _cancelled(base: Event, others: Sequence[Event], multiples: _Multiples) -> tuple[Array, Array]:
+    """Elements of the argument that are terms of a sum, and what each has to be for that to come to nothing."""
+    sign = -1.0 if base.kind == "sum" else 1.0
+    sides = [[(event.left, event.right) for event in (base, *others)]]
+    sides.append([(right, left) for left, right in sides[0]])
+    for side in sides:
+        found = multiples.of([own for own, _ in side[1:]])
+        met = [_in_shape_of(own, other) for own, other in side]
+        if not len(found.places) or any(one is None for one in met):
+            continue
+        rest, *drawn = [one.reshape(-1)[found.at] for one in met if one is not None]
+        fixed = np.all([_equal(rest, one) for one in drawn], axis=0) | _elsewhere(met[1:], found, multiples)
+        if np.ptp(rest) > 0 and fixed.any():
             with np.errstate(all="ignore"):
-                self.opposite = opposite if self.factor is None else opposite / self.factor
-
-    def _multiply(self, ufunc: np.ufunc, met: Array | None, other: Any, result: Any) -> None:
-        self._done = met is None or self.factor is not None or np.size(result) != self._carrier.size
-        if met is not None and not self._done:
-            with np.errstate(all="ignore"):
-                self.factor = (met if ufunc is np.multiply else 1 / met).reshape(self._shape)
-            self._carrier = np.asarray(result)
+                return found.places[fixed], ((sign * rest - found.offsets) / found.factors)[fixed]
+    return np.empty(0, np.int64), np.empty(0)
 
 
-def _in_shape_of(operand: Array, other: Any) -> Array | None:
-    """What each element of an operand meets; None where the other one is none of floats."""
-    values = np.asarray(other)
-    if values.dtype.kind not in "fiu":
+def _elsewhere(met: Sequence[Array | None], found: _Found, multiples: _Multiples) -> Array:
+    """Where the other term is a multiple of another element of the same argument."""
+    other = multiples.of([one for one in met if one is not None])
+    places = np.full(met[0].size if met[0] is not None else 0, -1)
+    places[other.at] = other.places
+    mine = set(found.places.tolist())
+    theirs = places[found.at]
+    return np.array([place >= 0 and place not in mine for place in theirs.tolist()], bool)
+
+
+class _Found(NamedTuple):
+    """Where in an array there is a multiple, of which elements, with which factors and what is added to them."""
+
+    at: Array
+    places: Array
+    factors: Array
+    offsets: Array
+
+
+class _Multiples:
+    """Knows elements of an argument again by how three draws of them relate."""
+
+    def __init__(self, draws: Sequence[Array]) -> None:
+        self._draws = draws
+        ratios = _ratio(*draws)
+        self._order = np.argsort(ratios)
+        self._ratios = ratios[self._order]
+
+    def of(self, runs: Sequence[Array]) -> _Found:
+        """Elements of an operand that are multiples of an argument's, with an offset, in all three runs."""
+        one, two, three = (run.reshape(-1) for run in runs)
+        with np.errstate(all="ignore"):
+            ratios = _ratio(one, two, three)
+            right = np.clip(np.searchsorted(self._ratios, ratios), 0, len(self._ratios) - 1)
+            left = np.maximum(right - 1, 0)
+            near = np.where(np.abs(self._ratios[left] - ratios) < np.abs(self._ratios[right] - ratios), left, right)
+            known = (one != two) & (np.abs(self._ratios[near] - ratios) <= EQUAL)
+            at = np.flatnonzero(known)
+            places = self._order[near[at]]
+            first, second = (draw[places] for draw in self._draws[:2])
+            factors = (two[at] - one[at]) / (second - first)
+            return _Found(at, places, factors, one[at] - factors * first)
+
+
+def _ratio(one: Array, two: Array, three: Array) -> Array:
+    return (two - one) / (three - one)
+
+
+def _equal(a: Array, b: Array) -> Array:
+    return np.abs(a - b) <= EQUAL * np.maximum(np.abs(a), np.abs(b))
+
+
+def _in_shape_of(own: Array, other: Array) -> Array | None:
+    """What each element of an operand meets; of several rows that one of it meets, the first counts."""
+    try:
+        full = np.broadcast_shapes(own.shape, other.shape)
+    except ValueError:
         return None
-    full = np.broadcast_shapes(operand.shape, values.shape)
-    spread = np.broadcast_to(values, full)[(0,) * (len(full) - operand.ndim)]
-    first = spread[tuple(slice(0, n) for n in operand.shape)]
-    return np.array(first, np.float64) if first.shape == operand.shape else None
+    spread = np.broadcast_to(other, full)[(0,) * (len(full) - own.ndim)]
+    first = spread[tuple(slice(0, n) for n in own.shape)]
+    return first if first.shape == own.shape else None

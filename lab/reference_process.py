@@ -211,28 +211,24 @@ def structure(module: ReferenceModule, request: Record, folder: Path) -> Record:
         "exact": _contraction(exact, drawn, other, base, arrays),
         "gathered": {name: _gathered(exact, (drawn, other), name) for name in arrays if is_float(drawn[name])},
         "combined": [] if large else combined(exact, drawn, [name for name in arrays if is_float(drawn[name])]),
-        "met": {} if large else _met(measuring, (drawn, other)),
+        "met": {} if large else _met(measuring, drawn),
         "large": large,
         "peak_bytes": _peak_bytes(),
     }
 
 
-def _met(measuring: Measuring, draws: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
-    """By input of floats the families for what it meets first, where that does not hang on itself."""
-    drawn, other = draws
+def _met(measuring: Measuring, drawn: dict[str, Any]) -> dict[str, list[str]]:
+    """By input of floats the families for what its elements meet."""
     found: dict[str, list[str]] = {}
     for position, (name, item) in enumerate(drawn.items()):
-        if is_float(item):
-            changed = {**drawn, name: other[name]}
-            one, two = (measuring.runs.meeting(list(given.values()), position) for given in (drawn, changed))
-            pairs = {AGAINST: (one.opposite, two.opposite), EVEN: (one.factor, two.factor)}
-            found[name] = [family for family, pair in pairs.items() if _same(*pair)]
+        if is_float(item) and item.size > 1:
+            try:
+                met = measuring.runs.meeting(list(drawn.values()), position)
+            except ReferenceFault:  # other draws of it are not what the reference takes
+                continue
+            against = [f"{AGAINST}/{turn}{how}" for turn in range(len(met.opposites)) for how in ("", "/throughout")]
+            found[name] = against if met.factor is None else [*against, EVEN]
     return found
-
-
-def _same(a: Array | None, b: Array | None) -> bool:
-    """Whether both are there, are the same, and are not one number throughout."""
-    return a is not None and b is not None and np.array_equal(a, b, equal_nan=True) and float(np.ptp(a)) > 0
 
 
 def _peak_bytes() -> int:

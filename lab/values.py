@@ -37,8 +37,8 @@ class Value(np.ndarray[Any, Any]):
             parts: tuple[Any, ...] = result  # pyright: ignore[reportUnknownVariableType]
             return tuple(_settled(part, how) for part in parts)
         settled = _noisy(_settled(result, how), ufunc, how)
-        if how.meeting is not None:
-            how.meeting.see(ufunc, operands, settled)
+        if how.recording is not None:
+            how.recording.see(ufunc, method, operands, options.get("axis", 0), settled)
         return settled if out is None else _store(out[0], settled)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:

@@ -119,12 +119,16 @@ def level(own: Array, other: Array, rng: Any) -> Array:
     return mine.astype(np.float32).reshape(own.shape)
 
 
-def against(own: Array, opposite: Array, rng: Any) -> Array:
-    """Every second band of rows is nearly what makes a sum with them come to nothing; a single row is, too."""
+def against(own: Array, opposite: Array, rng: Any, *, throughout: bool) -> Array:
+    """Every second band of rows is nearly what makes a sum with them come to nothing, or all of it is; a single row is.
+
+    All of it as near throughout: what a sum is then gathered over need not be a row of this input.
+    """
     mine: Array = own.astype(np.float64).reshape(-1, own.shape[-1] if own.ndim else 1)
-    apart = 10.0 ** rng.uniform(*APART, (len(mine), 1)) * rng.standard_normal(mine.shape)
+    apart = 10.0 ** rng.uniform(*APART, (1 if throughout else len(mine), 1)) * rng.standard_normal(mine.shape)
     size = max(1, min(regimes.BAND, len(mine) // 2))
-    chosen = (np.arange(len(mine)) // size + int(rng.integers(2))) % 2 == 0 if len(mine) > 1 else np.array([True])
+    every = throughout or len(mine) == 1
+    chosen = every | ((np.arange(len(mine)) // size + int(rng.integers(2))) % 2 == 0)
     close = opposite.reshape(mine.shape) * (1 + apart)
     known = chosen[:, None] & np.isfinite(close)
     mine[known] = close[known]
