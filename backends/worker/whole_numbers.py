@@ -85,15 +85,19 @@ def _uneven(rows: Array, rng: Any, within: Range) -> Array:
 def _step(rows: Array, rng: Any, within: Range) -> Array:
     """One number in all of a row, but for one element that is the next: a variance of which little is left."""
     count, length = rows.shape
-    values: Array = np.broadcast_to(rng.integers(within.low, within.high, (count, 1)), rows.shape).copy()
+    values: Array = np.broadcast_to(_lower(count, rng, within), rows.shape).copy()
     values[np.arange(count), rng.integers(0, length, count)] += 1
-    return values
+    return np.minimum(values, within.high)
 
 
 def _neighbours(rows: Array, rng: Any, within: Range) -> Array:
     """A number and the next one, mixed."""
-    lower: Array = rng.integers(within.low, within.high, (len(rows), 1))
-    return lower + rng.integers(0, 2, rows.shape)
+    return np.minimum(_lower(len(rows), rng, within) + rng.integers(0, 2, rows.shape), within.high)
+
+
+def _lower(count: int, rng: Any, within: Range) -> Array:
+    """One number for each row, that has a next one if any has."""
+    return rng.integers(within.low, max(within.high, within.low + 1), (count, 1))
 
 
 def _edges(rows: Array, rng: Any, within: Range) -> Array:
@@ -128,7 +132,7 @@ def beside(own: Array, other: Array, within: Range, turn: int) -> Array:
     outside of the range stays as it was drawn.
     """
     laid = np.resize(other, own.shape).reshape(-1)
-    taken: Array = np.arange(turn * own.size, (turn + 1) * own.size)
+    taken: Array = cast(Any, np).arange(turn * own.size, (turn + 1) * own.size)
     steps = _PAIRED[taken % len(_PAIRED)]
     marks = np.array((*within.marks, 0, within.high))
     at = marks[taken // len(_PAIRED) % len(marks)] + steps[:, 1]
