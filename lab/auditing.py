@@ -48,7 +48,10 @@ class Audited(Record):
 
 
 def audit(lab: Laboratory, name: str) -> Audited:
-    """One open or finished problem. Only faults that a second look has as well are told. Raises ProblemUnknown."""
+    """One open or finished problem. Only faults that a second look has as well are told.
+
+    Raises ProblemUnknown, PathOutside.
+    """
     found = _look(lab.problem(name), name)
     if found.clean:
         return found

@@ -65,17 +65,18 @@ class Laboratory:
         return self.root / "problems" / name
 
     def find(self, name: str) -> Problem | None:
-        """The stored problem, or None. Raises StateDamaged."""
+        """The problem that is stored under this name, wherever it belongs, or None. Raises StateDamaged."""
         if not problems.NAME.fullmatch(name):
             return None
         record = state.read_model(self.folder(name) / "problem.json", ProblemRecord)
         return Problem(self.folder(name), record, self.attempts(name)) if record else None
 
     def problem(self, name: str) -> Problem:
-        """An open problem. Raises ProblemUnknown with the nearest names, StateDamaged."""
+        """One of this workspace. Raises ProblemUnknown with the nearest names, PathOutside, StateDamaged."""
         found = self.find(name)
         if found is None:
             raise problems.unknown(name, self.names())
+        found.refuse_when_elsewhere(self.workspace)
         return found
 
     def attempts(self, name: str) -> Attempts:

@@ -15,6 +15,7 @@ from nki_anvil.backends.errors import (
     ArgumentsInvalid,
     GateUnverified,
     KernelMissing,
+    PathOutside,
     PathUnreadable,
     ProblemChanged,
     StateDamaged,
@@ -140,10 +141,10 @@ def find(lab: Laboratory, wanted: Wanted) -> Problem | None:
 
 
 def readable(lab: Laboratory) -> list[Problem]:
-    """Every open problem but those with damaged state, which must not keep others from being opened."""
+    """Every open problem but those of another workspace, and those with damaged state: others can still be opened."""
     found: list[Problem] = []
     for name in lab.names():
-        with suppress(StateDamaged):
+        with suppress(StateDamaged, PathOutside):
             found.append(lab.problem(name))
     return found
 

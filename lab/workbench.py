@@ -291,7 +291,6 @@ def workbench(lab: Laboratory, name: str) -> Workbench:
     Raises ProblemUnknown, PathOutside, ProblemChanged, BackendUnsupported.
     """
     problem = lab.problem(name)
-    problem.refuse_when_elsewhere(lab.workspace)
     problem.refuse_when_changed()
     backend = lab.backend_named(problem.record.backend)
     bench = Workbench(lab, problem, backend)

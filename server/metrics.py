@@ -50,7 +50,7 @@ class Metrics(BaseModel):
 
 def collect(lab: Laboratory) -> Metrics:
     """Raises StateDamaged. Reading does not make a state folder."""
-    problems = [lab.problem(name) for name in shelf.names(lab)]
+    problems = shelf.here(lab)
     told = {found.name: Counter(_events(found)) for found in problems}
     return Metrics(
         metrics=[

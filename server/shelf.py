@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from nki_anvil.backends.errors import AttemptUnknown, GateUnverified
+from nki_anvil.backends.errors import AttemptUnknown, GateUnverified, PathOutside
 from nki_anvil.backends.run import Origin
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best
@@ -37,7 +38,16 @@ def index(lab: Laboratory) -> str:
 
 
 def problems(lab: Laboratory) -> list[dict[str, Any]]:
-    return [_line(lab, lab.problem(name)) for name in names(lab)]
+    return [_line_or_refusal(lab, name) for name in names(lab)]
+
+
+def here(lab: Laboratory) -> list[Problem]:
+    """The open problems of this workspace: a copied state is about the original's. Raises StateDamaged."""
+    found: list[Problem] = []
+    for name in names(lab):
+        with suppress(PathOutside):
+            found.append(lab.problem(name))
+    return found
 
 
 def problem(lab: Laboratory, name: str) -> dict[str, Any]:
@@ -143,6 +153,13 @@ def attempt_line(bench: Workbench | None, found: Attempt) -> dict[str, Any]:
         "latency_us": comparison.latency_us if comparison else None,
         "origin": comparison.origin if comparison else None,
     }
+
+
+def _line_or_refusal(lab: Laboratory, name: str) -> dict[str, Any]:
+    try:
+        return _line(lab, lab.problem(name))
+    except PathOutside as error:
+        return {"problem": name, "refused": error.text}
 
 
 def _line(lab: Laboratory, found: Problem) -> dict[str, Any]:

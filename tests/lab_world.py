@@ -6,7 +6,9 @@ laboratory does with it is real, except that nothing is computed.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -168,6 +170,11 @@ class World:
         if (times > 1 and not self.second_look) or (self.refused and self.refused in text):
             return verdict_of(specification, text + "fails values\n", digest, backend)
         return verdict
+
+    def copied(self) -> Laboratory:
+        """One on a copy of the whole workspace, state and all, in another folder."""
+        shutil.copytree(self.workspace, self.root / "copy")
+        return dataclasses.replace(self.again(), workspace=self.root / "copy")
 
     # the operations, on the problem ``p``, by default on this laboratory
 

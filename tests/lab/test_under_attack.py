@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 from collections.abc import Awaitable, Callable
@@ -506,8 +505,7 @@ async def test_a_judgement_of_another_kernel_is_none_of_the_attempt_in_whose_fol
 
 async def test_a_copied_workspace_judges_nothing_by_the_references_of_the_original(world: World) -> None:
     await world.open()
-    shutil.copytree(world.workspace, world.root / "copy")
-    copy = dataclasses.replace(world.again(), workspace=world.root / "copy")
+    copy = world.copied()
     for call in (
         verify_kernel(copy, "p", source=kernel(5)),
         benchmark_kernel(copy, "p"),
@@ -516,6 +514,8 @@ async def test_a_copied_workspace_judges_nothing_by_the_references_of_the_origin
     ):
         with pytest.raises(PathOutside, match="copied"):
             await call
+    with pytest.raises(PathOutside, match="copied"):
+        audit(copy, "p")
     opened = await open_problem(copy, "reference.py", kernel_path="kernel.py", name="q")
     assert opened.baseline is not None
     assert (await world.status()).best is not None

@@ -183,6 +183,19 @@ def test_export_hands_out_nothing_that_rests_on_a_reference_which_changed(world:
     assert "[problem.changed]" in complaint
 
 
+def test_what_is_kept_of_a_copied_workspace_is_neither_exported_nor_audited_nor_reported_nor_counted(
+    world: World, nki: Nki
+):
+    nki("open", "reference.py")
+    world.lab = world.copied()
+    for command in ("export", "audit", "report"):
+        status, out, complaint = nki(command, "p")
+        assert (status, out) == (2, "")
+        assert "[path.outside_workspace]" in complaint
+    assert not (world.root / "copy" / "p.best.py").exists()
+    assert 'problem="p"' not in nki("status", "--metrics")[1]
+
+
 def test_export_says_where_the_backend_that_judged_best_cannot_be_asked(world: World, nki: Nki):
     nki("open", "reference.py")
     world.backend.name = "another"

@@ -234,3 +234,14 @@ async def test_a_pair_is_summarised_while_both_are_right_and_best_is_its_faster_
         text = await prompt(client, "summarize", attempt="1")
         assert "compute the same result" not in text
         assert "nothing to store: attempt 1" in text
+
+
+async def test_no_prompt_of_a_copied_workspace_tells_of_the_original(world: World):
+    async with served(world) as client:
+        await kept(client)
+    world.lab = world.copied()
+    async with served(world) as client:
+        for name in NAMES:
+            text = await prompt(client, name)
+            assert "[path.outside_workspace]" in text
+            assert "def forward" not in text

@@ -6,12 +6,13 @@ import pytest
 from lab_world import World, kernel
 from mcp import Client, MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
-from served import call, served
+from served import call, refusal, served
 
 from nki_anvil.server.notices import uris
 
 pytestmark = pytest.mark.anyio
 OPEN = {"reference": "reference.py"}
+LESSON = {"title": "Fuse it", "when_to_use": "always", "advice": "fuse the steps"}
 
 
 async def read(client: Client, uri: str) -> str:
@@ -90,6 +91,33 @@ async def test_a_problem_whose_reference_changed_says_so_and_has_no_best_to_read
         assert json.loads(await read(client, "anvil://problems"))[0]["changed"].endswith("reference.py")
         with pytest.raises(MCPError, match=r"problem\.changed"):
             await read(client, "anvil://problems/p/best")
+
+
+async def test_a_copied_workspace_speaks_of_its_own_problems_and_not_of_the_originals(world: World):
+    async with served(world) as client:
+        await call(client, "open_problem", **OPEN)
+        await call(client, "profile_kernel", problem="p")
+        await call(client, "finish_problem", problem="p")
+    world.lab = world.copied()
+    async with served(world) as client:
+        await call(client, "open_problem", name="q", kernel_path="kernel.py", **OPEN)
+        copied, own = json.loads(await read(client, "anvil://problems"))
+        assert (copied["problem"], own["problem"]) == ("p", "q")
+        assert "[path.outside_workspace]" in copied["refused"]
+        assert "best" not in copied
+        for part in (
+            "",
+            "/best",
+            "/attempts",
+            "/attempts/0",
+            "/report",
+            f"/timeline/{own['best']['modelled']['digest']}",
+        ):
+            with pytest.raises(MCPError, match=r"path\.outside_workspace"):
+                await read(client, f"anvil://problems/p{part}")
+        assert await read(client, "anvil://problems/q/best") == kernel(10.0)
+        for tool, more in {"query_memory": {}, "add_experience": {"kind": "fact", "attempt": 0, **LESSON}}.items():
+            assert "[path.outside_workspace]" in await refusal(client, tool, problem="p", **more)
 
 
 async def test_status_and_a_revert_say_where_nobody_has_judged_best_since(world: World):
