@@ -32,8 +32,8 @@ def uris(problem: str, what: What, attempt: int | None) -> list[str]:
     """What a change touches: the narrow resource and those that summarise it."""
     own = f"anvil://problems/{problem}"
     touched = {
-        "best": [f"{own}/best", own, "anvil://problems"],
-        "attempt": [f"{own}/attempts", own],
+        "best": [f"{own}/best", own, f"{own}/report", "anvil://problems"],
+        "attempt": [f"{own}/attempts", own, f"{own}/report"],
         "problem": [own, "anvil://problems", "anvil://index"],
     }[what]
     return touched if attempt is None else [f"{own}/attempts/{attempt}", *touched]

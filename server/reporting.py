@@ -1,4 +1,4 @@
-"""``nki-anvil report``: the report of a problem as it stands, without the fresh measurement of ``finish``."""
+"""``nki-anvil report``: the report of a problem as it stands; nothing is measured for it."""
 
 from __future__ import annotations
 

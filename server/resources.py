@@ -92,7 +92,7 @@ class Catalogue:
         return await to_thread.run_sync(shelf.timeline, lab, problem, digest)
 
     async def report(self, problem: str) -> str:
-        """The report of a problem as one HTML file."""
+        """The report of a problem as it stands now, as one HTML file."""
         lab = await self._desk.laboratory()
         return await to_thread.run_sync(shelf.report, lab, problem)
 

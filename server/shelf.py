@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, Final
 
 from nki_anvil.backends.errors import AttemptUnknown, GateUnverified, PathOutside
@@ -12,6 +11,7 @@ from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.problem import Problem
+from nki_anvil.lab.report import page
 from nki_anvil.lab.status import bench_today, passes_today
 from nki_anvil.lab.workbench import Workbench
 from nki_anvil.memory.store import Store
@@ -123,14 +123,12 @@ def timeline(lab: Laboratory, name: str, digest: str) -> str:
 
 
 def report(lab: Laboratory, name: str) -> str:
-    path = report_path(lab.problem(name))
-    if not path.is_file():
+    """As things stand now: a kernel of the page that was written may have failed since. Raises ProblemChanged."""
+    found = lab.problem(name)
+    if not page.path(found).is_file():
         raise FileNotFoundError(f"{name} has no report yet: finish_problem writes it.")
-    return path.read_text(encoding="utf-8")
-
-
-def report_path(found: Problem) -> Path:
-    return found.folder / "report.html"
+    found.refuse_when_changed()
+    return page.render(Workbench(lab, found, lab.backend_named(found.record.backend)))
 
 
 def experience(memory: Store, name: str) -> dict[str, Any]:

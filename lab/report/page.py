@@ -12,6 +12,8 @@ from nki_anvil.lab import progress, receipt, state, yields
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.comparison import Comparison
+from nki_anvil.lab.problem import Problem
+from nki_anvil.lab.receipt import Receipt
 from nki_anvil.lab.reflecting import as_it_stands
 from nki_anvil.lab.report import lineage, roofline, timeline, trajectory
 from nki_anvil.lab.report.templates import template
@@ -46,13 +48,16 @@ class Pair:
 
 def write(bench: Workbench, claim: Comparison | None = None) -> Path:
     """``report.html`` of the problem, as things stand now."""
-    path = bench.problem.folder / "report.html"
-    state.write_text(path, render(bench, claim))
-    return path
+    state.write_text(written := path(bench.problem), render(bench, claim))
+    return written
+
+
+def path(problem: Problem) -> Path:
+    return problem.folder / "report.html"
 
 
 def render(bench: Workbench, claim: Comparison | None = None) -> str:
-    """`claim` is best against the baseline measured anew, where it was."""
+    """`claim` is best against the baseline measured anew; the one of the evidence where none is given."""
     attempts, best = bench.problem.attempts.all(), bench.best()
     lines = [attempt_line(bench, attempt) for attempt in attempts]
     comparisons = {a.number: found for a in attempts if (found := bench.comparison(a)) is not None}
@@ -70,7 +75,7 @@ def render(bench: Workbench, claim: Comparison | None = None) -> str:
         best=best_line(bench, best),
         baseline=best.baseline if best else None,
         baseline_percent=yields.percent_of_bound(bench.specification, best.baseline.latency_us) if best else None,
-        claim=claim,
+        claim=_standing(bench, best, claim or _claimed(bench)),
         peak=yields.peak(bench.specification),
         bound=bound,
         lines=lines,
@@ -90,6 +95,21 @@ def render(bench: Workbench, claim: Comparison | None = None) -> str:
         kernel=attempts[best.attempt].text() if best else "",
         sizes={"trajectory": trajectory, "roofline": roofline, "timeline": timeline.SIZE},
     )
+
+
+def _claimed(bench: Workbench) -> Comparison | None:
+    """What the end of the problem was measured to be, whatever happened since."""
+    found = state.read_model(receipt.path(bench.problem.folder, bench.origin), Receipt)
+    return found.claim if found else None
+
+
+def _standing(bench: Workbench, best: Best | None, claim: Comparison | None) -> Comparison | None:
+    """The claim where it is about today's best and baseline, timed by what times kernels today."""
+    if best is None or claim is None:
+        return None
+    today = (best.digest, bench.specification.version, bench.backend.name, bench.toolchain)
+    made = (claim.new_digest, claim.problem_version, claim.backend, claim.toolchain)
+    return claim if made == today and claim.best_digest in (None, best.baseline.digest) else None
 
 
 def counts(lines: list[AttemptLine]) -> dict[str, int]:

@@ -148,6 +148,30 @@ async def test_the_addresses_in_results_can_be_read(world: World):
         await read(client, evaluated["all"])
 
 
+async def test_a_report_that_is_read_claims_what_holds_by_then(world: World):
+    uri = "anvil://problems/p/report"
+    async with served(world) as client:
+        await call(client, "open_problem", **OPEN)
+        for tool in ("verify_kernel", "benchmark_kernel"):
+            await call(client, tool, problem="p", source=kernel(5, program="wrong"))
+        await call(client, "finish_problem", problem="p")
+        page = await read(client, uri)
+        assert "<b>2×</b><span>of the baseline, modelled anew" in page
+        world.backend.toolchain = "fake-2"
+        page = await read(client, uri)
+        assert "modelled anew" not in page, "it was another simulator's"
+        assert "another simulator" in page
+        world.backend.toolchain = "fake-1"
+        await call(client, "verify_kernel", problem="p", source=kernel(5, program="wrong", fails="values"))
+        page = await read(client, uri)
+        assert "best, attempt 0;" in page
+        assert "2×" not in page
+        assert "2.000" not in page
+        (world.workspace / "reference.py").write_text("def forward(x): return 2 * x\n")
+        with pytest.raises(MCPError, match=r"problem\.changed"):
+            await read(client, uri)
+
+
 @pytest.mark.parametrize(
     "uri",
     [
@@ -252,4 +276,5 @@ def test_a_change_touches_what_summarises_it_too():
         "anvil://problems/p/attempts/3",
         "anvil://problems/p/attempts",
         "anvil://problems/p",
+        "anvil://problems/p/report",
     ]

@@ -47,6 +47,15 @@ async def test_every_measured_attempt_is_a_point_and_every_rejected_one_a_cross(
     assert "<b>3</b><span>attempts after the baseline: 1 kept, 1 reverted, 1 rejected, 0 undecided" in html
 
 
+async def test_written_once_more_it_still_has_the_figure_that_was_measured_at_the_end(world: World) -> None:
+    await world.open()
+    await world.attempt(kernel(8))
+    await finished(world)
+    assert "of the baseline, modelled anew" in page.render(workbench(world.lab, "p"))
+    await world.attempt(kernel(7))
+    assert "<code>finish</code> compares both anew" in page.render(workbench(world.lab, "p"))
+
+
 async def test_an_interval_is_a_whisker(world: World) -> None:
     await world.open()
     await world.attempt(kernel(8))
