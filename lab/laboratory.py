@@ -58,8 +58,8 @@ class Laboratory:
         return state.prepare(self.workspace.resolve())
 
     def names(self) -> list[str]:
-        """Of every problem that is open."""
-        return problems.names(self.root)
+        """Of every problem that is open; looking does not make a state folder."""
+        return problems.names(self.root) if (self.workspace / ".nki-anvil").is_dir() else []
 
     def folder(self, name: str) -> Path:
         return self.root / "problems" / name

@@ -9,6 +9,7 @@ import sqlite3
 from typing import Final
 
 from nki_anvil.backends.errors import MemoryInvalid
+from nki_anvil.backends.run import Origin
 from nki_anvil.memory.curation import curate
 from nki_anvil.memory.experience import Experience, Measurement
 from nki_anvil.memory.store import Store, add_evidence, fetch
@@ -35,9 +36,9 @@ def credit(store: Store, shown_id: str, measured: Measurement, *, plan: str = ""
     return tuple(one.id for one in meant)
 
 
-def credits_of(store: Store, problem: str) -> list[tuple[int, str, str]]:
-    """Attempt, digest and origin of a problem's kernels that some advice, or a lesson, is credited with today."""
-    query = "SELECT DISTINCT attempt, digest, origin FROM standing WHERE problem = ? AND outcome <> 'wrong'"
+def credits_of(store: Store, problem: str) -> list[tuple[int, str, Origin]]:
+    """Attempt, digest and origin of a problem's kernels whose success some advice, or a lesson, is credited with."""
+    query = "SELECT DISTINCT attempt, digest, origin FROM standing WHERE problem = ? AND outcome = 'kept'"
     with store.reading() as connection:
         return [tuple(row) for row in connection.execute(query, (problem,))]
 

@@ -8,7 +8,7 @@ from mcp_types import Completion, CompletionArgument, CompletionContext
 from nki_anvil.backends.errors import AnvilError
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.memory.store import Store
-from nki_anvil.server import guides, shelf
+from nki_anvil.server import guides
 from nki_anvil.tools.desk import Desk
 
 MOST = 100
@@ -33,7 +33,7 @@ async def _values(desk: Desk, name: str, problem: str | None) -> list[str]:
         return await to_thread.run_sync(_experiences, await desk.memory())
     lab = await desk.laboratory()
     if name == "problem":
-        return await to_thread.run_sync(shelf.names, lab)
+        return await to_thread.run_sync(lab.names)
     if name in ("attempt", "digest") and problem:
         return await to_thread.run_sync(_attempts, lab, problem, name)
     return []

@@ -13,6 +13,8 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 
 from nki_anvil.backends.errors import AnvilError, AttemptUnknown, MemoryInvalid, ProblemUnknown
 from nki_anvil.server import guides, shelf
+from nki_anvil.tools.call import Call
+from nki_anvil.tools.crediting import settled
 from nki_anvil.tools.desk import Desk
 
 P = ParamSpec("P")
@@ -98,7 +100,7 @@ class Catalogue:
 
     async def experience(self, experience: str) -> str:
         """One experience with its evidence."""
-        memory = await self._desk.memory()
+        memory = await settled(Call(self._desk))
         return _json(await to_thread.run_sync(shelf.experience, memory, experience))
 
     async def guide(self, topic: str) -> str:

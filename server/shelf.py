@@ -20,15 +20,10 @@ from nki_anvil.server import guides
 ORIGINS: Final[tuple[Origin, ...]] = ("device", "modelled")
 
 
-def names(lab: Laboratory) -> list[str]:
-    """Of the open problems; looking does not make a state folder."""
-    return lab.names() if (lab.workspace / ".nki-anvil").is_dir() else []
-
-
 def index(lab: Laboratory) -> str:
     """Markdown, one URI a line."""
     lines = ["# Resources of nki-anvil", "", "- anvil://problems: the open problems"]
-    for name in names(lab):
+    for name in lab.names():
         own = f"anvil://problems/{name}"
         lines += [f"- {own}: what it is and where it stands", f"- {own}/best: the best kernel"]
         lines += [f"- {own}/attempts: all attempts; {own}/attempts/0: one of them", f"- {own}/report: the HTML report"]
@@ -38,13 +33,13 @@ def index(lab: Laboratory) -> str:
 
 
 def problems(lab: Laboratory) -> list[dict[str, Any]]:
-    return [_line_or_refusal(lab, name) for name in names(lab)]
+    return [_line_or_refusal(lab, name) for name in lab.names()]
 
 
 def here(lab: Laboratory) -> list[Problem]:
     """The open problems of this workspace: a copied state is about the original's. Raises StateDamaged."""
     found: list[Problem] = []
-    for name in names(lab):
+    for name in lab.names():
         with suppress(PathOutside):
             found.append(lab.problem(name))
     return found

@@ -25,6 +25,8 @@ from nki_anvil.memory.retrieval import Situation
 from nki_anvil.memory.text import clean, quoted
 from nki_anvil.server import bearing, guides
 from nki_anvil.server.lines import cited, differences, fenced, flat, metrics, profile_lines
+from nki_anvil.tools.call import Call
+from nki_anvil.tools.crediting import settled
 from nki_anvil.tools.desk import Desk
 from nki_anvil.tools.situation import situation_of
 from nki_anvil.tools.wording import OTHER_RULES, microseconds, percent, sentence, short, times
@@ -151,7 +153,7 @@ class Slots:
 
     async def experiences(self) -> str:
         """Advice from strangers: each line a quotation, so that it reads as data."""
-        memory = await self.desk.memory()
+        memory = await settled(Call(self.desk))
         answer = await run_sync(retrieval.query, memory, situation_of(self.problem_, Situation()), 5)
         lines = [
             quoted(

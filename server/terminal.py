@@ -57,9 +57,7 @@ class Terminal:
 
     def only(self, lab: Laboratory, problem: str | None) -> str:
         """The problem named, or the only one there is. Raises ArgumentsInvalid."""
-        from nki_anvil.server import shelf
-
-        names = shelf.names(lab)
+        names = lab.names()
         if problem is None and len(names) != 1:
             known = f"Open are {', '.join(names)}." if names else "None is open."
             raise ArgumentsInvalid(f"No problem was named. {known}", "Name one, or open one with `nki-anvil open`.")

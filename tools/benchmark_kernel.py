@@ -6,7 +6,7 @@ from nki_anvil.lab import benchmarking
 from nki_anvil.lab.results import Benchmarked, Outcome
 from nki_anvil.lab.workbench import Workbench
 from nki_anvil.tools.call import Call
-from nki_anvil.tools.crediting import credited
+from nki_anvil.tools.crediting import credited, withdrawn
 from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.parameters import KernelPath, Parent, Plan, Problem, ShownId, Source
 from nki_anvil.tools.result import LongResult
@@ -66,9 +66,10 @@ async def benchmark_kernel(
         report=call.report,
     )
     credit = "" if measured.repeated else await credited(call, problem, [measured.attempt])
+    taken = await withdrawn(call, problem)
     return BenchmarkKernel.of(
         measured,
-        summary=_summary(measured, credit),
+        summary=sentence(_summary(measured, credit), taken),
         next_steps=_next_steps(measured),
         flags=[*measured.flags],
         score=ContestScore.of(measured.score),

@@ -1,11 +1,13 @@
 """What came of an attempt goes to the advice that inspired it, where a ``shown_id`` names the advice.
 
-What a kernel earned is withdrawn when it fails a later look.
+What a kernel earned is withdrawn when it fails a later look: told by the call that looked, and at latest before memory
+is shown, whoever looked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from anyio.to_thread import run_sync
 
@@ -14,7 +16,7 @@ from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.memory.credit import credit, credits_of, withdraw
 from nki_anvil.memory.store import Store
 from nki_anvil.tools.call import Call
-from nki_anvil.tools.record import failed_since, measurement
+from nki_anvil.tools.record import failed_since, measurement, wrong
 
 
 async def credited(call: Call, problem: str, attempts: Iterable[int]) -> str:
@@ -36,14 +38,25 @@ async def withdrawn(call: Call, problem: str) -> str:
         return f"Nothing was taken back in memory: {error.message}"
 
 
+async def settled(call: Call) -> Store:
+    """Memory, to be shown: without what kernels of this workspace earned that failed since."""
+    lab, memory = await call.laboratory(), await call.memory()
+    await run_sync(_settle, lab, memory)
+    return memory
+
+
+def _settle(lab: Laboratory, memory: Store) -> None:
+    for name in lab.names():
+        with suppress(AnvilError):  # a problem that cannot be read says nothing about its kernels
+            _withdraw(lab, memory, name)
+
+
 def _withdraw(lab: Laboratory, memory: Store, problem: str) -> str:
     attempts, lost = lab.problem(problem).attempts, dict[str, int]()
     for number, digest, origin in credits_of(memory, problem):
         attempt = attempts.of(digest)
         if attempt is not None and attempt.number == number and failed_since(attempt, origin):
-            found = measurement(problem, attempt)
-            if found is not None and found.outcome == "wrong":  # what was reverted had earned nothing
-                lost |= dict.fromkeys(withdraw(memory, found), number)
+            lost |= dict.fromkeys(withdraw(memory, wrong(problem, attempt, origin)), number)
     return "; ".join(f"Memory took back what attempt {n} had shown for {experience}" for experience, n in lost.items())
 
 

@@ -10,6 +10,7 @@ from nki_anvil.lab import finishing
 from nki_anvil.lab.results import Finished
 from nki_anvil.lab.workbench import Workbench
 from nki_anvil.tools.call import Call
+from nki_anvil.tools.crediting import withdrawn
 from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.parameters import Problem
 from nki_anvil.tools.result import LongResult
@@ -56,9 +57,10 @@ async def finish_problem(call: Call, problem: Problem) -> FinishProblem:
     """
     lab = await call.laboratory()
     finished = await finishing.finish_problem(lab, problem, report=call.report)
+    taken = await withdrawn(call, problem)
     return FinishProblem.of(
         finished,
-        summary=_summary(finished),
+        summary=sentence(_summary(finished), taken),
         attempts=_tried(finished),
         kept=_kept(finished),
         next_steps=_next_steps(finished),

@@ -10,6 +10,7 @@ from nki_anvil.lab import opening
 from nki_anvil.lab.results import Baseline, Bound, Opened, Peak
 from nki_anvil.lab.workbench import Workbench
 from nki_anvil.tools.call import Call
+from nki_anvil.tools.crediting import withdrawn
 from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.result import LongResult
 from nki_anvil.tools.wording import microseconds, percent, sentence
@@ -70,7 +71,13 @@ async def open_problem(
         backend=backend,
         report=call.report,
     )
-    return OpenProblem.of(opened, summary=_summary(opened), next_steps=_next_steps(opened), warnings=[*opened.warnings])
+    taken = await withdrawn(call, opened.problem) if opened.resumed else ""
+    return OpenProblem.of(
+        opened,
+        summary=sentence(_summary(opened), taken),
+        next_steps=_next_steps(opened),
+        warnings=[*opened.warnings],
+    )
 
 
 def _summary(opened: Opened) -> str:

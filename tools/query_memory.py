@@ -15,7 +15,7 @@ from nki_anvil.memory import retrieval
 from nki_anvil.memory.experience import Evidence, Kind
 from nki_anvil.memory.retrieval import Shown, Situation
 from nki_anvil.tools.call import Call
-from nki_anvil.tools.crediting import withdrawn
+from nki_anvil.tools.crediting import settled
 from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.result import Result
 from nki_anvil.tools.situation import situation_of
@@ -75,8 +75,7 @@ async def query_memory(
     if problem is not None:
         lab = await call.laboratory()
         situation, reflexions = await run_sync(partial(_of_problem, lab, problem, situation, limit))
-        await withdrawn(call, problem)
-    memory = await call.memory()
+    memory = await settled(call)
     answer = await run_sync(retrieval.query, memory, situation, limit)
     experiences = [_remembered(shown) for shown in answer.experiences]
     return QueryMemory(

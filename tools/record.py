@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from nki_anvil.backends.errors import MemoryInvalid
+from nki_anvil.backends.run import Origin
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.results import Outcome
 from nki_anvil.memory.experience import Measurement
@@ -47,9 +48,12 @@ def measurement(problem: str, attempt: Attempt) -> Measurement | None:
     failed = next((verdict for verdict in reversed(attempt.verdicts()) if not verdict.passed), None)
     if failed is None:
         return None
-    return Measurement(
-        problem=problem, attempt=attempt.number, digest=attempt.digest, outcome="wrong", origin=failed.origin
-    )
+    return wrong(problem, attempt, failed.origin)
+
+
+def wrong(problem: str, attempt: Attempt, origin: Origin) -> Measurement:
+    """What is left of whatever it had shown there before it failed."""
+    return Measurement(problem=problem, attempt=attempt.number, digest=attempt.digest, outcome="wrong", origin=origin)
 
 
 def failed_since(attempt: Attempt, origin: str) -> bool:

@@ -61,12 +61,15 @@ def export(
 ) -> None:
     """Write the best kernel to a file; an older verdict is made anew. Prints how it differs from the working file."""
     from nki_anvil.server import exporting
+    from nki_anvil.tools.call import Call
+    from nki_anvil.tools.crediting import withdrawn
 
     terminal: Terminal = context.obj
 
     async def work(desk: Desk, name: str) -> str:
         with terminal.console.progress() as report:
-            return await exporting.export(await desk.laboratory(), name, to, force=force, report=report)
+            said = await exporting.export(await desk.laboratory(), name, to, force=force, report=report)
+        return "\n".join(filter(None, [said, await withdrawn(Call(desk), name)]))
 
     terminal.console.tell(terminal.use(problem, work))
 

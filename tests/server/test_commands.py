@@ -5,15 +5,19 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lab_world import World, kernel
 
+from nki_anvil.memory.adding import add_experience
+from nki_anvil.memory.experience import Draft
 from nki_anvil.memory.store import Store
 from nki_anvil.server.building import Builder
 from nki_anvil.server.commands import run
+from nki_anvil.tools.record import judged
 
 Nki = Callable[..., tuple[int, str, str]]
 
@@ -173,6 +177,20 @@ def test_export_verifies_again_what_another_simulator_let_pass(world: World, nki
     world.backend.toolchain, world.refused = "fake-3", "latency 5"
     assert nki("export")[0] == 0
     assert (world.workspace / "p.best.py").read_text() == kernel(10.0), "who failed gave the place back"
+
+
+def test_export_has_memory_take_back_what_a_best_that_fails_had_shown(world: World, nki: Nki):
+    nki("open", "reference.py")
+    world.edit(kernel(5))
+    nki("verify")
+    nki("benchmark")
+    lesson = Draft(kind="speedup", title="Fuse it", when_to_use="always", advice="fuse the steps")
+    with closing(Store.open(world.root / "data")) as memory:
+        kept = judged("p", world.lab.problem("p").attempts.get(1))
+        add_experience(memory, lesson, measured=kept)
+        world.backend.toolchain, world.refused = "fake-2", "latency 5"
+        assert "Memory took back what attempt 1 had shown" in nki("export")[1]
+        assert memory.experiences() == []
 
 
 def test_export_hands_out_nothing_that_rests_on_a_reference_which_changed(world: World, nki: Nki):
