@@ -170,7 +170,7 @@ class Quiet:
             case ast.Name(id=name):
                 yield from () if self._is_value(name) else (node,)
             case ast.Attribute():
-                yield from () if self._paths(node) else (node,)
+                yield from () if self._paths(node) or self._is_of_aside(node) else (node,)
             case ast.Call(func=called):
                 yield from () if self._is_callable(called) else (called,)
                 yield from self._arguments(node)
@@ -241,10 +241,15 @@ class Quiet:
         match node:
             case ast.Name(id=name) if name not in self._defined:
                 return name in _CALLS
-            case ast.Attribute(value=ast.Name(id=name), attr=method) if self._is_aside(name):
-                return _is_fair(method)
             case _:
-                return self._is_of_absent(node) or self._computes(node)
+                return self._is_of_aside(node) or self._is_of_absent(node) or self._computes(node)
+
+    def _is_of_aside(self, node: ast.expr) -> bool:
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+                return _is_fair(attribute) and self._is_aside(name)
+            case _:
+                return False
 
     def _computes(self, node: ast.expr) -> bool:
         paths = self._paths(node)

@@ -109,6 +109,26 @@ CHANGING = [
     "BOX = Config()\ndef g(a: BOX | None = None):\n    return a",
     "if True:\n    def range(n):\n        return [n]\nrange: object",
     "if True:\n    def range(n):\n        return [n]\nUNUSED = False and (range := 1)",
+    "(0 for _ in ()).gi_frame.f_globals.update(SIGN=1.0)",
+    "assert not (0 for _ in ()).gi_frame.f_globals.update(SIGN=1.0)",
+    "import os\nos.sys._getframe().f_globals.update(SIGN=1.0)",
+    "import logging\nlogging.sys._getframe().f_globals.update(SIGN=1.0)",
+    "__builtins__['exec']('SIGN = 1.0')",
+    "import typing\ndef g(a: 'TABLE.pop()'):\n    pass\nprint(typing.get_type_hints(g))",
+    "from collections.abc import Sized\nSized.register(int)",
+    "np.set_printoptions(precision=1)",
+    "m = np\nm.set_printoptions(precision=1)",
+    "L = [np]\nL[0].set_printoptions(precision=1)",
+    "ROWS = [TABLE]\nROWS[0].append(3.0)",
+    "ROWS = [TABLE]\nROWS[0][0] = 3.0",
+    "for t in (TABLE,):\n    t[0] = 3.0",
+    "FILL = [TABLE.append]\nfor f in FILL:\n    f(3.0)",
+    "try:\n    raise ValueError\nexcept ValueError:\n    TABLE.append(3.0)",
+    "try:\n    import torch\nfinally:\n    TABLE.append(3.0)",
+    "import os\nos.environ[str(TABLE.pop())] = '1'",
+    "import torch\ntorch.manual_seed(TABLE.pop())",
+    "import torch\n@torch.compile(mode=TABLE.pop())\ndef g(x):\n    return x",
+    "if TABLE.pop():\n    pass",
     "__name__ = '__main__'\nif __name__ == '__main__':\n    kernel = other",
     "vars()['__name__'] = '__main__'\nif __name__ == '__main__':\n    kernel = other",
 ]
@@ -152,6 +172,10 @@ HARMLESS = [
     "x = 3\nx += 1",
     "try:\n    import torch\nexcept ImportError:\n    torch = None",
     "if __name__ == '__main__':\n    SIGN = 1.0\n    fill(TABLE)",
+    "import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        self.y = kernel(x)",
+    "import logging\nLOGGER = logging.getLogger(__name__)\nLOGGER.setLevel(logging.INFO)",
+    "import torch\nX = torch.zeros(3).to(torch.float32)\nprint(X.shape, X.sum())",
+    "try:\n    import torch\n    FAST = True\nexcept (ImportError, OSError):\n    FAST = False",
     "import torch\n\n@torch.no_grad()\ndef reference(x: torch.Tensor):\n    return x * SIGN",
 ]
 
@@ -177,9 +201,13 @@ def test_what_the_text_binds_anew_may_have_been_bound_by_what_is_left_out() -> N
         "def g(a=(kernel := bad)):\n    return a",
         "DONE = TABLE.append(open('f'))",
         "DONE = globals().update(kernel=bad)",
+        "DONE = [(probe := lambda: open('f')) for _ in (0,)]",
+        "class Box:\n    global helper\n    def helper(x):\n        return open('f')",
+        "DONE = [__builtins__['open']('f')]",
+        "DONE = [(0 for _ in ()).gi_frame.f_globals.update(kernel=bad)]",
     ],
 )
 def test_what_the_text_does_to_the_kernel_when_it_is_imported_is_read_as_well(statement: str) -> None:
     found = language.judge(KERNEL + "def bad(x):\n    return open('f')\n\n\n" + statement + "\n", None)
     assert found.passed is False
-    assert "is not available" in found.detail
+    assert "not available" in found.detail

@@ -1,4 +1,4 @@
-"""Integers are asked at numbers that mean something to their problem: lengths of axes, and what its reference names."""
+"""Inputs are asked at numbers that mean something to their problem: lengths, and what its reference compares with."""
 
 import numpy as np
 
@@ -25,6 +25,31 @@ def test_an_integer_has_the_marks_inside_its_range_and_floats_have_none() -> Non
     tokens = InputSpec(name="tokens", shape=(8,), dtype="int32", domain="integer", low=-2, high=96)
     whole = marks.marked(ShapeSet(name="default", inputs=(x, tokens)), marks.named(TEXT))
     assert [spec.marks for spec in whole.inputs] == [(), (8, 64)]
+
+
+def test_floats_have_the_marks_that_they_are_compared_with_of_both_signs_inside_their_range() -> None:
+    x = InputSpec(name="x", shape=(96, 64))
+    y = InputSpec(name="y", shape=(96, 64), low=0.0, high=30.0)
+    found = marks.marked(ShapeSet(name="default", inputs=(x, y)), {7}, {20.0, 0.0, -1e9, 2.5}).inputs
+    assert set(found[0].marks) == {20.0, -20.0, 2.5, -2.5}
+    assert set(found[1].marks) == {20.0, 2.5}
+
+
+def test_a_float_is_at_its_marks_and_next_to_them_in_some_rows_throughout() -> None:
+    spec = {"name": "x", "shape": [64, 48], "dtype": "float32", "marks": [20.0, -2.5]}
+    drawn = inputs.draw({"inputs": [spec]}, {"seed": 1, "family": "marks"})["x"]
+    near = [mark for at in (20.0, -2.5) for mark in (np.nextafter(np.float32(at), np.float32(s)) for s in (0, 99, at))]
+    assert set(near) <= set(drawn.reshape(-1).tolist())
+    whole = np.isin(np.round(drawn, 3), [20.0, -2.5]).all(axis=1)
+    assert 0 < whole.sum() < 64
+
+
+def test_one_of_two_integers_is_a_mark_away_from_the_other_or_what_is_left_of_it() -> None:
+    within = whole_numbers.Range(0, 4000, (100,))
+    other = np.full((2, 20), 1000)
+    turns = range(whole_numbers.pairings(within, 40))
+    drawn = np.concatenate([whole_numbers.beside(np.zeros((2, 20), np.int64), other, within, t) for t in turns])
+    assert {899, 900, 901, 1099, 1100, 1101, 999, 1000, 1001, 2999, 3000, 3001} <= set(drawn.reshape(-1).tolist())
 
 
 def test_many_numbers_are_no_marks_beyond_a_few() -> None:
