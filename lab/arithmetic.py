@@ -61,8 +61,6 @@ class Arithmetic:
     """Sum inside a slab with BLAS, for large shapes."""
     turned: bool = False
     """What a sort leaves open comes the other way round, as in every run whose order is not the plain one."""
-    notes: bool = False
-    """What integers are compared with is noted as well."""
     recording: Recording | None = None
     """What takes every sum and product down."""
     matmul_flops: float = field(default=0.0, init=False)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from nki_anvil.lab.arithmetic import in_force, is_array
+from nki_anvil.lab.arithmetic import in_force
 
 DECIDING: Final = frozenset({
     np.rint, np.floor, np.ceil, np.trunc, np.sign, np.floor_divide, np.remainder, np.greater, np.greater_equal,
@@ -30,19 +30,3 @@ def _single(operand: Any) -> Iterator[float]:
     numbers: np.ndarray[Any, Any] = np.asarray(operand)
     if numbers.size <= FEW and numbers.dtype.kind in "fiu":
         yield from (float(number) for number in numbers.reshape(-1).tolist() if np.isfinite(number))
-
-
-class Noted(np.ndarray[Any, Any]):
-    """An array of integers whose comparisons are noted; all that it computes is what a plain one computes."""
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        note(ufunc, inputs)
-        if "out" in options:
-            options["out"] = tuple(_plain(one) for one in options["out"])
-        plain = {name: _plain(one) for name, one in options.items()}
-        result: Any = getattr(ufunc, method)(*map(_plain, inputs), **plain)
-        return result.view(Noted) if is_array(result) and result.dtype.kind in "iu" else result
-
-
-def _plain(operand: Any) -> Any:
-    return np.asarray(operand) if isinstance(operand, Noted) else operand

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 import numpy as np
 
 from nki_anvil.lab.arithmetic import Arithmetic, Array, floating, in_force, is_array, is_float
-from nki_anvil.lab.compared import DECIDING, Noted, note
+from nki_anvil.lab.compared import DECIDING, note
 from nki_anvil.lab.contractions import dot, einsum, inner, tensordot
 from nki_anvil.lab.folding import SLAB, fold, in_many_steps, keep, matmul, on_the_way
 from nki_anvil.lab.open_sorts import argpartition, argsort
@@ -70,10 +70,10 @@ class Value(np.ndarray[Any, Any]):
 
 
 def value(array: Any, how: Arithmetic) -> Any:
-    """An argument of the reference as the arithmetic sees it; integers and Python scalars stay."""
+    """An argument of the reference as the arithmetic sees it; of integers what is made of them. Python scalars stay."""
     if is_array(array) and is_float(array.dtype):
         return np.ascontiguousarray(array).astype(how.dtype).view(Value)
-    return array.view(Noted) if how.notes and is_array(array) and array.dtype.kind in "iu" else array
+    return array.view(Value) if is_array(array) and array.dtype.kind in "iu" else array
 
 
 def _operand(value: Any, how: Arithmetic) -> Any:

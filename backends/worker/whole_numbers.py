@@ -96,8 +96,11 @@ def _neighbours(rows: Array, rng: Any, within: Range) -> Array:
 
 
 def _lower(count: int, rng: Any, within: Range) -> Array:
-    """One number for each row, that has a next one if any has."""
-    return rng.integers(within.low, max(within.high, within.low + 1), (count, 1))
+    """One number for each row, that has a next one if any has; half of them small, where a sum is exact."""
+    most = max(within.high, within.low + 1)
+    evenly: Array = rng.integers(within.low, most, (count, 1))
+    small = within.low + ((most - within.low) ** rng.random((count, 1))).astype(np.int64) - 1
+    return cast(Any, np).where(rng.random((count, 1)) < 0.5, evenly, small)
 
 
 def _edges(rows: Array, rng: Any, within: Range) -> Array:

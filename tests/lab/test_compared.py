@@ -15,7 +15,7 @@ TOKENS = np.arange(32, dtype=np.int32).reshape(4, 8)
 
 def noted(tmp_path: Path, result: str) -> set[float]:
     (tmp_path / "reference.py").write_text(f"{HEAD}    return {result}\n")
-    how = Arithmetic(dtype=np.float64, notes=True)
+    how = Arithmetic(dtype=np.float64)
     ReferenceModule(tmp_path / "reference.py", {}).forward([X, TOKENS], how)
     return how.compared
 
@@ -39,12 +39,24 @@ def test_what_is_compared_with_limited_by_or_divided_into_is_noted(
     assert numbers <= found if numbers else not any(number.is_integer() for number in found)
 
 
-def test_integers_that_are_watched_compute_what_plain_ones_do(tmp_path: Path) -> None:
+def test_what_is_made_of_integers_follows_the_arithmetic_as_well(tmp_path: Path) -> None:
+    made = (
+        "np.sqrt(tokens.astype(np.float32)), tokens * 0.3, tokens / 7, tokens.mean(-1), (tokens + 1)[:, ::2] * x[:, :4]"
+    )
+    (tmp_path / "reference.py").write_text(f"{HEAD}    return {made}\n")
+    module = ReferenceModule(tmp_path / "reference.py", {})
+    exact = module.forward([X, TOKENS], Arithmetic(dtype=np.float64))
+    plain = module.forward([X, TOKENS], Arithmetic())
+    assert {output.dtype.name for output in exact} == {"float64"}
+    assert {output.dtype.name for output in plain} == {"float32"}
+    np.testing.assert_array_equal(exact[0], np.sqrt(TOKENS.astype(np.float64)))
+    np.testing.assert_allclose(exact[1], TOKENS * 0.3)
+
+
+def test_integers_stay_what_they_are_where_nothing_else_is_made_of_them(tmp_path: Path) -> None:
     (tmp_path / "reference.py").write_text(
         f"{HEAD}    t = tokens.copy()\n    t += 3\n    return x[t % 4, :] * 0.5, np.add.reduce(t, axis=0), t // 2\n"
     )
-    module = ReferenceModule(tmp_path / "reference.py", {})
-    noting, plain = (module.forward([X, TOKENS], Arithmetic(dtype=np.float64, notes=notes)) for notes in (True, False))
-    for one, other in zip(noting, plain, strict=True):
-        np.testing.assert_array_equal(one, other)
-        assert one.dtype == other.dtype
+    found = ReferenceModule(tmp_path / "reference.py", {}).forward([X, TOKENS], Arithmetic())
+    np.testing.assert_array_equal(found[1], (TOKENS + 3).sum(axis=0))
+    assert found[2].dtype == np.int32
