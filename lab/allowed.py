@@ -75,10 +75,11 @@ FORBIDDEN_PREFIXES: Final = ("__", "gi_", "cr_", "ag_", "f_", "tb_", "co_", "fun
 
 FORBIDDEN_ATTRIBUTES: Final = words("""
     ctypes tofile dump dumps fromfile storage indirection recorder builder mro evaluate _evaluate evaluate_bound
-    evaluate_constraints evaluate_default evaluate_value register
+    evaluate_constraints evaluate_default evaluate_value register cache_info
+    cache_clear cache_parameters
 """)
 """Through these arrays reach the system's libraries and files, tensors what records the program, classes the classes
-above them, annotations their text, which they execute, and Python's abstract classes remember others."""
+above them, annotations their text, which they execute; abstract classes remember others, and caches who asked."""
 
 PRIVATE: Final = words("_asdict _field_defaults _fields _make _replace")
 """What named tuples offer, as documented. Any other private attribute has to be the text's own."""

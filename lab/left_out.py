@@ -74,7 +74,7 @@ def _annotations(text: KernelText, kept: Definitions) -> Iterator[Objection]:
         for annotation in _annotated(statement):
             if any(isinstance(node, ast.NamedExpr) for node in ast.walk(annotation)):
                 yield _objection(annotation, "An annotation binds a name, and tracing leaves it out", "Bind it before")
-            elif not _only_names(annotation, kept) and not _of_others(annotation, kept):
+            elif not _only_names(annotation, kept) and not _of_others(annotation, kept, frozenset(text.absent)):
                 what = "An annotation computes with what the text defines, and tracing leaves it out"
                 yield _objection(annotation, what, "Write the type alone")
 
@@ -90,10 +90,13 @@ def _only_names(annotation: ast.expr, kept: Definitions) -> bool:
     return isinstance(root, ast.Name) and all(isinstance(one, (ast.Import, ast.ImportFrom)) for one in own)
 
 
-def _of_others(annotation: ast.expr, kept: Definitions) -> bool:
-    """Whether it computes with builtins and imported names alone, and calls nothing."""
+def _of_others(annotation: ast.expr, kept: Definitions, absent: frozenset[str]) -> bool:
+    """Whether it computes with builtins and imported names alone, and calls nothing; with absent ones it stays text."""
     names = {node.id for node in ast.walk(annotation) if isinstance(node, ast.Name)}
     calls = any(isinstance(node, (ast.Call, *bindings.COMPREHENSIONS)) for node in ast.walk(annotation))
+    parts = [node.value for node in ast.walk(annotation) if isinstance(node, ast.Subscript)]
+    if names & absent and not all(isinstance(part, (ast.Name, ast.Attribute)) for part in parts):
+        return False
     return not calls and all(_computes_nothing(one) for name in names for one in kept.get(name, ()))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -18,13 +19,21 @@ from nki_anvil.lab.allowed import words
 
 Definitions = Mapping[str, Sequence[ast.stmt]]
 
-_STANDARD: Final = words("""
-    os time math random json logging argparse warnings pathlib datetime statistics string textwrap fractions decimal
-""")
-"""Modules of Python whose functions change nothing of a text that they are not handed."""
-_DATA: Final = ("numpy.random", "numpy.testing", "numpy.allclose", "numpy.isclose", "numpy.array_equal", "math")
-"""What computes, though the kernel may name its module as well."""
-_UNFAIR: Final = allowed.FORBIDDEN_ATTRIBUTES | allowed.FOREIGN | allowed.EVALUATING
+_KNOWN: Final = words("""
+    time.time time.perf_counter time.monotonic os.getenv os.environ.get os.environ.setdefault os.path.join
+    os.path.dirname os.path.abspath os.path.basename os.path.exists random.seed json.dumps logging.getLogger
+    logging.basicConfig warnings.filterwarnings warnings.simplefilter argparse.ArgumentParser datetime.datetime.now
+    numpy.random.default_rng numpy.random.seed numpy.random.rand numpy.random.randn numpy.random.randint
+    numpy.random.random numpy.random.normal numpy.random.uniform numpy.random.standard_normal
+    numpy.testing.assert_allclose numpy.testing.assert_array_equal numpy.testing.assert_equal
+    numpy.testing.assert_array_almost_equal numpy.allclose numpy.isclose numpy.array_equal
+""") | {f"math.{name}" for name in dir(math)}
+"""Functions of Python and NumPy that change nothing of a text, nor the files of anybody."""
+_SETTINGS: Final = words("level format datefmt force")
+"""What logging may be told: not where to write."""
+_STORES: Final = ("os.environ",)
+_UNFAIR: Final = allowed.FORBIDDEN_ATTRIBUTES | allowed.EVALUATING | (sys.stdlib_module_names - {"random"})
+"""Modules stand behind others that have imported them for themselves."""
 _PLAIN_CALLS: Final = words("int float bool str len min max abs round sum pow range divmod")
 """Builtins that return numbers or texts."""
 _CALLS: Final = _PLAIN_CALLS | words(
@@ -154,7 +163,7 @@ class Quiet:
                 case ast.Subscript(value=holder, slice=place):
                     yield from self._value(place)
                     own = isinstance(holder, ast.Name) and self._is_aside(holder.id)
-                    if not own and not self._is_of_absent(holder):
+                    if not own and not (self._dotted(holder) or {""}) <= set(_STORES):
                         yield target
                 case _:
                     yield target
@@ -172,8 +181,10 @@ class Quiet:
             case ast.Attribute():
                 yield from () if self._paths(node) or self._is_of_aside(node) else (node,)
             case ast.Call(func=called):
-                yield from () if self._is_callable(called) else (called,)
+                yield from () if self._is_callable(called, node) else (called,)
                 yield from self._arguments(node)
+            case ast.ListComp(elt=made, generators=loops) | ast.GeneratorExp(elt=made, generators=loops):
+                yield from self._comprehension([made], loops)
             case _ if isinstance(node, _EXPRESSIONS):
                 for part in ast.iter_child_nodes(node):
                     if isinstance(part, ast.expr):
@@ -181,8 +192,34 @@ class Quiet:
             case _:
                 yield node
 
+    def _comprehension(self, made: Sequence[ast.expr], loops: Sequence[ast.comprehension]) -> Iterator[ast.AST]:
+        """A name that a loop binds may be handed on, and not be called."""
+        bound = {name for loop in loops for name in bindings.stored(loop.target)}
+        parts = [*made, *(part for loop in loops for part in (loop.iter, *loop.ifs))]
+        called = {id(part.func) for one in parts for part in ast.walk(one) if isinstance(part, ast.Call)}
+        for node in self._values(parts):
+            if not (isinstance(node, ast.Name) and node.id in bound and id(node) not in called):
+                yield node
+
     def _arguments(self, call: ast.Call) -> Iterator[ast.AST]:
-        yield from self._values([*call.args, *(keyword.value for keyword in call.keywords)])
+        """Nothing is handed over that stands for a part of the language, or for the text's own module."""
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        yield from self._values(given)
+        if isinstance(call.func, ast.Name) and call.func.id not in self._defined:
+            return
+        if self._dotted(call.func) != {"logging.getLogger"}:
+            yield from (node for one in given for node in self._kept_back(one))
+
+    def _kept_back(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Parts of the language and of Python's modules, but for constants, and what the module itself is called."""
+        paths = self._dotted(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
+        if isinstance(node, ast.Name) and node.id in _OF_MODULES:
+            yield node
+        elif paths is None:
+            for part in ast.iter_child_nodes(node):
+                yield from self._kept_back(part)
+        elif not all(_is_absent(path.partition(".")[0]) or _is_constant(path) for path in paths):
+            yield node
 
     def _is_value(self, name: str) -> bool:
         """Whether handing it over changes nothing: what is imported, plain, or the text's own and not needed."""
@@ -237,12 +274,12 @@ class Quiet:
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         return made and all(isinstance(one, ast.Name) for one in targets) and next(self.loud(statement), None) is None
 
-    def _is_callable(self, node: ast.expr) -> bool:
+    def _is_callable(self, node: ast.expr, call: ast.Call) -> bool:
         match node:
             case ast.Name(id=name) if name not in self._defined:
                 return name in _CALLS
             case _:
-                return self._is_of_aside(node) or self._is_of_absent(node) or self._computes(node)
+                return self._is_of_aside(node) or self._is_known(node, call) or self._is_of_absent(node)
 
     def _is_of_aside(self, node: ast.expr) -> bool:
         match node:
@@ -251,12 +288,13 @@ class Quiet:
             case _:
                 return False
 
-    def _computes(self, node: ast.expr) -> bool:
-        paths = self._paths(node)
-        return bool(paths) and all(f"{path}.".startswith(tuple(f"{data}." for data in _DATA)) for path in paths)
+    def _is_known(self, node: ast.expr, call: ast.Call) -> bool:
+        paths = self._dotted(node) or set[str]()
+        settings = {keyword.arg for keyword in call.keywords}
+        return bool(paths) and paths <= _KNOWN and (paths != {"logging.basicConfig"} or settings <= _SETTINGS)
 
     def _is_of_absent(self, node: ast.expr) -> bool:
-        """Whether it is below a module that the kernel cannot use, also behind calls."""
+        """Whether it is below a module of somebody else, also behind calls."""
         while isinstance(node, (ast.Attribute, ast.Call)):
             if isinstance(node, ast.Call):
                 if next(self._arguments(node), None) is not None:
@@ -270,13 +308,19 @@ class Quiet:
         return bool(paths) and all(_is_absent(path.partition(".")[0]) for path in paths)
 
     def _paths(self, node: ast.expr) -> set[str] | None:
-        """The dotted paths of what stands behind an imported name; None where it is anything else, or not public."""
+        """The same where all of it is public, and no module that another one has imported for itself."""
+        found = self._dotted(node)
+        parts = {part for path in found or () for part in path.split(".")[1:]}
+        return found if found and all(map(_is_fair, parts)) else None
+
+    def _dotted(self, node: ast.expr) -> set[str] | None:
+        """The dotted paths of what stands behind an imported name; None where it is anything else."""
         attributes: list[str] = []
         while isinstance(node, ast.Attribute):
             attributes.insert(0, node.attr)
             node = node.value
         meanings = self._defined.get(node.id, ()) if isinstance(node, ast.Name) else ()
-        if not meanings or not all(isinstance(one, _IMPORTS) for one in meanings) or not all(map(_is_fair, attributes)):
+        if not meanings or not all(isinstance(one, _IMPORTS) for one in meanings):
             return None
         assert isinstance(node, ast.Name)
         return {".".join([path, *attributes]) for path in bindings.modules(meanings).get(node.id, ())} or None
@@ -286,9 +330,13 @@ _LANGUAGE: Final = ("nki", "neuronxcc")
 
 
 def _is_absent(module: str) -> bool:
-    if module in kernel_text.MODULES:
-        return False
-    return module in _STANDARD or module not in sys.stdlib_module_names
+    """Whether it is neither the kernel's, nor Python's own."""
+    return module not in kernel_text.MODULES and module not in sys.stdlib_module_names
+
+
+def _is_constant(path: str) -> bool:
+    module, _, name = path.rpartition(".")
+    return bool(module) and module not in kernel_text.MODULES and name.isupper()
 
 
 def _is_fair(attribute: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import itertools
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
@@ -21,9 +22,10 @@ _VALUES: Final = frozenset({bool, int, float, complex, str, bytes, range, slice,
 _FIXED: Final = (types.ModuleType, types.GetSetDescriptorType, types.MemberDescriptorType, types.CodeType)
 _OTHERS: Final = frozenset({"nki", "nki_anvil", "neuronxcc", "numpy", "ml_dtypes", "types", "typing"})
 """Modules whose objects hold nothing that a text can change, unless they wrap something of it."""
-_PYTHONS: Final = frozenset({"__builtins__", "print", "_value2member_map_", "_abc_impl", "__weakref__", "__dict__"})
-"""Names that are no text's, and tables that Python fills when it is asked."""
+_PYTHONS: Final = frozenset({"_value2member_map_", "_abc_impl", "__weakref__", "__dict__"})
+"""Tables of classes that Python fills when it is asked."""
 _CACHE: Final = type(functools.lru_cache(lambda: None))
+_UNLIKE: Final = itertools.count()
 _LINK: Final = "_lru_list_elem"
 """What a bounded cache keeps its answers in, which it tells as well."""
 
@@ -40,7 +42,7 @@ class Held:
         self.unseen = False
         self._described: dict[str, Description] = {}
         for name, value in namespace.items():
-            if name not in _PYTHONS and not name.startswith("."):
+            if name != "__builtins__" and not name.startswith("."):
                 self._seen.clear()
                 self._described[name] = self._describe(value)
 
@@ -65,6 +67,8 @@ class Held:
             return value.__module__ != self._own
         if isinstance(value, types.BuiltinFunctionType):
             return value.__self__ is None or isinstance(value.__self__, types.ModuleType)
+        if isinstance(value, np.void) or hasattr(value, "__next__"):
+            return False
         return type(value).__module__.partition(".")[0] in _OTHERS and not _wraps(value)
 
     def _parts(self, value: Any) -> Iterable[Any]:
@@ -87,14 +91,14 @@ class Held:
         return not (type(value) in _VALUES or isinstance(value, _FIXED) or self._is_of_others(value))
 
     def _progress(self, value: Any) -> Iterable[Any]:
-        """How far an iterator has come."""
+        """How far an iterator has come; what does not tell may have gone on."""
         if isinstance(value, types.GeneratorType):
             return (value.gi_frame.f_lasti, value.gi_frame.f_locals) if value.gi_frame else ()
-        if type(value).__module__ in ("builtins", "itertools", "collections") and hasattr(value, "__next__"):
+        if type(value).__module__ != self._own and hasattr(value, "__next__"):
             try:
                 return value.__reduce__()
             except TypeError:
-                self.unseen = True
+                return (next(_UNLIKE),)
         return ()
 
 
@@ -102,7 +106,7 @@ def _wraps(value: Any) -> tuple[Any, ...]:
     """What stands behind one of others' objects: a kernel's function, an array's elements."""
     if isinstance(inner := getattr(value, "__wrapped__", None), types.FunctionType):
         return (inner,)
-    return (cast("Any", value).tolist(),) if isinstance(value, np.ndarray) else ()
+    return (cast("Any", value).tolist(),) if isinstance(value, (np.ndarray, np.void)) else ()
 
 
 def _named(attributes: Mapping[str, Any]) -> Iterator[Any]:

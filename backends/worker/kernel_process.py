@@ -6,7 +6,6 @@ are up before, and the nonce of the answer lives in a closure only.
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import signal
@@ -102,8 +101,6 @@ def _trace_and_deliver(request: dict[str, Any], ready: Callable[[], None], deliv
                 entry = kernel_text.entry_name(text, request["entry"])
                 namespace, more = kernel_text.load(text)
                 left_out += more
-                # Bound to this stream, which is read and capped from outside, also while tracing redirects it.
-                namespace["print"] = functools.partial(print, file=sys.stdout)
                 function = _specialised(namespace[entry], request["lnc"])
                 version = {"chip": request["chip"], "version": request["version"]}
                 before = keeping.Held(namespace)

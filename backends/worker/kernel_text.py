@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import functools
 import linecache
 import os
 import re
@@ -14,7 +15,7 @@ import sys
 import types
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any, Optional, TextIO
 
 from nki_anvil.backends.worker import rewriting
 from nki_anvil.sim.again import again
@@ -81,6 +82,16 @@ class Absent:
     __call__ = __mro_entries__ = _refuse
     # Asked for its truth, its text or what it equals, the module itself might have said something else.
     __bool__ = __eq__ = __ne__ = __hash__ = __repr__ = __str__ = __format__ = _refuse
+
+
+class Printing:
+    """Stands for ``print``."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._say = functools.partial(print, file=stream)
+
+    def __call__(self, *values: Any, **how: Any) -> None:
+        self._say(*values, **how)
 
 
 @dataclass(frozen=True)
@@ -169,6 +180,8 @@ def load(text: KernelText) -> tuple[dict[str, Any], list[str]]:
     module.__doc__ = text.docstring
     namespace = module.__dict__
     namespace.update({name: Absent(name) for name in text.absent})
+    # Bound to this stream, which is read and capped from outside, also while tracing redirects it.
+    namespace["print"] = Printing(sys.stdout)
     left_out: list[str] = []
 
     def leave_out(statement: ast.stmt) -> None:

@@ -1,6 +1,6 @@
 """What tracing changes in a text's statements before it executes them, so that no trace hangs on where it is made.
 
-Sets tell no order of their own (``unordered``), attributes are set on the text's own objects alone, and annotations
+Sets tell no order (``unordered``), attributes are set on the text's own objects alone, and annotations
 mean what they mean to whoever imports the text, but where they name a module that is absent.
 """
 
@@ -84,7 +84,7 @@ class _Rewriting(ast.NodeTransformer):
 
     def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
         self.generic_visit(node)
-        return _call(_SET, ast.copy_location(ast.ListComp(node.elt, node.generators), node))
+        return _call(_SET, ast.copy_location(ast.GeneratorExp(node.elt, node.generators), node))
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)

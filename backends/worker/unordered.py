@@ -1,14 +1,14 @@
-"""Sets whose order is asked for only where it is the same in every process.
+"""Sets that say what they hold, and not in which order.
 
-Python orders a set by its members' hashes, and those of texts, None and plain objects are drawn anew for each process.
-Two traces that agree prove nothing about a third, so a set of such members says what it holds, and not in which order.
+Python orders a set by its members' hashes, which of texts, None and plain objects are drawn anew for each process, and
+by how it came to be. Two traces that agree prove nothing about a third.
 """
 
 from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, cast
+from typing import Any
 
 _MAKING = (
     "__or__", "__and__", "__sub__", "__xor__", "__ror__", "__rand__", "__rsub__", "__rxor__",
@@ -23,13 +23,23 @@ class OrderUnknown(Exception):
     remedy = "Go through a tuple, or through sorted(...) of the set; `in`, `len` and its operators ask for no order."
 
 
+class _Kind(type):
+    """Their class: what is a set to Python is one to a text."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, frozenset if cls is UnorderedFrozen else set)
+
+    def __repr__(cls) -> str:
+        return repr(frozenset if cls is UnorderedFrozen else set)
+
+
 class _Asked:
     """What shows an order, for both kinds of sets."""
 
     def __iter__(self) -> Iterator[Any]:
         found = list(members(self))
-        if len(found) > 1 and not all(map(_same_everywhere, found)):
-            raise OrderUnknown("The kernel goes through a set whose order another process draws anew.")
+        if len(found) > 1:
+            raise OrderUnknown("The kernel goes through a set, and its order is not the same everywhere.")
         return iter(found)
 
     def isdisjoint(self, other: Iterable[Any]) -> bool:
@@ -42,7 +52,7 @@ class _Asked:
     __str__ = __repr__
 
 
-class Unordered(_Asked, set[Any]):
+class Unordered(_Asked, set[Any], metaclass=_Kind):
     """Stands for ``set``."""
 
     def pop(self) -> Any:
@@ -51,14 +61,14 @@ class Unordered(_Asked, set[Any]):
         return chosen
 
 
-class UnorderedFrozen(_Asked, frozenset[Any]):
+class UnorderedFrozen(_Asked, frozenset[Any], metaclass=_Kind):
     """Stands for ``frozenset``."""
 
 
 def guard(namespace: dict[str, Any]) -> None:
     """Give a text these sets, and what may go through them since its result has no trace of their order."""
     namespace.update({"set": Unordered, "frozenset": UnorderedFrozen})
-    namespace.update({name: _blind(getattr(builtins, name)) for name in ("sorted", "min", "max")})
+    namespace.update({name: _Blind(getattr(builtins, name)) for name in ("sorted", "min", "max")})
 
 
 def members(one: Any) -> Iterator[Any]:
@@ -71,22 +81,21 @@ def _within(items: Any) -> Iterable[Any]:
     return members(items) if isinstance(items, (set, frozenset)) else items
 
 
-def _same_everywhere(member: Any) -> bool:
-    """Whether its hash is made of numbers alone. That of bytes is drawn, as that of texts."""
-    if isinstance(member, tuple):
-        return all(map(_same_everywhere, cast("tuple[Any, ...]", member)))
-    return type(member) in (bool, int, float, complex)
+class _Blind:
+    """``sorted``, ``min`` and ``max``: by the members alone they tell one result, by a key also the first of equals.
 
+    No function of Python's own, for that would be a method where it stands in a class.
+    """
 
-def _blind(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``sorted``, ``min`` and ``max``: by the members alone they tell one result, by a key also the first of equals."""
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
 
-    def blind(*given: Any, **named: Any) -> Any:
+    def __call__(self, *given: Any, **named: Any) -> Any:
         by_members_alone = len(given) == 1 and "key" not in named
-        return function(*map(_within, given) if by_members_alone else given, **named)
+        return self._function(*map(_within, given) if by_members_alone else given, **named)
 
-    blind.__name__ = blind.__qualname__ = function.__name__
-    return blind
+    def __repr__(self) -> str:
+        return repr(self._function)
 
 
 def _keeping_kind(kind: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
