@@ -114,4 +114,5 @@ def conclude(bench: Workbench, taken: Given, comparison: Comparison, *, repeated
         same_as=comparison.same_as,
         score=comparison.score,
         converged=converged(bench),
+        fallen=bench.fallen(),
     )

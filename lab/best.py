@@ -42,7 +42,7 @@ class Best(Holder):
     """How many kernels held the place, this one too."""
     receipt: Receipt
     baseline: Holder
-    """The first kernel that passed."""
+    """The first kernel that was best and has not failed since."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,16 @@ class BestPointer:
             else:
                 self._write(successor.model_copy(update={"revision": now.revision + 1}))
         return True
+
+    def rebase(self, digest: str, successor: Holder | None) -> Holder | None:
+        """Put ``successor``, or else best, in place of the baseline with this digest. None if it is another's."""
+        with state.locked(self.folder / f".best.{self.origin}.lock"):
+            now = self.read()
+            if now is None or now.baseline.digest != digest:
+                return None
+            oldest = successor or Holder(digest=now.digest, attempt=now.attempt, latency_us=now.latency_us)
+            self._write(now.model_copy(update={"baseline": oldest}))
+        return oldest
 
     def swap(self, expected: str | None, holder: Holder, receipt: Receipt) -> bool:
         """Put ``holder`` in place of the kernel with digest ``expected`` (None: of none). False if it is another's."""

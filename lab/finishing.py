@@ -1,4 +1,4 @@
-"""``finish_problem``: the final best against the original baseline, measured anew, and the report."""
+"""``finish_problem``: the final best against the baseline, measured anew, and the report."""
 
 from __future__ import annotations
 
@@ -35,12 +35,13 @@ async def finish_problem(lab: Laboratory, problem: str, *, report: Report = sile
 
 
 async def claim(bench: Workbench, report: Report) -> tuple[Best | None, Comparison | None]:
-    """Best and its measurement, of the kernel that is best when it has been measured."""
+    """Best and its measurement, of the kernels that are best and baseline when they have been measured."""
     while (best := await standing_best(bench, report)) is not None:
         comparison = await remeasure(bench, best, report)
-        if (now := await run_sync(bench.best_today)) is not None and now.digest == best.digest:
+        now = await run_sync(bench.best_today)
+        if now is not None and (now.digest, now.baseline.digest) == (best.digest, best.baseline.digest):
             return now, comparison
-        await report("best changed meanwhile: measuring the new one")
+        await report("best, or its baseline, changed meanwhile: measuring the new one")
     return None, None
 
 
@@ -144,6 +145,7 @@ def conclude(bench: Workbench, best: Best | None, comparison: Comparison | None)
         score=comparison.score if comparison else None,
         evidence=sealed.seal if sealed else None,
         evidence_path=bench.lab.shown(receipt.path(bench.problem.folder, bench.origin)) if sealed else None,
+        fallen=bench.fallen(),
         faults=audit(bench.lab, bench.problem.name).faults,
         report=links.report(bench.problem.name),
         report_path=bench.lab.shown(path),

@@ -29,21 +29,30 @@ async def judge(
 
 
 async def standing_best(bench: Workbench, report: Report = silent) -> Best | None:
-    """Best by today's judgement: what an older simulator, SDK or set of gates let pass is judged anew.
+    """Best and its baseline by today's judgement: what an older simulator, SDK or set of gates let pass is judged anew.
 
-    Who fails gives its place back to the one before it, which is judged in the same way.
+    Who fails gives its place to the one before it, or as baseline to the one after it, which is judged in the same way.
     """
     fallen: set[str] = set()
-    while (best := await run_sync(bench.best)) is not None and best.digest not in fallen:
-        attempt = await run_sync(bench.problem.attempts.get, best.attempt)
-        if await run_sync(bench.verdict, attempt) is None:
-            await report("best was judged under other rules: verifying it again")
-        verdict, _ = await judge(bench, attempt, report)
-        if verdict.passed:
+    while (best := await run_sync(bench.best)) is not None and not fallen & {best.digest, best.baseline.digest}:
+        failed = await _failing(bench, best, report)
+        if failed is None:
             break
-        fallen.add(best.digest)
-        await run_sync(bench.depose, attempt)
+        fallen.add(failed.digest)
+        await run_sync(bench.depose, failed)
     return best
+
+
+async def _failing(bench: Workbench, best: Best, report: Report) -> Attempt | None:
+    """Best or its baseline, whichever fails today."""
+    for name, holder in (("best", best), ("the baseline", best.baseline)):
+        attempt = await run_sync(bench.problem.attempts.get, holder.attempt)
+        if await run_sync(bench.verdict, attempt) is None:
+            await report(f"{name} was judged under other rules: verifying it again")
+        verdict, _ = await judge(bench, attempt, report)
+        if not verdict.passed:
+            return attempt
+    return None
 
 
 async def look_again(

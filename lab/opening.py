@@ -294,6 +294,7 @@ def describe(bench: Workbench, *, resumed: bool) -> Opened:
         origin=bench.origin,
         baseline=baseline_of(specification, bench.best()),
         baseline_reason=no_baseline(bench),
+        fallen=bench.fallen(),
         peak=yields.peak(specification),
         bound=yields.bound(specification),
         tolerance=specification.tolerance,
@@ -303,7 +304,7 @@ def describe(bench: Workbench, *, resumed: bool) -> Opened:
 
 
 def baseline_of(specification: Specification, best: Best | None) -> Baseline | None:
-    """The first kernel that passed in an origin, as it is shown."""
+    """The first kernel that was best in an origin and has not failed since, as it is shown."""
     if best is None:
         return None
     held = best.baseline

@@ -5,7 +5,7 @@ Otherwise a slower kernel could become the baseline of a problem that had one. W
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from nki_anvil.backends.run import Origin
 from nki_anvil.lab.attempts import Attempt
@@ -33,21 +33,39 @@ def rightful(problem: Problem, origin: Origin, failed: Failed) -> Best | None:
     return _best(keeps) if keeps else None
 
 
+def oldest(problem: Problem, origin: Origin, failed: Failed) -> Holder | None:
+    """The first that was kept and has not failed since: what everything is measured against."""
+    keeps = crowned(problem, origin, failed)
+    return _holder(*keeps[0]) if keeps else None
+
+
+def fallen(problem: Problem, origin: Origin, failed: Failed, baseline: Holder) -> tuple[int, ...]:
+    """Attempts before the baseline that were kept as well and have failed since: it stands in for them."""
+    before = problem.attempts.all()[: baseline.attempt]
+    return tuple(a.number for a in before if not _stands(a, origin, failed) and any(_keeps(a, origin)))
+
+
 def crowned(problem: Problem, origin: Origin, failed: Failed) -> list[tuple[Attempt, Comparison]]:
     """Every attempt that was best and has not failed since, oldest first: each was compared with the one before."""
     found = [
         (attempt, comparison)
         for attempt in problem.attempts.all()
-        if _still_right(attempt, origin) and not failed(attempt)
-        for comparison in attempt.comparisons()
-        if comparison.origin == origin and comparison.outcome == "keep" and comparison.same_as is None
+        if _stands(attempt, origin, failed)
+        for comparison in _keeps(attempt, origin)
     ]
     return sorted(found, key=lambda keep: keep[1].at)
 
 
-def _still_right(attempt: Attempt, origin: Origin) -> bool:
+def _keeps(attempt: Attempt, origin: Origin) -> Iterator[Comparison]:
+    """What made it best."""
+    for comparison in attempt.comparisons():
+        if comparison.origin == origin and comparison.outcome == "keep" and comparison.same_as is None:
+            yield comparison
+
+
+def _stands(attempt: Attempt, origin: Origin, failed: Failed) -> bool:
     verdicts = [verdict for verdict in attempt.verdicts() if verdict.origin == origin]
-    return not verdicts or verdicts[-1].passed
+    return (not verdicts or verdicts[-1].passed) and not failed(attempt)
 
 
 def _best(keeps: list[tuple[Attempt, Comparison]]) -> Best:

@@ -117,6 +117,8 @@ class Opened:
     tolerance: float
     resumed: bool
     warnings: tuple[str, ...] = ()
+    fallen: tuple[int, ...] = ()
+    """Attempts that were kept before the baseline and have failed since."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,6 +214,8 @@ class Benchmarked:
     """Of an end-to-end problem, against best: what decided."""
     converged: str = ""
     """Why the problem looks finished; empty while it does not."""
+    fallen: tuple[int, ...] = ()
+    """Attempts that were kept before the baseline and have failed since."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -386,6 +390,8 @@ class Status:
     working_file: Literal["best", "verified", "failed", "unverified", "missing"]
     origins: tuple[OriginStatus, ...]
     """Every origin that has state, this one too."""
+    fallen: tuple[int, ...] = ()
+    """Attempts that were kept before the baseline and have failed since."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -395,7 +401,7 @@ class Finished:
     best_digest: str | None
     baseline_digest: str | None
     speedup: float | None
-    """Best over the original baseline, measured anew; None without a kernel that passed."""
+    """Best over the baseline, measured anew; None without a kernel that passed."""
     speedup_low: float | None
     speedup_high: float | None
     latency_us: float | None
@@ -410,9 +416,11 @@ class Finished:
     """URI."""
     report_path: str
     score: Score | None = None
-    """Of an end-to-end problem, with the original baseline as the reference."""
+    """Of an end-to-end problem, with the baseline as the reference."""
     evidence: str | None = None
     """Seal of the evidence file, with which anybody can tell that theirs is the same."""
     evidence_path: str | None = None
+    fallen: tuple[int, ...] = ()
+    """Attempts that were kept before the baseline and have failed since."""
     faults: tuple[str, ...] = ()
     """What an audit finds in the problem's records, of which the claim is the last."""

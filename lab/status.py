@@ -45,6 +45,7 @@ def status_of(bench: Workbench) -> Status:
         origin=bench.origin,
         best=best,
         baseline=baseline_of(bench.specification, held),
+        fallen=bench.fallen(),
         percent_of_peak=best.percent_of_peak if best else None,
         percent_of_bound=best.percent_of_bound if best else None,
         attempts=tuple(attempt_line(bench, attempt) for attempt in attempts[-LAST_ATTEMPTS:]),

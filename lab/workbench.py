@@ -62,6 +62,11 @@ class Workbench:
         best = self.best()
         return best if best and self.passes(best.digest) else None
 
+    def fallen(self) -> tuple[int, ...]:
+        """Attempts that were kept before the baseline and have failed since; none where there is no baseline."""
+        best = self.best()
+        return recovering.fallen(self.problem, self.origin, self.failed, best.baseline) if best else ()
+
     def now(self) -> datetime:
         return self.lab.clock()
 
@@ -192,11 +197,18 @@ class Workbench:
                 self.keep_verdict(twin, verdict.passed_on(attempt.number, twin.digest))
 
     def depose(self, attempt: Attempt) -> None:
-        """A kernel that failed a later look is best no more; whoever was before it, and did not, is best again."""
+        """A kernel that failed a later look is best no more; whoever was before it, and did not, is best again.
+
+        Nor is anything measured against it: the baseline is the oldest that was best and did not fail.
+        """
         successor = recovering.rightful(self.problem, self.origin, self.failed)
         if self.pointer.depose(attempt.digest, successor):
             self.write("deposed", attempt=attempt.number, digest=attempt.digest, best=successor and successor.digest)
             self.lab.changed(self.problem.name, "best", successor.attempt if successor else None)
+        oldest = recovering.oldest(self.problem, self.origin, self.failed)
+        if baseline := self.pointer.rebase(attempt.digest, oldest):
+            self.write("baseline", attempt=baseline.attempt, digest=baseline.digest, replaced=attempt.digest)
+            self.lab.changed(self.problem.name, "best", baseline.attempt)
         self.note_verified(failed=attempt.digest)
 
     def note_verified(self, passed: str | None = None, *, failed: str | None = None, still_open: bool = True) -> None:

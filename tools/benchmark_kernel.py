@@ -11,7 +11,7 @@ from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.parameters import KernelPath, Parent, Plan, Problem, ShownId, Source
 from nki_anvil.tools.result import LongResult
 from nki_anvil.tools.score import ContestScore, scored
-from nki_anvil.tools.wording import guarded, interval, microseconds, percent, sentence, times
+from nki_anvil.tools.wording import guarded, interval, microseconds, percent, sentence, stands_in, times
 
 
 class BenchmarkKernel(LongResult):
@@ -85,7 +85,8 @@ def _summary(measured: Benchmarked, credit: str) -> str:
         said = f"{measured.outcome}: attempt {measured.attempt} runs at {speed}, {latency}"
     restored = f"Best is back in {measured.restored}" if measured.restored else ""
     said += scored(measured.score, "best")
-    return sentence(said, "Judged before" if measured.repeated else "", restored, measured.converged, credit)
+    again = "Judged before" if measured.repeated else ""
+    return sentence(said, again, stands_in(measured.fallen), restored, measured.converged, credit)
 
 
 def _next_steps(measured: Benchmarked) -> list[str]:

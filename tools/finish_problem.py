@@ -15,7 +15,7 @@ from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.parameters import Problem
 from nki_anvil.tools.result import LongResult
 from nki_anvil.tools.score import ContestScore, scored
-from nki_anvil.tools.wording import count, interval, microseconds, percent, sentence, times
+from nki_anvil.tools.wording import count, interval, microseconds, percent, sentence, stands_in, times
 
 
 class FinishProblem(LongResult):
@@ -45,7 +45,8 @@ class FinishProblem(LongResult):
 
     def outdated(self, bench: Workbench) -> bool:
         best = bench.best_today()
-        return self.best_digest != (best.digest if best else None)
+        now = (best.digest, best.baseline.digest) if best else (None, None)
+        return (self.best_digest, self.baseline_digest) != now
 
 
 async def finish_problem(call: Call, problem: Problem) -> FinishProblem:
@@ -82,6 +83,7 @@ def _summary(finished: Finished) -> str:
     return sentence(
         f"{finished.problem}: {times(finished.speedup)}{between} of the baseline, {how}: {latencies}{share}"
         f"{scored(finished.score, 'the baseline')}",
+        stands_in(finished.fallen),
         tried,
         *_faults(finished),
     )

@@ -13,7 +13,7 @@ from nki_anvil.tools.call import Call
 from nki_anvil.tools.crediting import withdrawn
 from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.result import LongResult
-from nki_anvil.tools.wording import microseconds, percent, sentence
+from nki_anvil.tools.wording import microseconds, percent, sentence, stands_in
 
 
 class OpenProblem(LongResult):
@@ -86,7 +86,7 @@ def _summary(opened: Opened) -> str:
     if opened.baseline is None:
         return sentence(where, f"There is no baseline: {opened.baseline_reason}")
     share = percent(opened.baseline.percent_of_peak, "peak") + percent(opened.baseline.percent_of_bound, "bound")
-    return sentence(where, f"Baseline {microseconds(opened.baseline.latency_us)}{share}")
+    return sentence(where, f"Baseline {microseconds(opened.baseline.latency_us)}{share}", stands_in(opened.fallen))
 
 
 def _next_steps(opened: Opened) -> list[str]:

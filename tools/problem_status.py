@@ -23,7 +23,7 @@ from nki_anvil.tools.call import Call
 from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.parameters import Problem
 from nki_anvil.tools.result import Result
-from nki_anvil.tools.wording import OTHER_RULES, guarded, microseconds, percent, sentence, times
+from nki_anvil.tools.wording import OTHER_RULES, guarded, microseconds, percent, sentence, stands_in, times
 
 
 class ProblemStatus(Result):
@@ -71,6 +71,7 @@ def _summary(found: Status) -> str:
     return sentence(
         f"{found.problem}: best is attempt {found.best.attempt} at {microseconds(found.best.latency_us)} "
         f"({found.origin}){gain}{share}",
+        stands_in(found.fallen),
         OTHER_RULES if found.best.verified is False else "",
         f"The working file is {_FILE[found.working_file]}",
         _waiting(found.queue),

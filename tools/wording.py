@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from nki_anvil.lab.results import GuardView
 
 SHORT = 12
@@ -36,6 +38,15 @@ def interval(low: float | None, high: float | None) -> str:
 def count(number: int, noun: str) -> str:
     """``1 attempt``, ``2 attempts``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def stands_in(fallen: Sequence[int]) -> str:
+    """Why the baseline is another than it was; empty where it is not."""
+    if not fallen:
+        return ""
+    who = "Attempt" if len(fallen) == 1 else "Attempts"
+    numbers, have = ", ".join(map(str, fallen)), "has" if len(fallen) == 1 else "have"
+    return f"{who} {numbers}, kept before, {have} failed since: the baseline is the oldest that was kept and passes"
 
 
 def sentence(*parts: str) -> str:

@@ -129,6 +129,17 @@ async def test_a_claim_is_not_of_a_best_that_failed_while_it_was_measured(two: T
     assert audit(two.world.again(), "p").clean
 
 
+async def test_a_claim_is_not_over_a_baseline_that_failed_while_it_was_measured(two: Two) -> None:
+    two.world.edit(kernel(10, program="wrong"))
+    await two.world.open()
+    await two.world.attempt(kernel(8))
+    await two.world.attempt(kernel(5))
+    two.fails_meanwhile(10, "wrong")
+    finished = await two.world.finish()
+    assert (finished.baseline_digest, finished.speedup) == (digest(kernel(8)), 1.6)
+    assert audit(two.world.again(), "p").clean
+
+
 async def test_a_kernel_is_compared_again_when_the_best_beside_it_failed_meanwhile(two: Two) -> None:
     await two.world.open()
     await two.world.attempt(kernel(5, program="wrong"))

@@ -463,15 +463,43 @@ async def test_best_replaces_a_link_that_was_put_at_its_place_and_not_what_that_
     assert reverted.saved_attempt == 1, "what was read through the link is kept as any edit is"
 
 
-async def test_a_baseline_whose_instructions_fail_later_was_right_when_everything_was_measured_against_it(
+async def test_a_baseline_whose_instructions_fail_later_gives_its_place_to_the_oldest_kept_that_still_passes(
     world: World,
 ) -> None:
     world.edit(kernel(10, fails="values"))
     await world.open()
-    assert (await world.attempt(kernel(9, program="first"))).outcome == "keep"
-    assert (await world.attempt(kernel(5, program="second"))).outcome == "keep"
+    for us, program in ((9, "first"), (6, "second"), (5, "third")):
+        assert (await world.attempt(kernel(us, program=program))).outcome == "keep"
     assert not (await world.verify(kernel(9, program="first", fails="values"))).passed
-    assert (await world.status()).best.latency_us == 5
+    status = await world.status()
+    assert (status.best.latency_us, status.baseline.latency_us) == (5, 6)
+    assert status.best.speedup_vs_baseline == pytest.approx(6 / 5)
+    assert (await world.benchmark(kernel(5, program="third"))).speedup_vs_baseline == pytest.approx(6 / 5)
+    finished = await world.finish()
+    assert (finished.baseline_digest, finished.speedup) == (digest(kernel(6, program="second")), pytest.approx(6 / 5))
+    assert finished.fallen == (1,)
+    assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
+
+
+async def test_a_best_that_outlives_every_kernel_before_it_is_its_own_baseline(world: World) -> None:
+    world.edit(kernel(10, program="first"))
+    await world.open()
+    await world.attempt(kernel(5))
+    await world.verify(kernel(10, program="first", fails="values"))
+    finished = await world.finish()
+    assert (finished.baseline_digest, finished.speedup) == (digest(kernel(5)), 1.0)
+    assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
+
+
+async def test_a_baseline_that_an_older_simulator_let_pass_carries_no_claim_of_today(world: World) -> None:
+    world.edit(kernel(10, note="races"))
+    await world.open()
+    await world.attempt(kernel(8))
+    await world.attempt(kernel(5))
+    world.backend.toolchain, world.refused = "fake-2", "races"
+    world.lab = world.again()
+    finished = await world.finish()
+    assert (finished.baseline_digest, finished.speedup) == (digest(kernel(8)), pytest.approx(8 / 5))
     assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
 
 

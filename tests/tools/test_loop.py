@@ -177,6 +177,28 @@ async def test_two_clients_on_one_workspace_do_not_overwrite_each_others_best(wo
     assert status["best"]["latency_us"] == 4
 
 
+async def test_a_baseline_that_failed_since_carries_no_claim_and_every_answer_says_so(world: World):
+    world.edit(kernel(10, program="wrong"))
+    async with served(world) as client:
+        await call(client, "open_problem", **OPEN)
+        for us in (8, 4):
+            for tool in ("verify_kernel", "benchmark_kernel"):
+                await call(client, tool, problem="p", source=kernel(us))
+        await call(client, "verify_kernel", problem="p", source=kernel(10, program="wrong", fails="values"))
+        answers = [
+            await call(client, "problem_status", problem="p"),
+            await call(client, "open_problem", **OPEN),
+            await call(client, "benchmark_kernel", problem="p", source=kernel(4)),
+            await call(client, "finish_problem", problem="p"),
+        ]
+    assert all("Attempt 0, kept before, has failed since" in answer["summary"] for answer in answers)
+    status, opened, benchmarked, finished = answers
+    assert status["baseline"] == opened["baseline"]
+    assert status["baseline"]["attempt"] == 1
+    assert [status["best"]["speedup_vs_baseline"], benchmarked["speedup_vs_baseline"], finished["speedup"]] == [2, 2, 2]
+    assert finished["faults"] is None
+
+
 async def test_a_claim_on_records_that_were_put_back_is_said_not_to_stand(world: World):
     world.edit(kernel(10))
     pointer = world.state / "best.modelled.json"
