@@ -14,7 +14,7 @@ from typing import Any
 from nki_anvil.backends.backend import Backend
 from nki_anvil.backends.errors import ReflexionRequired
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import budget, diary, guard, heat, programs, recovering, seals, state, verified, working_file
+from nki_anvil.lab import budget, diary, guard, heat, owed, programs, recovering, seals, state, verified, working_file
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best, BestPointer
 from nki_anvil.lab.comparison import Comparison
@@ -153,6 +153,7 @@ class Workbench:
         """
         attempt.refuse_when_gone()
         verdict = self._of_its_program(attempt, verdict)
+        debt = owed.begin(self.problem.folder, attempt.number, passed=verdict.passed)
         if counts:
             self.count_failure(attempt, guard.weight(verdict))
         self.spend(verdict.seconds)
@@ -161,21 +162,37 @@ class Workbench:
         if verdict.heat is not None:
             title = f"Attempt {attempt.number}, output {verdict.heat.output} {list(verdict.heat.shape)}"
             state.write_text(attempt.heat(self.origin), heat.draw(verdict.heat, title))
-        if standing.passed:
-            programs.note(self.problem.folder, verdict.instruction_digest, attempt.number)
-            self.note_verified(passed=attempt.digest)
-        else:
-            self.depose(attempt)
         self.write(
             "verified", attempt=attempt.number, digest=attempt.digest, passed=verdict.passed, gate=verdict.failed_gate,
             toolchain=verdict.toolchain,
         )  # fmt: skip
         self.lab.changed(self.problem.name, "attempt", attempt.number)
+        standing = self._follow(attempt, standing, counts=counts)
+        owed.end(self.problem.folder, debt)
+        return standing
+
+    def _follow(self, attempt: Attempt, standing: Verdict, *, counts: bool = False) -> Verdict:
+        """Do what follows from a stored verdict; done again it changes nothing. Returns the one that stands."""
+        if standing.passed:
+            programs.note(self.problem.folder, standing.instruction_digest, attempt.number)
+            self.note_verified(passed=attempt.digest)
+            late = self._of_its_program(attempt, standing)
+            if late is not standing:  # it failed for another client in this very moment
+                return self.keep_verdict(attempt, late, counts=counts)
+            return standing
+        self.depose(attempt)
         if standing.condemns_program:
             self._condemn(attempt, standing)
-        elif (late := self._of_its_program(attempt, standing)) is not standing:
-            return self.keep_verdict(attempt, late, counts=counts)  # it failed for another client in this very moment
         return standing
+
+    def catch_up(self) -> None:
+        """Draw the conclusions that a server was killed over; a verdict that never came to be stored has none."""
+        attempts = self.problem.attempts.all()
+        for debt in (debt for debt in owed.left(self.problem.folder) if debt.attempt < len(attempts)):
+            standing = self.verdict(attempts[debt.attempt])
+            if standing is not None and (debt.passed or not standing.passed):
+                self._follow(attempts[debt.attempt], standing)
+                owed.end(self.problem.folder, debt)
 
     def _of_its_program(self, attempt: Attempt, verdict: Verdict) -> Verdict:
         """A passed verdict as it is, unless another attempt with the same instructions failed under the same key."""
@@ -307,5 +324,6 @@ def workbench(lab: Laboratory, name: str) -> Workbench:
     backend = lab.backend_named(problem.record.backend)
     bench = Workbench(lab, problem, backend)
     recovering.recover(problem, bench.origin, bench.failed)
+    bench.catch_up()
     lab.attend(name)
     return bench

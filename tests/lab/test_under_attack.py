@@ -21,16 +21,17 @@ from nki_anvil.backends.errors import (
     ReflexionRequired,
     StateDamaged,
 )
-from nki_anvil.lab import contest, receipt, verified
+from nki_anvil.lab import contest, diary, receipt, verified
 from nki_anvil.lab.auditing import audit
 from nki_anvil.lab.benchmarking import benchmark_kernel
+from nki_anvil.lab.best import BestPointer
 from nki_anvil.lab.digest import digest
 from nki_anvil.lab.finishing import finish_problem
 from nki_anvil.lab.opening import open_problem
 from nki_anvil.lab.rules import Rules
 from nki_anvil.lab.status import problem_status
 from nki_anvil.lab.verifying import verify_kernel
-from nki_anvil.lab.workbench import workbench
+from nki_anvil.lab.workbench import Workbench, workbench
 
 pytestmark = pytest.mark.anyio
 
@@ -328,6 +329,48 @@ async def test_a_best_whose_instructions_fail_under_another_text_gives_its_place
         await world.benchmark(kernel(5, program="wrong"))
     assert digest(kernel(5, program="wrong")) not in verified.read(world.lab.root).problems["p"].passed
     assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
+
+
+@pytest.mark.parametrize("dies_at", ["write", "depose", "_condemn", "note_verified"])
+async def test_what_follows_from_a_failure_is_made_good_where_the_server_was_killed_over_it(
+    world: World, monkeypatch: pytest.MonkeyPatch, dies_at: str
+) -> None:
+    def dies(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    await world.open()
+    await world.attempt(kernel(5, program="wrong"))
+    await world.verify(kernel(7, program="wrong"))
+    with monkeypatch.context() as killed:
+        killed.setattr(Workbench, dies_at, dies)
+        with pytest.raises(KeyboardInterrupt):
+            await world.verify(kernel(5, program="wrong", fails="values"))
+    world.lab = world.again()
+    status = await world.status()
+    assert status.best.digest == digest(kernel(10.0))
+    assert [attempt.passed for attempt in status.attempts] == [True, False, False, False]
+    assert verified.read(world.lab.root).problems["p"].passed == (digest(kernel(10.0)),)
+    assert not (await world.verify(kernel(5, program="wrong", note="again"))).passed
+    told = diary.history(world.state)
+    await world.status()
+    assert diary.history(world.state) == told, "made good once"
+    assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
+
+
+async def test_a_baseline_that_failed_when_the_server_was_killed_is_none_at_the_next_look(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    world.edit(kernel(10, program="wrong"))
+    await world.open()
+    await world.attempt(kernel(5))
+    with monkeypatch.context() as killed:
+        killed.setattr(BestPointer, "rebase", dies)
+        with pytest.raises(KeyboardInterrupt):
+            await world.verify(kernel(10, program="wrong", fails="values"))
+    assert (await world.status(lab=world.again())).baseline.digest == digest(kernel(5))
 
 
 @pytest.mark.parametrize("call", ["open", "benchmark", "evaluate", "finish"])
