@@ -175,14 +175,26 @@ class Workbench:
         """Do what follows from a stored verdict; done again it changes nothing. Returns the one that stands."""
         if standing.passed:
             programs.note(self.problem.folder, standing.instruction_digest, attempt.number)
-            self.note_verified(passed=attempt.digest)
             late = self._of_its_program(attempt, standing)
             if late is not standing:  # it failed for another client in this very moment
                 return self.keep_verdict(attempt, late, counts=counts)
+            standing = self._note_passed(attempt, standing)
+        if standing.passed:
             return standing
         self.depose(attempt)
         if standing.condemns_program:
             self._condemn(attempt, standing)
+        return standing
+
+    def _note_passed(self, attempt: Attempt, verdict: Verdict) -> Verdict:
+        """Tell the hooks' file, unless another client's look failed since. Returns the verdict that stands.
+
+        Under the attempt's lock: who stores a failure after this was read tells of it after this was told.
+        """
+        with attempt.changing():
+            standing = self.verdict(attempt) or verdict
+            if standing.passed:
+                self.note_verified(passed=attempt.digest)
         return standing
 
     def catch_up(self) -> None:

@@ -434,6 +434,30 @@ async def test_instructions_that_fail_for_another_client_in_the_very_moment_in_w
     assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
 
 
+@pytest.mark.parametrize("gate", ["values", "reproducible"])
+async def test_a_text_that_fails_another_clients_look_in_the_very_moment_in_which_it_passes_has_failed(
+    world: World, gate: str
+) -> None:
+    await world.open()
+    other, told = workbench(world.again(), "p"), list[bool]()
+
+    def fails_now(problem: str, what: str, attempt: int | None) -> None:
+        if attempt != 1 or told or not (verdicts := other.problem.attempts.get(1).verdicts()):
+            return
+        told.append(verdicts[-1].passed)
+        found = other.problem.attempts.get(1)
+        other.keep_verdict(found, verdict_of(other.specification, f"fails {gate}\n", found.digest, world.backend))
+
+    world.lab.changed = fails_now
+    late = await world.verify(kernel(5))
+    assert told == [True]
+    assert not late.passed
+    assert late.digest not in verified.read(world.lab.root).problems["p"].passed
+    with pytest.raises(GateUnverified):
+        await world.benchmark(kernel(5))
+    assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
+
+
 async def test_a_text_that_cannot_be_read_says_nothing_of_its_instructions(world: World) -> None:
     await world.open()
     assert not (await world.verify(kernel(5, program="right", fails="language"))).passed
