@@ -221,6 +221,7 @@ def _whole(integers: list[InputSpec]) -> Iterator[Plan]:
     yield from (Plan(f"whole/edges/{turn}") for turn in range(min(cases, EDGES)))
     if len(integers) > 1:
         yield from (Plan("whole", spec.name) for spec in integers)
+        yield from (Plan(f"whole/ends/{turn}") for turn in range(2))
         yield from _beside(integers, ranges)
 
 

@@ -200,6 +200,9 @@ def _outlier(d: _Draw) -> Array:
 
 
 def _integers(d: _Draw) -> Array:
+    """Small ones; what is positive, as scales are, is a power of two: half-way points behind it are exact."""
+    if d.spec.get("domain") == "positive":
+        return np.float32(d.scale) * np.float32(2.0) ** d.rng.integers(-3, 4, d.own.shape).astype(np.float32)
     return d.rng.integers(-8, 9, d.own.shape).astype(np.float32) * np.float32(d.scale)
 
 
@@ -393,6 +396,10 @@ def _whole(spec: Spec, own: Array, rng: Any, variant: str, seed: int, every: lis
     within = _range(spec)
     if variant.startswith("beside:"):
         return _beside(spec, own, variant, seed, every)
+    if variant.startswith("ends"):
+        first = next(other["name"] for other in every if _is_whole(other))
+        lowest = variant == "ends/1" and spec["name"] == first
+        return np.full_like(own, within.low if lowest else within.high)
     if variant.startswith("edges"):
         return inside(spec, whole_numbers.edges(own, rng, within, _turn(variant.removeprefix("edges/"))))
     return whole_numbers.bands(own, rng, within, turned, _turn(variant.removeprefix("turned/")))
