@@ -11,7 +11,7 @@ from math import prod
 from typing import Any, Final
 
 from nki_anvil.backends.job import InputSpec
-from nki_anvil.backends.worker import places, planes, regimes, relations, whole_numbers
+from nki_anvil.backends.worker import depths, places, planes, regimes, relations, whole_numbers
 from nki_anvil.backends.worker.inputs import FEW, mixed_turns
 from nki_anvil.lab.specification import Specification
 
@@ -96,6 +96,7 @@ def plans(
             *_near(floats, combined, large),
             *_met(floats, met or {}),
             *_marked(floats),
+            *_sunken(specification, shapes, floats),
             *_faint(specification, floats),
         ]
     return [
@@ -104,6 +105,7 @@ def plans(
         *_near(floats, combined, large),
         *_met(floats, met or {}),
         *_marked(floats),
+        *_sunken(specification, shapes, floats),
         *_faint(specification, floats),
         *_whole([spec for spec in varied if spec not in floats]),
         *_exact(specification, exact),
@@ -177,6 +179,15 @@ def _beyond(varied: list[InputSpec]) -> Iterator[Plan]:
     few = any("float" not in spec.dtype and prod(_shape(spec)) <= FEW for spec in varied)
     turns = len(regimes.BEYOND) * (2 if few else 1)
     yield from (Plan(f"signs/{regimes.SIGNED + turn}") for turn in range(turns))
+
+
+def _sunken(specification: Specification, shapes: str, floats: list[InputSpec]) -> Iterator[Plan]:
+    """Several inputs far below zero at once where nothing multiplies matrices, and terms beside products that are."""
+    sizes = [prod(_shape(spec)) for spec in floats]
+    work = specification.work.get(shapes)
+    hows = ["all"] if len(floats) > 1 and not (work and work.matmul_flops) else []
+    hows += ["products"] if any(depths.is_small(size, max(sizes)) for size in sizes) else []
+    yield from (Plan(f"sunken/{how}/{turn}") for how in hows for turn in range(len(depths.DEPTHS)))
 
 
 def _through(family: str, spec: InputSpec, only: str | None = None) -> Iterator[Plan]:

@@ -167,6 +167,9 @@ class _Reader(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         self._called.add(id(node.func))
+        named = {keyword.arg for keyword in node.keywords}
+        if "where" in named and "out" not in named and any(p.startswith("numpy.") for p in self._paths(node.func)):
+            self._object(node, "`where` without `out` leaves memory as it was found. Give `out`, or use `np.where`")
         match node:
             case ast.Call(func=ast.Name(id="type"), args=[argument], keywords=[]) if id(node) in self._in_place:
                 self.visit(argument)

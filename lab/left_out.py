@@ -48,12 +48,12 @@ def _settled(name: str, statement: ast.stmt, kept: Definitions) -> bool:
     """Whether what is kept says the same without it: it binds the name anew, and had not bound it before.
 
     A module that is not there alone is a name that fails when it is used. What is also a builtin's name is that until
-    then.
+    then, as what ``import *`` may have bound is.
     """
     lines = [one.lineno for one in kept.get(name, ()) if _certainly_binds(one, name)]
     if not lines:
         return isinstance(statement, (ast.Import, ast.ImportFrom))
-    return min(lines) > statement.lineno and not hasattr(builtins, name)
+    return min(lines) > statement.lineno and not hasattr(builtins, name) and "*" not in kept
 
 
 def _certainly_binds(statement: ast.stmt, name: str) -> bool:

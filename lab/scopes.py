@@ -38,17 +38,18 @@ def names(statement: ast.stmt) -> Names:
     bound = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
     asked = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_referenced()}
     later: set[str] = set()
-    for symbol in _inner(top):
-        if symbol.is_global() and symbol.is_referenced():
+    for symbol, of_class in _inner(top):
+        # What a class binds is the global before it does, also where it adds to it.
+        if of_class or (symbol.is_global() and symbol.is_referenced()):
             asked.add(symbol.get_name())
         if symbol.is_declared_global() and (symbol.is_assigned() or symbol.is_imported()):
             later.add(symbol.get_name())
     return Names(frozenset(bound), frozenset(later), frozenset(asked))
 
 
-def _inner(table: symtable.SymbolTable) -> Iterator[symtable.Symbol]:
+def _inner(table: symtable.SymbolTable) -> Iterator[tuple[symtable.Symbol, bool]]:
     for child in table.get_children():
-        yield from child.get_symbols()
+        yield from ((symbol, child.get_type() == "class") for symbol in child.get_symbols())
         yield from _inner(child)
 
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from nki_anvil.backends.worker import places, planes, regimes, relations, whole_numbers
+from nki_anvil.backends.worker import depths, places, planes, regimes, relations, whole_numbers
 
 Array = Any
 Spec = dict[str, Any]
@@ -84,6 +84,7 @@ def _one(spec: Spec, position: int, case: Case, target: Spec, every: list[Spec])
     like = shape == _drawn(target)
     is_target = spec["name"] == target["name"]
     draw = _Draw(spec, own, rng, variant, float(case.get("scale", 1.0)), is_target, like)
+    draw.largest = max(prod(_drawn(other)) for other in every if other.get("shape") is not None)
     if family in _BESIDE:
         draw.first = lambda: _met(spec, variant or spec["name"], int(case["seed"]), every)
     if family in _RELATED:
@@ -138,6 +139,8 @@ class _Draw:
         """Randomness that all inputs of a case have in common."""
         self.shared_rows: tuple[int, ...] | None = None
         """How many rows the target has; None where no input is known to have an output's."""
+        self.largest = own.size
+        """Elements of the largest input."""
         self.peers: list[int] = []
         """Which inputs have the target's shape; ``place`` is the place among them, None for others."""
         self.place: int | None = None
@@ -331,6 +334,14 @@ def _turn(variant: str) -> int:
     return int(variant) if variant.isdecimal() else 0
 
 
+def _sunken(d: _Draw) -> Array:
+    """All inputs far below zero, or, of ``products``, the large ones so that their products are."""
+    how, _, turn = d.variant.partition("/")
+    if how == "products" and not depths.is_small(d.own.size, d.largest):
+        return depths.factor(d.own, _turn(turn), d.is_target)
+    return depths.sunken(d.own, _turn(turn))
+
+
 def _related(d: _Draw, how: Callable[[relations.Peer], Array]) -> Array:
     if d.place is None:
         return d.own
@@ -443,6 +454,7 @@ _FAMILIES: dict[str, Callable[[_Draw], Array]] = {
     "marks": _marks,
     "bands": _bands,
     "signs": lambda d: regimes.signs(d.own, d.rng, d.scale, d.is_target, int(d.variant or 0)),
+    "sunken": _sunken,
     "tiles": lambda d: regimes.tiles(d.own, d.rng, d.scale, d.sigma, _turn(d.variant)) if d.is_like else d.own,
     "blocks": lambda d: regimes.blocks(d.own, d.rng, d.scale),
     "small": lambda d: regimes.everywhere(d.own, d.rng, d.scale, -6, -2),
@@ -473,8 +485,8 @@ MET = AGAINST, EVEN = "against", "even"
 """Families that only the reference's process can draw: they depend on what the reference computes."""
 PARTIAL = (
     *MET,
-    "bands", "signs", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "near", "level",
-    "opposed", "faint", "mixed", "whole", "planes",
+    "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "near",
+    "level", "opposed", "faint", "mixed", "whole", "planes",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 TIED = ("integers", "ties", "marks")

@@ -18,7 +18,8 @@ import numpy as np
 
 Description = tuple[Any, ...]
 
-_VALUES: Final = frozenset({bool, int, float, complex, str, bytes, range, slice, type(None), type(...)})
+_VALUES: Final = frozenset({bool, int, float, complex, str, bytes, range, type(None), type(...)})
+_PLAIN: Final = (int, float, complex, str, bytes)
 _FIXED: Final = (types.ModuleType, types.GetSetDescriptorType, types.MemberDescriptorType, types.CodeType)
 _OTHERS: Final = frozenset({"nki", "nki_anvil", "neuronxcc", "numpy", "ml_dtypes", "types", "typing"})
 """Modules whose objects hold nothing that a text can change, unless they wrap something of it."""
@@ -81,9 +82,9 @@ class Held:
             return (value.__wrapped__, *filter(self._is_changeable, _cached(value)))
         if _wraps(value):
             return _wraps(value)
-        return chain(
-            self._progress(value), _keys(value), _named(getattr(value, "__dict__", {})), gc.get_referents(value)
-        )
+        plain = [cast("Any", kind).__repr__(value) for kind in _PLAIN if isinstance(value, kind)]
+        attributes = _named(getattr(value, "__dict__", {}))
+        return chain(plain, self._progress(value), _keys(value), attributes, gc.get_referents(value))
 
     def _is_changeable(self, value: Any) -> bool:
         if isinstance(value, tuple):

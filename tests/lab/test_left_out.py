@@ -124,6 +124,7 @@ CHANGING = [
     "import fractions\nfractions.operator.attrgetter('__dict__')(nl).update(exp=nl.sin)",
     "import pathlib\npathlib.Path(__file__).write_text('')",
     "import logging\nlogging.basicConfig(filename='kernel.py', filemode='w')",
+    "class Rows:\n    TABLE = TABLE\nRows.TABLE.append(3.0)",
     "m = np\nm.set_printoptions(precision=1)",
     "L = [np]\nL[0].set_printoptions(precision=1)",
     "ROWS = [TABLE]\nROWS[0].append(3.0)",

@@ -48,6 +48,9 @@ LEAVES = {
         "import functools\ndef put(box):\n    box.append(0)\nPUT = functools.partial(put, [])",
         "PUT()",
     ),
+    "a number with a class of its own": ("class N(int):\n    pass\nBOX = [N(1)]\nOTHER = N(2)", "BOX[0] = OTHER"),
+    "an object in a slice": ("PART = slice([], None)", "PART.start.append(0)"),
+    "an array's iterator": ("import numpy as np\nTURNS = np.array([1, 2]).flat", "next(TURNS)"),
     "a deque": ("from collections import deque\nTURNS = deque([1, 2])", "TURNS.rotate()"),
     "a jitted helper's default": (
         "import nki\n@nki.jit\ndef helper(calls=[]):\n    return calls",
