@@ -1,0 +1,32 @@
+"""Inputs are far below zero at once, so that nothing above what a maximum starts at is left."""
+
+import numpy as np
+import pytest
+
+from nki_anvil.backends.worker import depths, inputs
+
+SPECS = [
+    {"name": "q", "shape": [64, 32], "dtype": "float32"},
+    {"name": "k", "shape": [96, 32], "dtype": "float32"},
+    {"name": "sink", "shape": [64, 1], "dtype": "float32"},
+]
+
+
+@pytest.mark.parametrize("turn", range(len(depths.DEPTHS)))
+def test_everything_is_below_the_depth_of_its_turn(turn: int) -> None:
+    drawn = inputs.draw({"inputs": SPECS}, {"seed": 1, "family": f"sunken/all/{turn}"})
+    assert all(array.max() < 8 - depths.DEPTHS[turn] for array in drawn.values())
+
+
+@pytest.mark.parametrize("turn", range(len(depths.DEPTHS)))
+def test_products_over_the_root_of_their_length_are_as_far_below_as_the_terms_beside_them(turn: int) -> None:
+    drawn = inputs.draw({"inputs": SPECS}, {"seed": 1, "family": f"sunken/products/{turn}"})
+    scores = drawn["q"].astype(np.float64) @ drawn["k"].T / np.sqrt(32)
+    assert scores.max() < -depths.DEPTHS[turn]
+    assert drawn["sink"].max() < 8 - depths.DEPTHS[turn]
+
+
+def test_a_moved_number_is_exact_where_float32_holds_it() -> None:
+    own = np.random.default_rng(0).standard_normal(1000).astype(np.float32)
+    moved = depths.sunken(own, 1)
+    np.testing.assert_array_equal(moved.astype(np.float64) + depths.DEPTHS[1], np.rint(own * 256) / 256)
