@@ -46,7 +46,7 @@ def test_a_change_is_one_of_the_kernel_that_the_problem_has_today(entry: Entry) 
 
 
 ONLY = {
-    "reproducible": "goes_through_a_set",
+    "reproducible": "differs_from_trace_to_trace",
     "machine": "returns_a_transposed_view",
     "outputs": "writes_its_input",
     "values": "softmax_with_the_maximum_of_the_first_tile",
