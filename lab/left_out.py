@@ -16,8 +16,6 @@ from nki_anvil.lab import bindings
 from nki_anvil.lab.kernel_reading import Objection, importing, is_main, reached
 from nki_anvil.lab.quiet import Definitions, Quiet
 
-_DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
-
 _NAMING: Final = frozenset({"__name__", "globals", "vars", "locals", "exec", "eval", "setattr", "__import__"})
 
 _ASIDE: Final = 'or move it under `if __name__ == "__main__":`'

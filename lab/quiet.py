@@ -39,6 +39,7 @@ _PLAIN_CALLS: Final = words("int float bool str len min max abs round sum pow ra
 _CALLS: Final = _PLAIN_CALLS | words(
     "list tuple dict set frozenset sorted reversed enumerate zip isinstance repr any all"
 )
+_LANGUAGE: Final = ("nki", "neuronxcc")
 _OF_MODULES: Final = words("__name__ __file__ __doc__")
 _METHODS: Final = words("property staticmethod classmethod")
 _EXPRESSIONS: Final = (
@@ -93,7 +94,7 @@ class Quiet:
                 yield from self._stores(targets, value)
             case ast.AnnAssign(target=target, value=value) | ast.AugAssign(target=target, value=value):
                 yield from self._stores([target], value)
-            case ast.FunctionDef():
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
                 yield from self._values([*statement.decorator_list, *bindings.defaults(statement.args)])
             case ast.ClassDef():
                 yield from self._class(statement)
@@ -324,9 +325,6 @@ class Quiet:
             return None
         assert isinstance(node, ast.Name)
         return {".".join([path, *attributes]) for path in bindings.modules(meanings).get(node.id, ())} or None
-
-
-_LANGUAGE: Final = ("nki", "neuronxcc")
 
 
 def _is_absent(module: str) -> bool:

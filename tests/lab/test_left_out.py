@@ -178,6 +178,7 @@ HARMLESS = [
     "import os\nos.environ['NEURON_CC_FLAGS'] = '--verbose'",
     "for dtype in (nl.float32, nl.bfloat16):\n    print(dtype, P)",
     "x = 3\nx += 1",
+    "async def serve(x):\n    return kernel(x)",
     "try:\n    import torch\nexcept ImportError:\n    torch = None",
     "if __name__ == '__main__':\n    SIGN = 1.0\n    fill(TABLE)",
     "import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        self.y = kernel(x)",
