@@ -132,7 +132,7 @@ class _Reader(ast.NodeVisitor):
         return super().visit(node)
 
     def visit_Name(self, node: ast.Name) -> None:
-        if node.id in self._defined:
+        if node.id in self._defined and not self._is_bound(node.id):
             self.reached.append(node.id)
         if isinstance(node.ctx, ast.Store):
             return
@@ -141,16 +141,20 @@ class _Reader(ast.NodeVisitor):
             self._object(node, refused)
         elif not paths.isdisjoint(allowed.MODULES):
             self._object(node, f"`{node.id}` is a module, which cannot be given away. Write its member behind a dot")
-        elif node.id in allowed.FORBIDDEN and not any(node.id in scope for scope in self._scopes):
+        elif node.id in allowed.FORBIDDEN and not self._is_bound(node.id):
             self._object(node, f"`{node.id}` is not available in a kernel. Remove it, or rename what is your own")
         elif self._imported and node.id in allowed.SPEAKING:
             self._object(node, f"`{node.id}` is not available where figures are read from what is printed. Remove it")
-        elif node.id in self._defined or any(node.id in scope for scope in self._scopes):
+        elif node.id in self._defined or self._is_bound(node.id):
             return
         elif paths:
             self._members(node, paths)
         elif node.id in _BUILTIN_NAMES and node.id not in allowed.BUILTINS:
             self._object(node, f"`{node.id}` is not available in a kernel. Remove it")
+
+    def _is_bound(self, name: str) -> bool:
+        """Whether a function around binds it, so that it is no global and no builtin."""
+        return any(name in scope for scope in self._scopes)
 
     def _refused(self, name: str, *, called: bool) -> str:
         """Why nobody may ask for a name, whatever it stands for; empty where that depends."""
@@ -158,7 +162,7 @@ class _Reader(ast.NodeVisitor):
             return f"`{name}` is not available in a kernel, also as a name of your own. Rename or remove it"
         if name == "print" and not called and name not in self._defined | self._local:
             return "`print` can be called, and not be given away. Remove it"
-        if name in self._absent and not any(name in scope for scope in self._scopes):
+        if name in self._absent and not self._is_bound(name):
             return f"`{name}` is not there when a kernel is traced. Remove it"
         if name.startswith("__") and not name.endswith("__"):
             return f"`{name}` has another name inside of a class. Begin it with one underscore"

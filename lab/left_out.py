@@ -67,7 +67,7 @@ def _certainly_binds(statement: ast.stmt, name: str) -> bool:
 
 
 def _annotations(text: KernelText, kept: Definitions) -> Iterator[Objection]:
-    """Python before 3.14 executes annotations, which tracing does not."""
+    """Python before 3.14 executes those of functions, which tracing does not, and those that name what is absent."""
     for statement in text.statements:
         for annotation in _annotated(statement):
             if any(isinstance(node, ast.NamedExpr) for node in ast.walk(annotation)):

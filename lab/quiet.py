@@ -10,7 +10,8 @@ import ast
 import builtins
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from nki_anvil.backends.worker import kernel_text
@@ -56,7 +57,8 @@ def needed_and_loud(
     """Every global name that the first ones need, or that loud statements need or bind; and those statements."""
     needed = _closed(first, defined)
     while True:
-        loud = [one for one in statements if next(Quiet(needed, defined).loud(one), None) is not None]
+        quiet = Quiet(needed, defined)
+        loud = [one for one in statements if next(quiet.loud(one), None) is not None]
         more = {name for one in loud for name in (*scopes.names(one).asked, *bindings.bound(one))}
         if more <= needed:
             return needed, loud
@@ -78,6 +80,25 @@ class Quiet:
 
     def __init__(self, needed: frozenset[str], defined: Definitions) -> None:
         self._needed, self._defined = needed, defined
+        self._plain = set(defined)
+        """Names that stand for a number, a text, a part of the language, or a tuple of these, and nothing else."""
+        self._reduce(self._plain, self._binds_plain)
+        self._aside = defined.keys() - needed
+        """Names that stand for a list or the like that only quiet statements have made and nothing needs."""
+        self._reduce(self._aside, self._makes_aside)
+
+    def _reduce(self, names: set[str], holds: Callable[[ast.stmt], bool]) -> None:
+        """Leave those all of whose meanings hold, which may rest on each other: each is asked again when one falls."""
+        asking: dict[str, list[str]] = defaultdict(list)
+        for name in names:
+            for asked in {asked for one in self._defined[name] for asked in scopes.names(one).asked}:
+                asking[asked].append(name)
+        waiting = list(names)
+        while waiting:
+            name = waiting.pop()
+            if name in names and not all(map(holds, self._defined[name])):
+                names.discard(name)
+                waiting += asking[name]
 
     def loud(self, statement: ast.stmt) -> Iterator[ast.AST]:
         """The parts of a statement for which it is not quiet."""
@@ -163,7 +184,7 @@ class Quiet:
                     yield from self._stores(parts, None)
                 case ast.Subscript(value=holder, slice=place):
                     yield from self._value(place)
-                    own = isinstance(holder, ast.Name) and self._is_aside(holder.id)
+                    own = isinstance(holder, ast.Name) and holder.id in self._aside
                     if not own and not (self._dotted(holder) or {""}) <= set(_STORES):
                         yield target
                 case _:
@@ -228,45 +249,35 @@ class Quiet:
         if not meanings:
             known = getattr(builtins, name, None)
             return name in _OF_MODULES or (name in allowed.BUILTINS and isinstance(known, type))
-        if all(isinstance(one, _IMPORTS) for one in meanings) or self._is_plain(name, frozenset()):
+        if name in self._plain or all(isinstance(one, _IMPORTS) for one in meanings):
             return True
         return name not in self._needed and not any(
             isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) for one in meanings
         )
 
-    def _is_plain(self, name: str, seen: frozenset[str]) -> bool:
-        """Whether it stands for a number, a text, a part of the language, or a tuple of these, and nothing else."""
-        meanings = self._defined.get(name, ())
-        return bool(meanings) and all(self._binds_plain(one, seen | {name}) for one in meanings)
-
-    def _binds_plain(self, statement: ast.stmt, seen: frozenset[str]) -> bool:
+    def _binds_plain(self, statement: ast.stmt) -> bool:
         if not isinstance(statement, _ASSIGNMENTS) or statement.value is None:
             return False
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        return all(isinstance(one, ast.Name) for one in targets) and self._is_plain_value(statement.value, seen)
+        return all(isinstance(one, ast.Name) for one in targets) and self._is_plain_value(statement.value)
 
-    def _is_plain_value(self, node: ast.expr, seen: frozenset[str]) -> bool:
+    def _is_plain_value(self, node: ast.expr) -> bool:
         match node:
             case ast.Constant():
                 return True
             case ast.Name(id=name):
-                return name in seen or self._is_plain(name, seen)
+                return name in self._plain
             case ast.Attribute():
                 paths = self._paths(node) or {""}
                 return all(path.partition(".")[0] in (*_LANGUAGE, "math", "numpy") for path in paths)
             case ast.Call(func=ast.Name(id=function)):
                 plain = function in _PLAIN_CALLS and function not in self._defined and not node.keywords
-                return plain and all(self._is_plain_value(one, seen) for one in node.args)
+                return plain and all(self._is_plain_value(one) for one in node.args)
             case ast.UnaryOp() | ast.BinOp() | ast.Compare() | ast.IfExp() | ast.Tuple() | ast.BoolOp():
                 parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
-                return all(self._is_plain_value(part, seen) for part in parts)
+                return all(map(self._is_plain_value, parts))
             case _:
                 return False
-
-    def _is_aside(self, name: str) -> bool:
-        """Whether it stands for a list or the like that only quiet statements have made and nothing needs."""
-        meanings = self._defined.get(name, ())
-        return name not in self._needed and bool(meanings) and all(map(self._makes_aside, meanings))
 
     def _makes_aside(self, statement: ast.stmt) -> bool:
         if not isinstance(statement, _ASSIGNMENTS):
@@ -285,7 +296,7 @@ class Quiet:
     def _is_of_aside(self, node: ast.expr) -> bool:
         match node:
             case ast.Attribute(value=ast.Name(id=name), attr=attribute):
-                return _is_fair(attribute) and self._is_aside(name)
+                return _is_fair(attribute) and name in self._aside
             case _:
                 return False
 

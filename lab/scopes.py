@@ -1,6 +1,6 @@
 """Which global names a statement binds and which it asks for, as Python's own symbol tables tell.
 
-Annotations do not count: tracing never executes them.
+Annotations of functions do not count: tracing never executes them. Those of classes tell dataclasses their fields.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _inner(table: symtable.SymbolTable) -> Iterator[tuple[symtable.Symbol, bool]
 
 
 class _Bare(ast.NodeTransformer):
-    """Without annotations, ``import *``, which names nothing, and f-strings, which cannot always be written again."""
+    """Without functions' annotations, ``import *``, which names nothing, and f-strings that cannot be written again."""
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
         return ast.Pass() if node.names[0].name == "*" else node
@@ -69,10 +69,6 @@ class _Bare(ast.NodeTransformer):
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> Any:
         node.returns = None
-        return self.generic_visit(node)
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
-        node.annotation = ast.Constant(None)
         return self.generic_visit(node)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> Any:

@@ -178,6 +178,8 @@ HARMLESS = [
     "import os\nos.environ['NEURON_CC_FLAGS'] = '--verbose'",
     "for dtype in (nl.float32, nl.bfloat16):\n    print(dtype, P)",
     "x = 3\nx += 1",
+    "import torch\nx = torch.zeros(3)\nx = x.to('cpu')\nprint(x.shape)",
+    "SHAPES = [(128, 512)]\nSHAPES = SHAPES + [(32, 512)]\nSHAPES.append((64, 512))",
     "async def serve(x):\n    return kernel(x)",
     "try:\n    import torch\nexcept ImportError:\n    torch = None",
     "if __name__ == '__main__':\n    SIGN = 1.0\n    fill(TABLE)",
@@ -194,6 +196,13 @@ HARMLESS = [
 @pytest.mark.parametrize("statement", HARMLESS)
 def test_what_leaves_the_kernel_as_it_is_may_be_left_out(statement: str) -> None:
     found = language.judge(KERNEL + statement + "\n", None)
+    assert found.passed, found.detail
+
+
+def test_names_that_rest_on_each_other_many_times_over_are_each_looked_at_once() -> None:
+    plain = "A0 = 1\n" + "".join(f"A{n + 1} = A{n} + A{n}\n" for n in range(64))
+    lists = "B0 = [1]\n" + "".join(f"B{n + 1} = B{n}.index(B{n}.count(1))\n" for n in range(64))
+    found = language.judge(f"{KERNEL}{plain}{lists}print(A64)\nB64.append(1)\n", None)
     assert found.passed, found.detail
 
 
