@@ -64,8 +64,8 @@ class Cluster:
         options: dict[str, Any] = {"resources": resources, "num_cpus": 0, "max_retries": RETRIES, "name": "nki-anvil"}
         if node:
             options["scheduling_strategy"] = self._on(node)
-        given = (self._worker, shipment().digest, request, parts, uploads)
-        reference = await run_sync(lambda: self._task.options(**options).remote(*given))
+        given = (shipment().digest, request, parts, uploads)
+        reference = await run_sync(lambda: self._task.options(**options).remote(self._worker, *given))
         try:
             return await asyncio.wrap_future(reference.future())
         except asyncio.CancelledError:
@@ -74,9 +74,16 @@ class Cluster:
             raise
         except ray.exceptions.RayError as error:
             raise self._failure(error, node) from None
+        finally:
+            del reference
 
     async def close(self) -> None:
-        """Disconnect, unless the process was connected before."""
+        """Disconnect, unless the process was connected before.
+
+        What Ray holds for us is let go first: a later session counts its objects from the same names, and letting go
+        of an old one would then take away a new one.
+        """
+        self._worker = self._task = None
         if self._ours:
             await run_sync(self._ray.shutdown)
         self._ray, self._ours = None, False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import importlib
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
@@ -74,6 +76,18 @@ async def test_a_cancelled_job_leaves_no_process_on_its_node(
         await until(working_below)
         group.cancel_scope.cancel()
     await until(lambda: not working_below(), 30)
+
+
+@pytest.mark.slow
+async def test_a_closed_backend_holds_nothing_whose_name_the_next_session_may_give_again(
+    ray_backend: Callable[..., RayBackend], job: Callable[..., Job]
+) -> None:
+    backend = ray_backend()
+    await backend.run(job(KERNEL))
+    await backend.close()
+    gc.collect()
+    kind: Any = importlib.import_module("ray").ObjectRef
+    assert not [one for one in gc.get_objects() if isinstance(one, kind)]
 
 
 @pytest.mark.slow
