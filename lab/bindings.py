@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from nki_anvil.lab import scopes
@@ -45,6 +45,17 @@ def modules(statements: Iterable[ast.AST]) -> dict[str, frozenset[str]]:
             for alias in statement.names:
                 paths[alias.asname or alias.name].add(f"{statement.module}.{alias.name}")
     return {name: frozenset(found) for name, found in paths.items()}
+
+
+def dotted(node: ast.AST, known: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """The paths of a name that leads into a ``known`` module, or of what stands behind its dots; else none."""
+    match node:
+        case ast.Name(id=name):
+            return known.get(name, frozenset())
+        case ast.Attribute(value=value, attr=attribute):
+            return frozenset(f"{above}.{attribute}" for above in dotted(value, known))
+        case _:
+            return frozenset()
 
 
 def stored(tree: ast.AST) -> Iterator[str]:

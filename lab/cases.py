@@ -114,7 +114,7 @@ class Pool:
         reference nobody else can draw.
         """
         drawn = [p.case for p in like if p.base and not p.case.probes]
-        bases = [case for case in drawn if case.family.partition("/")[0] not in inputs.MET] or [Case(key="", seed=0)]
+        bases = [case for case in drawn if not inputs.is_met(case.family)] or [Case(key="", seed=0)]
         own = [case for case in bases if case.family == "own"] or bases
         base = own[0] if random.random() < 0.5 else bases[int(random.integers(len(bases)))]
         peaks = [case for case in bases if case.family.startswith("peaks") and case.shapes == base.shapes]

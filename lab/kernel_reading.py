@@ -172,7 +172,11 @@ class _Reader(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         self._called.add(id(node.func))
         named = {keyword.arg for keyword in node.keywords}
-        if "where" in named and "out" not in named and any(p.startswith("numpy.") for p in self._paths(node.func)):
+        if (
+            "where" in named
+            and "out" not in named
+            and any(p.startswith("numpy.") for p in bindings.dotted(node.func, self._modules))
+        ):
             self._object(node, "`where` without `out` leaves memory as it was found. Give `out`, or use `np.where`")
         match node:
             case ast.Call(func=ast.Name(id="type"), args=[argument], keywords=[]) if id(node) in self._in_place:
@@ -212,20 +216,10 @@ class _Reader(ast.NodeVisitor):
             self._object(node, "`format` on a text that is not a plain literal is not available. Use an f-string")
         elif self._imported and node.attr in allowed.SPEAKING:
             self._object(node, f"`{node.attr}` is not available where figures are read from what is printed. Remove it")
-        if paths := self._paths(node):
+        if paths := bindings.dotted(node, self._modules):
             self._members(node, paths)
         else:
             self.visit(node.value)
-
-    def _paths(self, node: ast.expr) -> frozenset[str]:
-        """The dotted paths of a name that leads into a module; none for any other expression."""
-        match node:
-            case ast.Name(id=name):
-                return self._modules.get(name, frozenset())
-            case ast.Attribute(value=value, attr=attribute):
-                return frozenset(f"{above}.{attribute}" for above in self._paths(value))
-            case _:
-                return frozenset()
 
     def _members(self, node: ast.AST, paths: Iterable[str]) -> None:
         for path in paths:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from nki_anvil.backends.worker.inputs import AGAINST, EVEN, MET, PARTIAL, TIED, digest, draw, inside
+from nki_anvil.backends.worker.inputs import AGAINST, EVEN, PARTIAL, TIED, digest, draw, inside, is_met
 from nki_anvil.backends.worker.places import EDGES
 from nki_anvil.backends.worker.relations import against, level
 from nki_anvil.lab import limits, yardstick_file
@@ -45,7 +45,7 @@ class Measuring:
         own = case["family"] == "own"
         family = case["family"].partition("/")[0]
         partial, tied = family in PARTIAL, family in TIED
-        turns = 1 if own or family in MET else case.get("halvings") or HALVINGS
+        turns = 1 if own or is_met(family) else case.get("halvings") or HALVINGS
         scales = [float(case.get("scale", 1.0)) * 0.5**n for n in range(turns)]
         for scale in scales:
             drawn = self.draw({**case, "scale": scale})
@@ -61,7 +61,7 @@ class Measuring:
         if case["family"] == "own" and self.own_by_reference:
             drawn = dict(zip([a["name"] for a in self.arguments], self.module.get_inputs(case["seed"]), strict=True))
             return {name: self._cast(name, item) for name, item in drawn.items()}
-        if case["family"].partition("/")[0] in MET:
+        if is_met(case["family"]):
             return self._met(case)
         arrays = draw({"inputs": self.arguments}, {**case, "probes": ()})
         return {a["name"]: _scalar(a) if a["shape"] is None else arrays[a["name"]] for a in self.arguments}
@@ -99,7 +99,7 @@ class Measuring:
         yardstick_file.save(found, self.folder / f"{case['key']}.npz")
         given = self._given(drawn)
         own = case["family"] == "own" and self.own_by_reference
-        uploaded = self.given is None or own or case["family"].partition("/")[0] in MET
+        uploaded = self.given is None or own or is_met(case["family"])
         if uploaded:
             np.savez(self.folder / f"{case['key']}.inputs.npz", **{n: _storable(a) for n, a in given.items()})  # type: ignore[arg-type]
         return {

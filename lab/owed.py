@@ -40,11 +40,12 @@ def left(folder: Path) -> list[Debt]:
     """Of servers that were killed, and of those that are at it in this moment."""
     lines = state.read_lines(folder / FILE)
     ended = {line.get("ended") for line in lines}
-    return [debt for line in lines if (debt := _read(line)) is not None and debt.begun not in ended]
+    open_ = [line for line in lines if "ended" not in line and line.get("begun") not in ended]
+    return [debt for line in open_ if (debt := _read(line)) is not None]
 
 
 def _read(line: dict[str, Any]) -> Debt | None:
-    """None of the note after, and of one that is damaged: a note too few costs what it would have without any."""
+    """None of one that is damaged: a note too few costs what it would have without any."""
     try:
         return Debt.model_validate(line)
     except ValidationError:

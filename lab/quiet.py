@@ -80,6 +80,9 @@ class Quiet:
 
     def __init__(self, needed: frozenset[str], defined: Definitions) -> None:
         self._needed, self._defined = needed, defined
+        modules = bindings.modules(one for meanings in defined.values() for one in meanings)
+        imported = {n for n, meanings in defined.items() if all(isinstance(one, _IMPORTS) for one in meanings)}
+        self._modules = {name: paths for name, paths in modules.items() if name in imported}
         self._plain = set(defined)
         """Names that stand for a number, a text, a part of the language, or a tuple of these, and nothing else."""
         self._reduce(self._plain, self._binds_plain)
@@ -160,7 +163,7 @@ class Quiet:
         yield from (base for base in statement.bases if not self._is_of_absent(base))
         for decorator in statement.decorator_list:
             called = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if self._paths(called) != {"dataclasses.dataclass"}:
+            if self._paths(called) != frozenset({"dataclasses.dataclass"}):
                 yield decorator
             elif isinstance(decorator, ast.Call):
                 yield from self._arguments(decorator)
@@ -185,7 +188,7 @@ class Quiet:
                 case ast.Subscript(value=holder, slice=place):
                     yield from self._value(place)
                     own = isinstance(holder, ast.Name) and holder.id in self._aside
-                    if not own and not (self._dotted(holder) or {""}) <= set(_STORES):
+                    if not own and (self._dotted(holder) or {""}) - set(_STORES):
                         yield target
                 case _:
                     yield target
@@ -229,15 +232,15 @@ class Quiet:
         yield from self._values(given)
         if isinstance(call.func, ast.Name) and call.func.id not in self._defined:
             return
-        if self._dotted(call.func) != {"logging.getLogger"}:
+        if self._dotted(call.func) != frozenset({"logging.getLogger"}):
             yield from (node for one in given for node in self._kept_back(one))
 
     def _kept_back(self, node: ast.AST) -> Iterator[ast.AST]:
         """Parts of the language and of Python's modules, but for constants, and what the module itself is called."""
-        paths = self._dotted(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
+        paths = self._dotted(node)
         if isinstance(node, ast.Name) and node.id in _OF_MODULES:
             yield node
-        elif paths is None:
+        elif not paths:
             for part in ast.iter_child_nodes(node):
                 yield from self._kept_back(part)
         elif not all(_is_absent(path.partition(".")[0]) or _is_constant(path) for path in paths):
@@ -249,7 +252,7 @@ class Quiet:
         if not meanings:
             known = getattr(builtins, name, None)
             return name in _OF_MODULES or (name in allowed.BUILTINS and isinstance(known, type))
-        if name in self._plain or all(isinstance(one, _IMPORTS) for one in meanings):
+        if name in self._plain or name in self._modules:
             return True
         return name not in self._needed and not any(
             isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) for one in meanings
@@ -301,9 +304,11 @@ class Quiet:
                 return False
 
     def _is_known(self, node: ast.expr, call: ast.Call) -> bool:
-        paths = self._dotted(node) or set[str]()
+        paths = self._dotted(node)
         settings = {keyword.arg for keyword in call.keywords}
-        return bool(paths) and paths <= _KNOWN and (paths != {"logging.basicConfig"} or settings <= _SETTINGS)
+        return (
+            bool(paths) and paths <= _KNOWN and (paths != frozenset({"logging.basicConfig"}) or settings <= _SETTINGS)
+        )
 
     def _is_of_absent(self, node: ast.expr) -> bool:
         """Whether it is below a module of somebody else, also behind calls."""
@@ -319,23 +324,15 @@ class Quiet:
         paths = self._paths(node)
         return bool(paths) and all(_is_absent(path.partition(".")[0]) for path in paths)
 
-    def _paths(self, node: ast.expr) -> set[str] | None:
+    def _dotted(self, node: ast.AST) -> frozenset[str]:
+        """The paths of what stands behind an imported name; none where it is anything else."""
+        return bindings.dotted(node, self._modules)
+
+    def _paths(self, node: ast.AST) -> frozenset[str]:
         """The same where all of it is public, and no module that another one has imported for itself."""
         found = self._dotted(node)
-        parts = {part for path in found or () for part in path.split(".")[1:]}
-        return found if found and all(map(_is_fair, parts)) else None
-
-    def _dotted(self, node: ast.expr) -> set[str] | None:
-        """The dotted paths of what stands behind an imported name; None where it is anything else."""
-        attributes: list[str] = []
-        while isinstance(node, ast.Attribute):
-            attributes.insert(0, node.attr)
-            node = node.value
-        meanings = self._defined.get(node.id, ()) if isinstance(node, ast.Name) else ()
-        if not meanings or not all(isinstance(one, _IMPORTS) for one in meanings):
-            return None
-        assert isinstance(node, ast.Name)
-        return {".".join([path, *attributes]) for path in bindings.modules(meanings).get(node.id, ())} or None
+        parts = {part for path in found for part in path.split(".")[1:]}
+        return found if all(map(_is_fair, parts)) else frozenset()
 
 
 def _is_absent(module: str) -> bool:

@@ -55,6 +55,11 @@ def family_names() -> list[str]:
     return list(_FAMILIES)
 
 
+def is_met(family: str) -> bool:
+    """Whether only the reference's process can draw it."""
+    return family.partition("/")[0] in MET
+
+
 def _target(shape_set: dict[str, Any], case: Case) -> Spec:
     """The input that a family which tells the inputs apart transforms differently."""
     floats = [s for s in shape_set["inputs"] if s.get("shape") is not None and _is_float(s)]

@@ -184,12 +184,13 @@ def load(text: KernelText) -> tuple[dict[str, Any], list[str]]:
     namespace["print"] = Printing(sys.stdout)
     left_out: list[str] = []
 
-    def leave_out(statement: ast.stmt) -> None:
+    def leave_out(number: int) -> None:
+        statement = text.statements[number]
         left_out.append(_describe(statement))
         # What it would have bound is not what an earlier statement bound.
         namespace.update({name: Absent(name, statement.lineno) for name in _targets(statement)})
 
-    rewriting.prepare(module, AbsentModule, text.statements, leave_out)
+    rewriting.prepare(module, AbsentModule, leave_out)
     tree = rewriting.rewritten(text.statements, _absent(text))
     # At once: Python makes equal constants of one compilation one object.
     exec(compile(tree, FILENAME, "exec", dont_inherit=True), namespace)  # noqa: S102

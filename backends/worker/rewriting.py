@@ -28,27 +28,18 @@ class ForeignAttribute(Exception):
     remedy = "Call methods on their own objects, and keep what a call needs in its variables."
 
 
-def prepare(
-    module: types.ModuleType,
-    absent: type[Exception],
-    statements: Sequence[ast.stmt],
-    leave_out: Callable[[ast.stmt], None],
-) -> None:
+def prepare(module: types.ModuleType, absent: type[Exception], leave_out: Callable[[int], None]) -> None:
     """Put into the module's namespace what rewritten statements ask for.
 
-    A statement that raises ``absent`` is handed to ``leave_out``.
+    The number of a statement that raises ``absent`` is handed to ``leave_out``.
     """
-
-    def leave(number: int) -> None:
-        leave_out(statements[number])
-
     unordered.guard(module.__dict__)
     module.__dict__.update(
         {
             _SET: unordered.Unordered,
             _OWN: _owning(module.__name__),
             _ABSENT: absent,
-            _LEAVE: leave,
+            _LEAVE: leave_out,
         }
     )
 
