@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from nki_anvil.backends.worker import kernel_text
+from nki_anvil.backends.worker.absent import Absent
 
 
 class Source:
@@ -95,7 +96,7 @@ def _without_what_is_missing(file: Path) -> dict[str, Any]:
     text = file.read_text()
     parsed = kernel_text.parse(text)
     here: dict[str, Any] = {"__name__": file.stem, "__file__": str(file)}
-    here.update({name: kernel_text.Absent(name) for name in parsed.absent})
+    here.update({name: Absent(name) for name in parsed.absent})
     for statement in parsed.statements:
         code = compile(ast.Module([statement], []), str(file), "exec", dont_inherit=True)
         try:

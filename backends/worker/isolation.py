@@ -44,9 +44,13 @@ class Protection:
     detail: str
 
 
-def environment(hash_seed: int) -> dict[str, str]:
-    """All environment variables of a process that runs kernel text."""
-    return {"PYTHONHASHSEED": str(hash_seed), "LANG": "C.UTF-8", "PYTHONUTF8": "1", **_THREADS}
+def environment(hash_seed: int, *, filled: bool = False) -> dict[str, str]:
+    """All environment variables of a process that runs kernel text.
+
+    Memory that nobody has written is ``filled`` with something (glibc's MALLOC_PERTURB_), or as the system leaves it.
+    """
+    memory = {"MALLOC_PERTURB_": "165"} if filled else {}
+    return {"PYTHONHASHSEED": str(hash_seed), "LANG": "C.UTF-8", "PYTHONUTF8": "1", **_THREADS, **memory}
 
 
 def detach() -> list[str]:

@@ -42,9 +42,18 @@ _OUTCOMES = {"Timeout": "timeout", "SystemExit": "exited", "TooLarge": "too_larg
 
 
 def run(
-    children: Children, place: str, job: dict[str, Any], kernel: str, shape_set: dict[str, Any], hash_seed: int
+    children: Children,
+    place: str,
+    job: dict[str, Any],
+    kernel: str,
+    shape_set: dict[str, Any],
+    hash_seed: int,
+    *,
+    as_it_stands: bool = False,
 ) -> KernelRun:
     """Trace the kernel at one shape set; what the kernel does wrong is in the result. Raises NeverStarted.
+
+    Of the statements that tracing keeps, or of all as whoever imports the text executes them.
 
     Its empty folder is made in ``place``, which somebody removes even if this process is killed.
     """
@@ -53,10 +62,19 @@ def run(
     channel, printed = Ear(answer.largest(limits["program_bytes"])), Ear(limits["printed_bytes"], deaf_at_limit=True)
     reader, writer = os.pipe()
     with tempfile.TemporaryDirectory(prefix="trace-", dir=place, ignore_cleanup_errors=True) as folder:
-        process = _start(children, folder, writer, hash_seed)
+        process = _start(children, folder, writer, isolation.environment(hash_seed, filled=as_it_stands))
         os.close(writer)
         ears = {reader: channel, _stdout(process): printed}
-        _ask(process, {**_visible(job, shape_set), "kernel": kernel, "nonce": nonce, "channel": writer})
+        _ask(
+            process,
+            {
+                **_visible(job, shape_set),
+                "kernel": kernel,
+                "nonce": nonce,
+                "channel": writer,
+                "as_it_stands": as_it_stands,
+            },
+        )
         in_time = _starts(process, ears, channel) and _traces(process, ears, limits["trace_s"])
         status = children.end(process)
         for descriptor in ears:
@@ -64,8 +82,7 @@ def run(
     return _judge(channel, printed, nonce, in_time, status, limits)
 
 
-def _start(children: Children, folder: str, writer: int, hash_seed: int) -> Process:
-    environment = isolation.environment(hash_seed)
+def _start(children: Children, folder: str, writer: int, environment: dict[str, str]) -> Process:
     return children.start(bootstrap.command(MODULE), folder, environment, merged=True, pass_fds=(writer,))
 
 

@@ -1,23 +1,18 @@
 """Reads kernel text: what of it is executed, what is left out, and which function is the kernel.
 
-It decides nothing about safety; that is the process boundary's part. It runs the text only when asked to, by ``load``.
+It decides nothing about safety, that is the process boundary's part, and runs nothing of the text.
 """
 
 from __future__ import annotations
 
 import ast
 import difflib
-import functools
-import linecache
-import os
 import re
-import sys
-import types
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Optional, TextIO
+from typing import Optional
 
-from nki_anvil.backends.worker import rewriting
+from nki_anvil.backends.worker.absent import DEFINITIONS
 from nki_anvil.sim.again import again
 
 FILENAME = "kernel.py"
@@ -41,8 +36,7 @@ _ENCODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
 _UTF8 = re.compile(r"utf[-_]?8|utf[-_]8[-_].*", re.IGNORECASE)
 """Whatever begins so is UTF-8 to Python."""
 
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_KEPT = (ast.Import, ast.ImportFrom, *_DEFINITIONS, ast.Assign, ast.AnnAssign, ast.AugAssign)
+_KEPT = (ast.Import, ast.ImportFrom, *DEFINITIONS, ast.Assign, ast.AnnAssign, ast.AugAssign)
 
 
 class KernelTextError(Exception):
@@ -51,47 +45,6 @@ class KernelTextError(Exception):
     def __init__(self, code: str, message: str, line: Optional[int] = None, text: str = "", remedy: str = "") -> None:
         super().__init__(message)
         self.code, self.message, self.line, self.text, self.remedy = code, message, line, text, remedy
-
-
-_LETTERS = "abcdefghijkmnopqrstuvwxyz"
-
-
-class AbsentModule(ImportError):
-    """Kernel text used a module that is not given to it."""
-
-    code = "AbsentModule"
-    remedy = "Write the kernel with nki, numpy for dtypes and constants, and math."
-
-
-class Absent:
-    """Stands for a module that was left out: it can be named in annotations and defaults, not used for anything."""
-
-    def __init__(self, name: str, line: Optional[int] = None) -> None:
-        self._name = name
-        self._line = line
-
-    def __getattr__(self, attribute: str) -> Absent:
-        if attribute.startswith("__"):
-            raise AttributeError(attribute)
-        return Absent(f"{self._name}.{attribute}", self._line)
-
-    def _refuse(self, *_arguments: Any, **_named: Any) -> Any:
-        why = f", since line {self._line} needs a module that is not" if self._line else ""
-        raise AbsentModule(f"`{self._name}` is not there when a kernel is traced{why}.")
-
-    __call__ = __mro_entries__ = _refuse
-    # Asked for its truth, its text or what it equals, the module itself might have said something else.
-    __bool__ = __eq__ = __ne__ = __hash__ = __repr__ = __str__ = __format__ = _refuse
-
-
-class Printing:
-    """Stands for ``print``."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._say = functools.partial(print, file=stream)
-
-    def __call__(self, *values: Any, **how: Any) -> None:
-        self._say(*values, **how)
 
 
 @dataclass(frozen=True)
@@ -107,7 +60,7 @@ class KernelText:
     @property
     def left_out(self) -> tuple[str, ...]:
         """The first line of each statement that is left out, with its number."""
-        return tuple(map(_describe, self.skipped))
+        return tuple(map(describe, self.skipped))
 
     def line(self, number: Optional[int]) -> str:
         """A line of the text, stripped; empty where there is none."""
@@ -169,67 +122,6 @@ def entry_name(text: KernelText, wanted: Optional[str] = None) -> str:
     )
 
 
-def load(text: KernelText) -> tuple[dict[str, Any], list[str]]:
-    """Execute the kept statements in a fresh namespace; returns it, and what more was left out.
-
-    Whatever the text raises comes through, except that a statement which needs an absent module is left out as well.
-    """
-    lines = text.source.splitlines(keepends=True)
-    linecache.cache[FILENAME] = (len(text.source), None, lines, FILENAME)
-    module = _fresh_module()
-    module.__doc__ = text.docstring
-    namespace = module.__dict__
-    namespace.update({name: Absent(name) for name in text.absent})
-    # Bound to this stream, which is read and capped from outside, also while tracing redirects it.
-    namespace["print"] = Printing(sys.stdout)
-    left_out: list[str] = []
-
-    def leave_out(number: int) -> None:
-        statement = text.statements[number]
-        left_out.append(_describe(statement))
-        # What it would have bound is not what an earlier statement bound.
-        namespace.update({name: Absent(name, statement.lineno) for name in _targets(statement)})
-
-    rewriting.prepare(module, AbsentModule, leave_out)
-    tree = rewriting.rewritten(text.statements, _absent(text))
-    # At once: Python makes equal constants of one compilation one object.
-    exec(compile(tree, FILENAME, "exec", dont_inherit=True), namespace)  # noqa: S102
-    return namespace, left_out
-
-
-def _absent(text: KernelText) -> frozenset[str]:
-    """Names of absent modules, and of what cannot be made without them."""
-    found = set(text.absent)
-    for statement in text.statements:
-        if not found.isdisjoint(_mentioned(statement)):
-            found.update(_targets(statement))
-    return frozenset(found)
-
-
-def _mentioned(statement: ast.stmt) -> Iterator[str]:
-    """Names in what executing a statement evaluates, but for annotations and what stands inside of a definition."""
-    parts: list[ast.AST] = [statement]
-    if isinstance(statement, ast.ClassDef):
-        parts = [*statement.bases, *statement.decorator_list]
-    elif isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        parts = [*statement.decorator_list, *statement.args.defaults]
-    elif isinstance(statement, ast.AnnAssign):
-        parts = [statement.value] if statement.value else []
-    return (node.id for part in parts for node in ast.walk(part) if isinstance(node, ast.Name))
-
-
-def _fresh_module() -> types.ModuleType:
-    """A module of another name each time: by what it is called no text may tell where it is run.
-
-    Among Python's modules, for dataclasses look their annotations up there.
-    """
-    drawn = os.urandom(8)
-    module = types.ModuleType(_LETTERS[drawn[0] % len(_LETTERS)] + drawn[1 : 4 + drawn[0] % 4].hex())
-    module.__file__ = f"{module.__name__}.py"
-    sys.modules[module.__name__] = module
-    return module
-
-
 def _refuse_encodings(source: str) -> None:
     """A text that declares another encoding than UTF-8 is another program, of its own comments, once it is imported."""
     for number, line in enumerate(re.split(r"\r\n|\r|\n", source, maxsplit=2)[:2], 1):
@@ -283,13 +175,6 @@ def _binds_names(statement: ast.stmt) -> bool:
     return not isinstance(statement, (ast.AnnAssign, ast.AugAssign)) or _is_name(statement.target)
 
 
-def _targets(statement: ast.stmt) -> Iterator[str]:
-    if isinstance(statement, _DEFINITIONS):
-        yield statement.name
-    else:
-        yield from (n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-
-
 def _is_name(target: ast.expr) -> bool:
     if isinstance(target, (ast.Tuple, ast.List)):
         return all(map(_is_name, target.elts))
@@ -313,6 +198,7 @@ def _assigned(statements: Iterable[ast.stmt], jit_only: bool = False) -> Iterato
             yield from (target.id for target in statement.targets if isinstance(target, ast.Name))
 
 
-def _describe(statement: ast.stmt) -> str:
+def describe(statement: ast.stmt) -> str:
+    """Its first line, with its number."""
     first = ast.unparse(statement).splitlines()[0]
     return f"line {statement.lineno}: {first[:120]}"

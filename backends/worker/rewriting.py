@@ -7,16 +7,17 @@ mean what they mean to whoever imports the text, but where they name a module th
 from __future__ import annotations
 
 import ast
-import copy
-import types
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from typing import Any, Optional, TypeVar
 
 from nki_anvil.backends.worker import unordered
+from nki_anvil.backends.worker.absent import needing
+from nki_anvil.backends.worker.executing import Leaving, execute, fresh_module
+from nki_anvil.backends.worker.kernel_text import KernelText, describe
 
-_SET, _OWN, _ABSENT, _LEAVE = ".set", ".own", ".absent", ".leave"
-"""Names that no text can spell, for what takes the place of a set's display and of an object whose attribute is set,
-and for what happens where a statement needs a module that is absent."""
+_SET, _OWN = ".set", ".own"
+"""Names that no text can spell, for what takes the place of a set's display and of an object whose attribute is set."""
+
 
 _Node = TypeVar("_Node", bound=ast.AST)
 
@@ -28,46 +29,25 @@ class ForeignAttribute(Exception):
     remedy = "Call methods on their own objects, and keep what a call needs in its variables."
 
 
-def prepare(module: types.ModuleType, absent: type[Exception], leave_out: Callable[[int], None]) -> None:
-    """Put into the module's namespace what rewritten statements ask for.
+def load(text: KernelText) -> tuple[dict[str, Any], list[str]]:
+    """Execute the kept statements in a fresh namespace; returns it, and what more was left out.
 
-    The number of a statement that raises ``absent`` is handed to ``leave_out``.
+    Whatever the text raises comes through, except that a statement which needs an absent module is left out as well.
     """
+    module = fresh_module(text)
     unordered.guard(module.__dict__)
-    module.__dict__.update(
-        {
-            _SET: unordered.Unordered,
-            _OWN: _owning(module.__name__),
-            _ABSENT: absent,
-            _LEAVE: leave_out,
-        }
-    )
-
-
-def rewritten(statements: Sequence[ast.stmt], absent: Collection[str]) -> ast.Module:
-    """All of them as one module, which goes on after a statement that needs what is absent."""
-    as_text = any(map(_is_future, statements))
-    rewriting = _Rewriting(frozenset(absent), as_text)
-    tries = [_tried(n, rewriting.visit(copy.deepcopy(s))) for n, s in enumerate(statements) if not _is_future(s)]
-    return ast.fix_missing_locations(ast.Module(tries, []))
-
-
-def _is_future(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
-
-
-def _tried(number: int, statement: ast.stmt) -> ast.stmt:
-    leave = ast.Expr(ast.Call(ast.Name(_LEAVE, ast.Load()), [ast.Constant(number)], []))
-    handler = ast.ExceptHandler(ast.Name(_ABSENT, ast.Load()), None, [leave])
-    return ast.copy_location(ast.Try([statement], [handler], [], []), statement)
+    module.__dict__.update({_SET: unordered.Unordered, _OWN: _owning(module.__name__)})
+    left_out: list[ast.stmt] = []
+    changing = _Rewriting(needing(text.statements, text.absent))
+    execute(module, text.statements, changing, lambda statement: Leaving(module, statement, left_out.append))
+    return module.__dict__, [*map(describe, left_out)]
 
 
 class _Rewriting(ast.NodeTransformer):
-    """Of the statements of one text. ``as_text`` says whether Python keeps all its annotations as text."""
+    """Of the statements of one text, of which ``absent`` are the names that are not there."""
 
-    def __init__(self, absent: frozenset[str], as_text: bool) -> None:
+    def __init__(self, absent: frozenset[str]) -> None:
         self._absent = absent
-        self._as_text = as_text
 
     def visit_Set(self, node: ast.Set) -> ast.expr:
         self.generic_visit(node)
@@ -96,7 +76,7 @@ class _Rewriting(ast.NodeTransformer):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AnnAssign:
         """Dataclasses tell their fields by annotations."""
-        if self._as_text or not self._absent.isdisjoint(_names(node.annotation)):
+        if not self._absent.isdisjoint(_names(node.annotation)):
             node.annotation = ast.copy_location(ast.Constant(ast.unparse(node.annotation)), node.annotation)
         self.generic_visit(node)
         return node

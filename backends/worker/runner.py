@@ -122,14 +122,15 @@ class Runner:
         # Each job has hash seeds of its own, and a retry has the same.
         seeds = (int(self.digest[:8], 16), int(self.digest[8:16], 16))
         known = (self.children, str(self.folder), self.job, text, shape_set)
-        first, second = (pool.submit(kernel_runs.run, *known, seed) for seed in seeds)
-        return first, second
+        first = pool.submit(kernel_runs.run, *known, seeds[0])
+        return first, pool.submit(kernel_runs.run, *known, seeds[1], as_it_stands=True)
 
     def _shape_set(self, process: Process, name: str, first: KernelRun, second: KernelRun) -> None:
         known = {"shapes": name, "entry": first.entry, "left_out": first.left_out, "printed": first.printed}
-        failed = next((run for run in (first, second) if run.outcome != "ok"), None)
+        failed = first if first.outcome != "ok" else second if second.outcome != "ok" else None
         if failed is not None:
-            self.traces.append({**known, "outcome": failed.outcome, "error": failed.error, "printed": failed.printed})
+            error = failed.error if failed is first else _as_it_stands(failed.error)
+            self.traces.append({**known, "outcome": failed.outcome, "error": error, "printed": failed.printed})
             return
         stem = f"program.{len(self.traces)}"
         files = [self._store(f"{stem}.first", first.program), self._store(f"{stem}.second", second.program)]
@@ -205,6 +206,11 @@ class Runner:
         temporary = self.folder / (RUN + ".new")
         temporary.write_bytes(records.as_bytes(run))
         temporary.replace(self.folder / RUN)
+
+
+def _as_it_stands(error: Optional[dict[str, Any]]) -> Optional[dict[str, Any]]:
+    """What went wrong only where all of the file is executed."""
+    return error and {**error, "message": f"When the file is imported as it stands: {error['message']}"}
 
 
 def kernels_fault(status: int, late_after_s: Optional[float], resident: int) -> Optional[dict[str, Any]]:

@@ -1,4 +1,7 @@
-"""Gate 2: two traces in fresh processes with other hash seeds give the same program."""
+"""Gate 2: two fresh processes with other hash seeds trace the same program.
+
+One executes the statements that tracing keeps, the other all of the file, as whoever imports it does.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,9 @@ def judge(evidence: Evidence) -> Judgement:
     for trace in evidence.traces():
         if len(trace.digests) < 2 or len(set(trace.digests)) != 1:
             detail = f"Two traces at the shape set {trace.shapes} gave different programs."
-            hint = "Do not iterate over sets, and do not use addresses, clocks or random numbers while tracing."
+            hint = (
+                "Do not iterate over sets, do not use addresses, clocks or random numbers while tracing, and let no "
+                "statement of the file change the kernel for whoever imports it."
+            )
             return Judgement(False, detail, hint=hint)
     return Judgement(True, "Two traces agree.")

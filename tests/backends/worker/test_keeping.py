@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from nki_anvil.backends.worker import kernel_text
+from nki_anvil.backends.worker import kernel_text, rewriting
 from nki_anvil.backends.worker.keeping import Held
 from nki_anvil.sim.modules import install
 
@@ -81,7 +81,7 @@ LEAVES_NOTHING = {
 
 def loaded(text: str) -> dict[str, Any]:
     with install():
-        return kernel_text.load(kernel_text.parse(text + "\n\n\ndef kernel(x):\n    return x\n"))[0]
+        return rewriting.load(kernel_text.parse(text + "\n\n\ndef kernel(x):\n    return x\n"))[0]
 
 
 def left_behind(text: str, call: str) -> list[str]:

@@ -1,6 +1,8 @@
 import pytest
 
-from nki_anvil.backends.worker.kernel_text import AbsentModule, KernelTextError, entry_name, load, parse
+from nki_anvil.backends.worker.absent import AbsentModule
+from nki_anvil.backends.worker.kernel_text import KernelTextError, entry_name, parse
+from nki_anvil.backends.worker.rewriting import load
 
 PUBLIC = '''"""A kernel as people publish it."""
 import os, math

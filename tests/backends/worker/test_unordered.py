@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from nki_anvil.backends.worker import kernel_text
+from nki_anvil.backends.worker import kernel_text, rewriting
 from nki_anvil.backends.worker.unordered import OrderUnknown
 
 
 def result(text: str) -> Any:
-    return kernel_text.load(kernel_text.parse(f"{text}\n\n\ndef kernel(x):\n    return x\n"))[0]["found"]
+    return rewriting.load(kernel_text.parse(f"{text}\n\n\ndef kernel(x):\n    return x\n"))[0]["found"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,108 @@
+"""Executes a text as whoever imports the file does: as it stands, with nothing left out.
+
+Where this gives another program than the statements that tracing keeps, the file is another kernel for who imports it
+than for who has judged it.
+"""
+
+from __future__ import annotations
+
+import ast
+import signal
+import sys
+import time
+from contextlib import AbstractContextManager
+from typing import Any, Final, Optional
+
+from nki_anvil.backends.worker.absent import AbsentModule, mentioned, needing
+from nki_anvil.backends.worker.executing import Leaving, execute, fresh_module
+from nki_anvil.backends.worker.kernel_text import MODULES, KernelText
+
+ASIDE_S: Final = 1.0
+"""For all statements together that a kernel does without, such as a benchmark at the end of the file."""
+_AT_LEAST_S: Final = 0.02
+"""For each of them, whatever those before have taken."""
+_HERE: Final = MODULES | sys.stdlib_module_names
+"""Modules whose import is tried. Another's library, where there is one, takes seconds."""
+
+
+def load(text: KernelText) -> dict[str, Any]:
+    """Execute every statement in a fresh module; returns its namespace.
+
+    What needs a module that is not here binds names that fail when they are used. What else goes wrong in statements
+    that a kernel does without is passed over, for another machine may have what they need.
+    """
+    module = fresh_module(text)
+    budget = _Budget()
+    statements = sorted((*text.statements, *text.skipped), key=lambda one: (one.lineno, one.col_offset))
+    absent = needing(statements, text.absent)
+    skipped = {id(one) for one in text.skipped}
+
+    def within(statement: ast.stmt) -> AbstractContextManager[Any]:
+        if id(statement) in skipped:
+            return _Aside(budget)
+        hopeless = not absent.isdisjoint(mentioned(statement))
+        return Leaving(module, statement, ends=Exception if hopeless else AbsentModule)
+
+    execute(module, [one for one in statements if _may_be_here(one)], _Readable(absent), within)
+    return module.__dict__
+
+
+def _may_be_here(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Import):
+        return all(alias.name.partition(".")[0] in _HERE for alias in statement.names)
+    return not isinstance(statement, ast.ImportFrom) or (statement.module or "").partition(".")[0] in _HERE
+
+
+class _Budget:
+    """How long what a kernel does without may still take, in seconds."""
+
+    def __init__(self) -> None:
+        self._left = ASIDE_S
+
+    def left(self) -> float:
+        return max(self._left, _AT_LEAST_S)
+
+    def take(self, seconds: float) -> None:
+        self._left -= seconds
+
+
+class _Enough(BaseException):
+    """A statement that a kernel does without has taken its time."""
+
+
+class _Aside:
+    """Within it a statement ends when its time is over, and however it ends, the next one follows."""
+
+    def __init__(self, budget: _Budget) -> None:
+        self._budget, self._running = budget, False
+
+    def __enter__(self) -> None:
+        self._handler, self._timer = signal.signal(signal.SIGALRM, self._end), signal.getitimer(signal.ITIMER_REAL)[0]
+        self._started, self._running = time.monotonic(), True
+        signal.setitimer(signal.ITIMER_REAL, self._budget.left())
+
+    def __exit__(self, kind: Optional[type[BaseException]], *_: object) -> bool:
+        self._running = False
+        taken = time.monotonic() - self._started
+        signal.signal(signal.SIGALRM, self._handler)
+        signal.setitimer(signal.ITIMER_REAL, max(self._timer - taken, _AT_LEAST_S) if self._timer else 0)
+        self._budget.take(taken)
+        return kind is not None
+
+    def _end(self, _signal: int, _frame: object) -> None:
+        if self._running:
+            raise _Enough
+
+
+class _Readable(ast.NodeTransformer):
+    """Keeps annotations that name what is absent as text."""
+
+    def __init__(self, absent: frozenset[str]) -> None:
+        self._absent = absent
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        for field in ("annotation", "returns"):
+            asked: Optional[ast.expr] = getattr(node, field, None)
+            if asked is not None and any(isinstance(n, ast.Name) and n.id in self._absent for n in ast.walk(asked)):
+                setattr(node, field, ast.copy_location(ast.Constant(ast.unparse(asked)), asked))
+        return super().generic_visit(node)
