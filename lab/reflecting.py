@@ -100,10 +100,13 @@ def what_happened(bench: Workbench, attempt: Attempt) -> tuple[str, str | None, 
     return "unjudged", None, None
 
 
-def as_it_stands(bench: Workbench, attempt: Attempt) -> tuple[Reflexion, ...]:
-    """An attempt's reflexions, oldest first. Where its kernel failed since, that is what came of it."""
+def as_it_stands(bench: Workbench | None, attempt: Attempt) -> tuple[Reflexion, ...]:
+    """An attempt's reflexions, oldest first. Where its kernel failed since, that is what came of it.
+
+    Without a bench, where its backend cannot be asked, as they were written.
+    """
     written = attempt.reflexions()
-    if not bench.failed(attempt):
+    if bench is None or not bench.failed(attempt):
         return written
     return tuple(said.model_copy(update={"outcome": "failed", "speedup": None}) for said in written)
 

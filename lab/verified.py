@@ -14,7 +14,7 @@ Shape, complete enough for a script of the standard library that hashes a file a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -65,11 +65,14 @@ def note(
     *,
     passed: str | None = None,
     failed: str | None = None,
-    best: tuple[str, ...] | None = None,
+    best: Callable[[], tuple[str, ...]] | None = None,
     sources: Mapping[str, str] | None = None,
     still_open: bool = True,
 ) -> None:
-    """Record that a digest passed or failed, which digests are best, or that work on a problem began or ended."""
+    """Record that a digest passed or failed, which digests are best, or that work on a problem began or ended.
+
+    What is best is asked under the lock: asked before, an older answer could be written last.
+    """
     with state.locked(root / ".verified.lock"):
         file = _begun(root)
         old = file.problems.get(problem, Known(kernel=kernel))
@@ -77,7 +80,7 @@ def note(
         new = Known(
             kernel=kernel,
             open=still_open,
-            best=old.best if best is None else best,
+            best=old.best if best is None else best(),
             passed=(*digests, passed)[-KEPT:] if passed else digests,
             sessions=old.sessions,
             sources=old.sources if sources is None else dict(sources),

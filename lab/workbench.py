@@ -242,18 +242,21 @@ class Workbench:
 
     def note_verified(self, passed: str | None = None, *, failed: str | None = None, still_open: bool = True) -> None:
         """Tell the hooks' file."""
-        origins: tuple[Origin, ...] = ("device", "modelled")
-        pointers = (self.problem.best(origin).read() for origin in origins)
         verified.note(
             self.lab.root,
             self.problem.name,
             self.specification.kernel,
             passed=passed,
             failed=failed,
-            best=tuple(best.digest for best in pointers if best),
+            best=self._digests_of_best,
             sources=self.problem.record.sources,
             still_open=still_open,
         )
+
+    def _digests_of_best(self) -> tuple[str, ...]:
+        origins: tuple[Origin, ...] = ("device", "modelled")
+        pointers = (self.problem.best(origin).read() for origin in origins)
+        return tuple(best.digest for best in pointers if best)
 
     # the guard
 

@@ -11,6 +11,7 @@ from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.problem import Problem
+from nki_anvil.lab.reflecting import as_it_stands
 from nki_anvil.lab.report import page
 from nki_anvil.lab.status import bench_today, passes_today
 from nki_anvil.lab.workbench import Workbench
@@ -88,12 +89,13 @@ def attempts(lab: Laboratory, name: str) -> list[dict[str, Any]]:
 def attempt(lab: Laboratory, name: str, number: str) -> dict[str, Any]:
     of = lab.problem(name)
     found = attempt_named(of, number)
-    return attempt_line(bench_today(lab, of, of.record.backend), found) | {
+    bench = bench_today(lab, of, of.record.backend)
+    return attempt_line(bench, found) | {
         "kernel": found.text(),
         "verdicts": [verdict.model_dump(mode="json") for verdict in found.verdicts()],
         "comparisons": [comparison.model_dump(mode="json") for comparison in found.comparisons()],
         "profiles": [stored.model_dump(mode="json") for stored in found.profiles()],
-        "reflexions": [reflexion.model_dump(mode="json") for reflexion in found.reflexions()],
+        "reflexions": [reflexion.model_dump(mode="json") for reflexion in as_it_stands(bench, found)],
     }
 
 

@@ -10,7 +10,9 @@ from pydantic import BaseModel, Field
 
 from nki_anvil.lab.attempts import Reflexion
 from nki_anvil.lab.laboratory import Laboratory
+from nki_anvil.lab.reflecting import as_it_stands
 from nki_anvil.lab.results import ReflexionLine
+from nki_anvil.lab.status import bench_today
 from nki_anvil.memory import retrieval
 from nki_anvil.memory.experience import Evidence, Kind
 from nki_anvil.memory.retrieval import Shown, Situation
@@ -91,7 +93,8 @@ def _of_problem(
     lab: Laboratory, problem: str, situation: Situation, limit: int
 ) -> tuple[Situation, list[ReflexionLine]]:
     found = lab.problem(problem)
-    diaries = [(attempt.number, attempt.reflexions()) for attempt in found.attempts.all()]
+    bench = bench_today(lab, found, found.record.backend)
+    diaries = [(attempt.number, as_it_stands(bench, attempt)) for attempt in found.attempts.all()]
     lines = [_line(number, entries[-1]) for number, entries in diaries if entries]
     return situation_of(found, situation), lines[-limit:]
 

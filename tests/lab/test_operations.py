@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import filelock
 import pytest
 from lab_world import World, kernel
 
@@ -332,6 +333,16 @@ def test_the_hooks_file_keeps_the_newest_digests_only(tmp_path: Path, monkeypatc
     for number in range(5):
         verified.note(tmp_path, "p", "k.py", passed=f"{number:064}")
     assert verified.read(tmp_path).problems["p"].passed == tuple(f"{number:064}" for number in (2, 3, 4))
+
+
+def test_the_hooks_file_asks_what_is_best_where_nobody_else_can_write_it(tmp_path: Path) -> None:
+    def best() -> tuple[str, ...]:
+        with pytest.raises(filelock.Timeout):
+            filelock.FileLock(tmp_path / ".verified.lock", timeout=0, is_singleton=False).acquire()
+        return ("asked under the lock",)
+
+    verified.note(tmp_path, "p", "k.py", best=best)
+    assert verified.read(tmp_path).problems["p"].best == ("asked under the lock",)
 
 
 @pytest.mark.parametrize(

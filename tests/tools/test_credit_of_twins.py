@@ -50,6 +50,22 @@ async def test_a_kept_kernel_that_failed_a_later_look_is_no_speedup_and_no_best(
         assert (await call(client, "problem_status", problem="p"))["best"]["attempt"] == 0
 
 
+async def test_a_reflexion_about_a_kernel_that_failed_a_later_look_tells_of_a_failure(world: World):
+    async with served(world) as client:
+        await call(client, "open_problem", reference="reference.py")
+        for tool in ("verify_kernel", "benchmark_kernel"):
+            await call(client, tool, problem="p", source=kernel(5, program="a"))
+        told = {"diagnosis": "d", "change": "c", "expected": "e", "lesson": "l"}
+        await call(client, "record_reflexion", problem="p", attempt=1, **told)
+        twin = kernel(5, program="a", note="renamed", fails="values")
+        assert not (await call(client, "verify_kernel", problem="p", source=twin))["passed"]
+        (line,) = (await call(client, "query_memory", problem="p"))["reflexions"]
+        assert (line["outcome"], line["speedup"]) == ("failed", None)
+        told_of = (await client.read_resource("anvil://problems/p/attempts/1")).contents[0]
+        stored = json.loads(told_of.text)  # type: ignore[union-attr]
+        assert [entry["outcome"] for entry in stored["reflexions"]] == ["failed"]
+
+
 async def test_what_a_kernel_had_shown_is_taken_back_when_it_fails_a_later_look(world: World):
     async with served(world) as client:
         await call(client, "open_problem", reference="reference.py")
