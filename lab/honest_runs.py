@@ -70,6 +70,20 @@ class HonestRuns:
 
         return meet(inputs[watched], record)
 
+    def meeting_of_product(self, inputs: Sequence[Any], number: int, product: Array) -> Meeting:
+        """What one of the reference's products of matrices meets, by runs in which others stand instead of it."""
+
+        def record(other: Array) -> list[Event]:
+            recording = Recording((number, other))
+            self.module.forward(inputs, Arithmetic(dtype=np.float64, recording=recording))
+            return recording.events
+
+        return meet(product, record)
+
+    def with_product(self, inputs: Sequence[Any], number: int, product: Array) -> list[Array]:
+        """The outputs in float64 where one of the products of matrices comes out as another. Raises ReferenceFault."""
+        return self.module.forward(inputs, Arithmetic(np.float64, recording=Recording((number, product))))
+
     def turned(self, inputs: Sequence[Any]) -> list[Array]:
         """The outputs in float64 where what sorts leave open comes the other way round. Raises ReferenceFault."""
         return self.module.forward(inputs, Arithmetic(dtype=np.float64, turned=True))
@@ -106,7 +120,7 @@ class HonestRuns:
         found = measured()
         if large or not any(map(yardstick.uneven, found.outputs)):
             return found
-        moved += self._several(inputs, rng, UNEVEN)
+        moved += self._pairs(inputs, rng, UNEVEN // 2, TIED) if tied else self._several(inputs, rng, UNEVEN)
         return measured()
 
     def _arithmetics(self, large: bool, rng: np.random.Generator, tied: bool) -> list[Arithmetic]:

@@ -15,10 +15,10 @@ import numpy as np
 
 from nki_anvil.lab.arithmetic import Array, is_array
 
-Kind = Literal["sum", "difference", "product"]
+Kind = Literal["sum", "difference", "product", "matmul"]
 
 RECORDED: Final = 1 << 23
-"""Elements of operands that a recording keeps at most."""
+"""Elements of operands that a recording keeps at most; of those of products of matrices as many again."""
 STACKED: Final = 4
 """Arrays at most that are taken for terms where they are summed over an axis."""
 DRAWS: Final = ((1.0, 2.0), (3.0, 4.0), (6.0, 9.0))
@@ -30,22 +30,29 @@ LEAST: Final = 16
 
 
 class Event(NamedTuple):
-    """One operation: a sum's or difference's terms, or a product alone."""
+    """One operation: a sum's or difference's terms, a product alone, or the factors of a product of matrices."""
 
     kind: Kind
     left: Array
     right: Array
+    number: int = 0
+    """Of a product of matrices: which one of its run it is."""
 
 
 class Recording:
     """The sums and products of one run, as long as there is room for their operands."""
 
-    def __init__(self) -> None:
+    def __init__(self, instead: tuple[int, Array] | None = None) -> None:
         self.events: list[Event] = []
-        self._room = RECORDED
+        self._instead = instead
+        """Which product of matrices comes out as another array, for what becomes of it to be watched."""
+        self._multiplied = 0
+        self._room = {True: RECORDED, False: RECORDED}
 
-    def see(self, ufunc: np.ufunc, method: str, operands: Sequence[Any], axis: Any, result: Any) -> None:
-        """Take one operation of the run."""
+    def see(self, ufunc: np.ufunc, method: str, operands: Sequence[Any], axis: Any, result: Any) -> Any:
+        """Take one operation of the run; returns its result, or what stands instead of it."""
+        if ufunc is np.matmul:
+            return self._matmul(operands, result)
         if method == "reduce" and ufunc is np.add:
             self._stacked(operands[0], axis)
         elif method == "__call__" and len(operands) == 2:
@@ -53,6 +60,12 @@ class Recording:
                 self._keep("sum" if ufunc is np.add else "difference", *operands)
             elif ufunc in (np.multiply, np.divide):
                 self._keep("product", result, result)
+        return result
+
+    def _matmul(self, operands: Sequence[Any], result: Any) -> Any:
+        number, self._multiplied = self._multiplied, self._multiplied + 1
+        self._keep("matmul", *operands, number=number)
+        return self._instead[1] if self._instead and self._instead[0] == number else result
 
     def _stacked(self, array: Any, axis: Any) -> None:
         if is_array(array) and isinstance(axis, int) and array.ndim > 1 and 1 < array.shape[axis] <= STACKED:
@@ -60,22 +73,40 @@ class Recording:
             for place, part in enumerate(parts):
                 self._keep("sum", part, parts.sum(axis=0) - part if len(parts) > 2 else parts[1 - place])
 
-    def _keep(self, kind: Kind, left: Any, right: Any) -> None:
+    def _keep(self, kind: Kind, left: Any, right: Any, number: int = 0) -> None:
         pair = [np.asarray(one) for one in (left, right)]
         size = sum(one.size for one in pair)
-        if max(one.size for one in pair) > 1 and size <= self._room and all(one.dtype.kind in "fiu" for one in pair):
-            self._room -= size
-            self.events.append(Event(kind, *(one.astype(np.float64) for one in pair)))
+        matrices = kind == "matmul"
+        known = max(one.size for one in pair) > 1 and all(one.dtype.kind in "fiu" for one in pair)
+        if known and size <= self._room[matrices]:
+            self._room[matrices] -= size
+            self.events.append(Event(kind, *[one.astype(np.float64) for one in pair], number=number))
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """An argument's elements as a factor of a product of matrices, in the operand's shape."""
+
+    number: int
+    left: bool
+    places: Array
+    scales: Array
+    offsets: Array
+    operand: Array
+    other: Array
+    """What it is multiplied with, in the run with the argument as it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """All in the argument's shape, with NaN for elements that do not meet anything of the kind."""
+    """All but the products are in the argument's shape, with NaN for elements that do not meet anything of the kind."""
 
     opposites: tuple[Array, ...]
     """What it would have to be for the first sum with it to come to nothing, and for the last if that is another."""
     factor: Array | None
     """What it is multiplied with, last; None where that is one number throughout."""
+    products: tuple[Factor, ...] = ()
+    """Products of matrices of which it is a factor."""
 
 
 def meet(argument: Array, record: Callable[[Array], list[Event]]) -> Meeting:
@@ -85,7 +116,11 @@ def meet(argument: Array, record: Callable[[Array], list[Event]]) -> Meeting:
     runs = [record(one) for one in (argument.astype(np.float64), *draws)]
     multiples = _Multiples([one.reshape(-1) for one in draws])
     first, last, factor = np.full((3, argument.size), np.nan)
+    products: list[Factor] = []
     for base, *others in _in_step(runs):
+        if base.kind == "matmul":
+            products += _multiplied(base, others, multiples)
+            continue
         if base.kind == "product":
             found = multiples.of([event.left for event in others])
             if 0 < len(found.places) <= argument.size:
@@ -101,8 +136,22 @@ def meet(argument: Array, record: Callable[[Array], list[Event]]) -> Meeting:
         kept.pop()
     varied = np.isfinite(factor).sum() >= enough and np.nanmax(factor) > np.nanmin(factor)
     return Meeting(
-        tuple(one.reshape(argument.shape) for one in kept), factor.reshape(argument.shape) if varied else None
+        tuple(one.reshape(argument.shape) for one in kept),
+        factor.reshape(argument.shape) if varied else None,
+        tuple(products),
     )
+
+
+def _multiplied(base: Event, others: Sequence[Event], multiples: _Multiples) -> Iterator[Factor]:
+    """The argument as one of two factors, all of whose elements are multiples of its own."""
+    for left in (False, True):
+        mine, theirs = (base.left, base.right) if left else (base.right, base.left)
+        if min(mine.ndim, theirs.ndim) < 2 or np.array_equal(mine, (others[0].left if left else others[0].right)):
+            continue
+        found = multiples.of([event.left if left else event.right for event in others])
+        if len(found.at) == mine.size:
+            shaped = (one.reshape(mine.shape) for one in (found.places, found.factors, found.offsets))
+            yield Factor(base.number, left, *shaped, operand=mine, other=theirs)
 
 
 def _in_step(runs: Sequence[list[Event]]) -> Iterator[tuple[Event, ...]]:

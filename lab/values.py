@@ -38,7 +38,7 @@ class Value(np.ndarray[Any, Any]):
             return tuple(_settled(part, how) for part in parts)
         settled = _noisy(_settled(result, how), ufunc, how)
         if how.recording is not None:
-            how.recording.see(ufunc, method, operands, options.get("axis", 0), settled)
+            settled = _settled(how.recording.see(ufunc, method, operands, options.get("axis", 0), settled), how)
         return settled if out is None else _store(out[0], settled)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
