@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from nki_anvil.backends.worker.inputs import AGAINST, EVEN, PARTIAL, TIED, digest, draw, inside, is_met
+from nki_anvil.backends.worker.inputs import AGAINST, AIMED, EVEN, MOVED, PARTIAL, TIED, digest, draw, inside, is_met
 from nki_anvil.backends.worker.places import EDGES
 from nki_anvil.backends.worker.relations import against, level
-from nki_anvil.lab import limits, yardstick_file
+from nki_anvil.lab import aiming, limits, yardstick_file
 from nki_anvil.lab.arithmetic import is_array
 from nki_anvil.lab.honest_runs import HonestRuns
 from nki_anvil.lab.reference_module import ReferenceModule
@@ -69,18 +69,28 @@ class Measuring:
     def _met(self, case: Record) -> dict[str, Any]:
         """An own draw in which rows of one input nearly cancel, or even out, what they meet in the reference first."""
         drawn, name = self.draw({**case, "family": "own"}), case["only"]
-        meeting = self.runs.meeting(list(drawn.values()), list(drawn).index(name))
         random = np.random.default_rng(int(case["seed"]))
-        bent = drawn[name]
         family, _, turn = case["family"].partition("/")
+        if turn == "lifted":
+            return drawn | self._cast_all(drawn, aiming.lifted(self.runs, drawn, random))
+        if family == AIMED:
+            return drawn | self._cast_all(drawn, aiming.aimed(self.runs, drawn, name, turn, random))
+        if family == MOVED:
+            return drawn | self._cast_all(drawn, aiming.moved(self.runs, drawn, name, int(turn), random))
+        meeting = self.runs.meeting(list(drawn.values()), list(drawn).index(name))
+        bent = drawn[name]
         if family == AGAINST and meeting.opposites:
             which, _, throughout = turn.partition("/")
             opposite = meeting.opposites[int(which) % len(meeting.opposites)]
             bent = against(bent, opposite, random, throughout=bool(throughout))
         elif family == EVEN and meeting.factor is not None:
             bent = level(bent, meeting.factor, random)
-        argument = next(a for a in self.arguments if a["name"] == name)
-        return {**drawn, name: inside(argument, bent).astype(drawn[name].dtype)}
+        return drawn | self._cast_all(drawn, {name: bent})
+
+    def _cast_all(self, drawn: dict[str, Any], bent: dict[str, Any]) -> dict[str, Any]:
+        """Inputs within their domains, in their dtypes."""
+        known = {a["name"]: a for a in self.arguments}
+        return {name: inside(known[name], item).astype(drawn[name].dtype) for name, item in bent.items()}
 
     def _cast(self, name: str, item: Any) -> Any:
         if not is_array(item):

@@ -19,12 +19,13 @@ import numpy as np
 
 from nki_anvil.backends.worker import isolation
 from nki_anvil.backends.worker.inputs import AGAINST, EVEN
-from nki_anvil.lab import from_source
+from nki_anvil.lab import aiming, from_source
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.combined import combined
 from nki_anvil.lab.footprint import Footprint, fingerprint
 from nki_anvil.lab.honest_runs import is_float, is_large
 from nki_anvil.lab.measuring import Measuring
+from nki_anvil.lab.meeting import Factor
 from nki_anvil.lab.nkibench.reference_side import timed
 from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule
 from nki_anvil.sim.dtypes import name_of
@@ -220,6 +221,7 @@ def structure(module: ReferenceModule, request: Record, folder: Path) -> Record:
 def _met(measuring: Measuring, drawn: dict[str, Any]) -> dict[str, list[str]]:
     """By input of floats the families for what its elements meet."""
     found: dict[str, list[str]] = {}
+    factors: dict[str, Sequence[Factor]] = {}
     for position, (name, item) in enumerate(drawn.items()):
         if is_float(item) and item.size > 1:
             try:
@@ -228,6 +230,9 @@ def _met(measuring: Measuring, drawn: dict[str, Any]) -> dict[str, list[str]]:
                 continue
             against = [f"{AGAINST}/{turn}{how}" for turn in range(len(met.opposites)) for how in ("", "/throughout")]
             found[name] = against if met.factor is None else [*against, EVEN]
+            factors[name] = met.products
+    for name, kinds in aiming.families(measuring.runs, drawn, factors).items():
+        found[name] += kinds
     return found
 
 

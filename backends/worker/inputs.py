@@ -486,7 +486,7 @@ _MINGLED = ("planes", "towers", "peaks", "signs", "x100")
 """Of floats, in which integers are not all as they were drawn."""
 _PAIRED = ("cancelling", "exact20", *_RELATED)
 
-MET = AGAINST, EVEN = "against", "even"
+MET = AGAINST, EVEN, AIMED, MOVED = "against", "even", "aimed", "moved"
 """Families that only the reference's process can draw: they depend on what the reference computes."""
 PARTIAL = (
     *MET,
@@ -494,8 +494,8 @@ PARTIAL = (
     "level", "opposed", "faint", "mixed", "whole", "planes",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
-TIED = ("integers", "ties", "marks")
-"""Families of a few whole numbers: where a choice among equals shows."""
+TIED = ("integers", "ties", "marks", MOVED)
+"""Families of numbers that float32 adds exactly: where a choice among equals shows, or a difference far from zero."""
 
 
 def _drawn(spec: Spec) -> tuple[int, ...]:
