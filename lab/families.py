@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from nki_anvil.backends.job import InputSpec
 from nki_anvil.backends.worker import depths, places, planes, regimes, relations, whole_numbers
-from nki_anvil.backends.worker.inputs import FEW, mixed_turns
+from nki_anvil.backends.worker.bending import mixed_turns
+from nki_anvil.backends.worker.inputs import FEW
 from nki_anvil.lab.specification import Specification
 
 OWN_CASES: Final = 5

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from nki_anvil.backends.worker.inputs import AGAINST, AIMED, EVEN, MOVED, PARTIAL, TIED, digest, draw, inside, is_met
+from nki_anvil.backends.worker.arguments import inside
+from nki_anvil.backends.worker.inputs import AGAINST, AIMED, EVEN, MOVED, PARTIAL, TIED, digest, draw, is_met
 from nki_anvil.backends.worker.places import EDGES
 from nki_anvil.backends.worker.relations import against, level
 from nki_anvil.lab import aiming, limits, yardstick_file

@@ -1,0 +1,85 @@
+"""An input's own distribution, as the problem declares it, and what its domain makes of other values."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from nki_anvil.backends.worker import whole_numbers
+
+Array = Any
+Spec = dict[str, Any]
+"""An input as a dictionary of ``job.json``."""
+
+
+def own_draw(spec: Spec, shape: tuple[int, ...], rng: Any) -> Array:
+    """The problem's own distribution, float32 (int64 for integers)."""
+    domain = spec.get("domain", "real")
+    if domain == "constant":
+        return np.full(shape, spec["value"], dtype=np.float64)
+    if not is_float(spec) or domain in ("integer", "index"):
+        within = whole_range(spec)
+        return rng.integers(within.low, within.high + 1, size=shape)
+    if domain == "unit":
+        return rng.random(shape, dtype=np.float32)
+    if domain == "probability":
+        return inside(spec, rng.standard_exponential(shape, dtype=np.float32))
+    normal = rng.standard_normal(shape, dtype=np.float32) * np.float32(spec.get("sigma", 1.0))
+    return inside(spec, normal + np.float32(spec.get("mean", 0.0)))
+
+
+def inside(spec: Spec, values: Array) -> Array:
+    """The values brought into the declared domain, disturbing as little of their structure as possible."""
+    domain = spec.get("domain", "real")
+    if domain in ("nonnegative", "positive", "unit", "probability"):
+        values = np.abs(values)
+    if domain == "positive":
+        values = np.maximum(values, np.float32(2.0**-40))
+    if domain == "unit" and values.size:
+        values = values / max(1.0, float(values.max()))
+    if domain == "probability" and values.size:
+        total = values.sum(axis=-1, keepdims=True)
+        values = cast(Any, np).where(total > 0, values / np.where(total > 0, total, 1), 1.0 / values.shape[-1])
+    if domain in ("integer", "index"):
+        values = np.rint(values)
+    return _clipped(spec, values)
+
+
+def _clipped(spec: Spec, values: Array) -> Array:
+    low, high = spec.get("low"), spec.get("high")
+    return values if low is None and high is None else np.clip(values, low, high)
+
+
+def generator(*key: int) -> Any:
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(list(key))))
+
+
+def drawn_shape(spec: Spec) -> tuple[int, ...]:
+    """The shape in which an argument is drawn; the kernel's may be another."""
+    return tuple(spec.get("drawn") or spec["shape"] or ())
+
+
+def is_float(spec: Spec) -> bool:
+    return "float" in str(spec.get("dtype", "float32"))
+
+
+def is_whole(spec: Spec) -> bool:
+    return not is_float(spec) or spec.get("domain") in ("integer", "index")
+
+
+def whole_range(spec: Spec) -> whole_numbers.Range:
+    high = 1 if spec.get("high") is None else int(spec["high"])
+    return whole_numbers.Range(int(spec.get("low") or 0), high, tuple(map(int, spec.get("marks") or ())))
+
+
+def dtype_of(name: str) -> Any:
+    """The NumPy dtype of a Trainium format; those that NumPy itself lacks come from the simulator's table."""
+    if name in ("float32", "tfloat32"):
+        return np.dtype(np.float32)
+    try:
+        return np.dtype("uint8" if name == "bool_" else name)
+    except TypeError:
+        from nki_anvil.sim.dtypes import numpy_dtype
+
+        return cast(Any, numpy_dtype(name))
