@@ -52,7 +52,7 @@ FOREIGN: Final = words("""
 
 SPECIAL: Final = words("""
     __doc__ __all__ __version__ __author__ __slots__ __match_args__
-    __init__ __post_init__ __new__ __call__ __enter__ __exit__ __repr__ __str__ __format__ __hash__ __bool__ __len__
+    __init__ __post_init__ __new__ __call__ __repr__ __str__ __format__ __hash__ __bool__ __len__
     __iter__ __next__ __reversed__ __contains__ __getitem__ __setitem__ __class_getitem__ __index__ __int__ __float__
     __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __neg__ __pos__ __abs__ __invert__ __add__ __radd__ __iadd__ __sub__
     __rsub__ __isub__ __mul__ __rmul__ __imul__ __truediv__ __rtruediv__ __floordiv__ __rfloordiv__ __mod__ __rmod__
@@ -61,6 +61,9 @@ SPECIAL: Final = words("""
 """)
 """Names with two underscores that a text may give a meaning to. Others tell libraries which text to execute, or where
 in memory an array lies."""
+
+NAMING: Final = words("__repr__ __str__ __format__")
+"""Methods that a text may define, and not ask for by name: what an object calls itself tells where it is."""
 
 MAKERS: Final = dict.fromkeys(
     ("enum.Enum", "enum.IntEnum", "enum.Flag", "enum.IntFlag", "enum.StrEnum"), "the base of a class with members"
@@ -122,7 +125,7 @@ MODULES: Final[dict[str, frozenset[str] | None]] = {
     "enum": words("Enum IntEnum Flag IntFlag StrEnum auto unique"),
     "functools": words("partial reduce cache lru_cache"),
     "itertools": PUBLIC,
-    "operator": words("add sub mul floordiv truediv mod neg eq ne lt le gt ge"),
+    "operator": words("add sub mul floordiv truediv neg eq ne lt le gt ge"),
     "abc": words("ABC abstractmethod"),
     "__future__": words("annotations"),
 }

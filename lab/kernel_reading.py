@@ -127,7 +127,7 @@ class _Reader(ast.NodeVisitor):
         if isinstance(node, bindings.COMPREHENSIONS):
             return self._comprehension(node)
         for name in bindings.binds(node):
-            if _is_special(name) or (name == "__exit__" and not isinstance(node, ast.FunctionDef)):
+            if _is_special(name):
                 self._object(node, f"`{name}` means something to Python or to libraries. Rename or remove it")
         return super().visit(node)
 
@@ -172,12 +172,10 @@ class _Reader(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         self._called.add(id(node.func))
         named = {keyword.arg for keyword in node.keywords}
-        if (
-            "where" in named
-            and "out" not in named
-            and any(p.startswith("numpy.") for p in bindings.dotted(node.func, self._modules))
-        ):
+        if "where" in named and "out" not in named:
             self._object(node, "`where` without `out` leaves memory as it was found. Give `out`, or use `np.where`")
+        if "module" in named:
+            self._object(node, "`module` says that something is another's. Leave it out")
         match node:
             case ast.Call(func=ast.Name(id="type"), args=[argument], keywords=[]) if id(node) in self._in_place:
                 self.visit(argument)
@@ -206,13 +204,13 @@ class _Reader(ast.NodeVisitor):
             self._object(node, f"The attribute `{node.attr}` is not available in a kernel. Remove it")
         elif self._imported and node.attr.startswith("_") and node.attr not in self._private:
             self._object(node, f"The attribute `{node.attr}` is private to others. Use what is public")
-        elif _is_special(node.attr):
+        elif _is_special(node.attr) or node.attr in allowed.NAMING:
             self._object(node, f"`{node.attr}` means something to Python or to libraries. Rename or remove it")
         elif not isinstance(node.ctx, ast.Load) and not (self._selves and _is_self(node.value)):
             self._object(
                 node, f"`{ast.unparse(node)}` is set: only a method's `self` has attributes to set. Use a variable"
             )
-        elif node.attr in ("format", "format_map") and not _plain_template(node.value):
+        elif node.attr in ("format", "format_map") and not (_plain_template(node.value) and id(node) in self._called):
             self._object(node, "`format` on a text that is not a plain literal is not available. Use an f-string")
         elif self._imported and node.attr in allowed.SPEAKING:
             self._object(node, f"`{node.attr}` is not available where figures are read from what is printed. Remove it")
@@ -243,6 +241,10 @@ class _Reader(ast.NodeVisitor):
     def visit_FormattedValue(self, node: ast.FormattedValue) -> None:
         self._put([node.value])
         self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if node.value == "where":
+            self._object(node, "`where` is given by its name, beside `out`. Write it out")
 
     def visit_Expr(self, node: ast.Expr) -> None:
         """A docstring has no effect."""
@@ -276,8 +278,6 @@ class _Reader(ast.NodeVisitor):
             *(bindings.annotated(node) if self._imported else ()),
         ]:
             self.visit(part)
-        if node.name == "__exit__" and not _lets_errors_through(node):
-            self._object(node, "`__exit__` that returns something stands for a `try`. Let errors through")
         around = self._selves
         if "self" in bindings.own(node):
             self._selves = id(node) in self._methods and bindings.is_given_self(node)
@@ -313,8 +313,7 @@ class _Reader(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_YieldFrom(self, node: ast.YieldFrom) -> None:
-        if self._imported:
-            self._object(node, "A generator that is dropped in `yield from` has its errors printed. Yield in a loop")
+        self._object(node, "A generator that is dropped in `yield from` has its errors printed. Yield in a loop")
         self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
@@ -397,9 +396,3 @@ def _below(module: str, rest: Sequence[str]) -> str | None:
         return None
     instead = " Data is computed by instructions, with nki.isa" if module == "numpy" else ""
     return f"`{module}.{rest[0]}` is not available in a kernel.{instead}".rstrip(".")
-
-
-def _lets_errors_through(method: ast.FunctionDef) -> bool:
-    values = [node.value for node in ast.walk(method) if isinstance(node, ast.Return) and node.value is not None]
-    said = all(isinstance(value, ast.Constant) and value.value in (None, False) for value in values)
-    return said and not method.decorator_list and not any(isinstance(n, ast.Yield) for n in ast.walk(method))

@@ -9,10 +9,13 @@ from __future__ import annotations
 import ast
 import builtins
 import math
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
+
+import numpy as np
 
 from nki_anvil.backends.worker import kernel_text
 from nki_anvil.lab import allowed, bindings, scopes
@@ -40,7 +43,16 @@ _PLAIN_CALLS: Final = words("int float bool str len min max abs round sum pow ra
 _CALLS: Final = _PLAIN_CALLS | words(
     "list tuple dict set frozenset sorted reversed enumerate zip isinstance repr any all"
 )
+_HOW: Final = words("reverse default start strict sep end flush")
+"""What builtins take by name that is not called."""
+_DECORATORS: Final = words("""
+    functools.wraps functools.cache functools.lru_cache contextlib.contextmanager dataclasses.dataclass
+    abc.abstractmethod
+""")
+"""Decorators of Python's own that do not call what they are given."""
 _LANGUAGE: Final = ("nki", "neuronxcc")
+_SPELLED: Final = re.compile(rf"\b({'|'.join(sorted({*kernel_text.MODULES, 'builtins', 'sys'}))})\.\w")
+"""A text that names something in a module which a kernel may use."""
 _OF_MODULES: Final = words("__name__ __file__ __doc__")
 _METHODS: Final = words("property staticmethod classmethod")
 _EXPRESSIONS: Final = (
@@ -86,6 +98,8 @@ class Quiet:
         self._plain = set(defined)
         """Names that stand for a number, a text, a part of the language, or a tuple of these, and nothing else."""
         self._reduce(self._plain, self._binds_plain)
+        self._given = defined.keys() - self._apart()
+        """Names that may stand for a part of the language, or of Python's modules, that is no number."""
         self._aside = defined.keys() - needed
         """Names that stand for a list or the like that only quiet statements have made and nothing needs."""
         self._reduce(self._aside, self._makes_aside)
@@ -119,7 +133,8 @@ class Quiet:
             case ast.AnnAssign(target=target, value=value) | ast.AugAssign(target=target, value=value):
                 yield from self._stores([target], value)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
-                yield from self._values([*statement.decorator_list, *bindings.defaults(statement.args)])
+                yield from (one for one in statement.decorator_list if not self._is_decorator(one))
+                yield from self._values(bindings.defaults(statement.args))
             case ast.ClassDef():
                 yield from self._class(statement)
             case _:
@@ -178,7 +193,7 @@ class Quiet:
 
     def _stores(self, targets: Iterable[ast.expr], value: ast.expr | None) -> Iterator[ast.AST]:
         """Names may be bound, and places in what is the text's own and not needed, or in what is absent."""
-        yield from self._value(value)
+        yield from self._values(bindings.defaults(value.args)) if isinstance(value, ast.Lambda) else self._value(value)
         for target in targets:
             match target:
                 case ast.Name():
@@ -228,23 +243,40 @@ class Quiet:
 
     def _arguments(self, call: ast.Call) -> Iterator[ast.AST]:
         """Nothing is handed over that stands for a part of the language, or for the text's own module."""
-        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        given = _given_to(call)
         yield from self._values(given)
         if isinstance(call.func, ast.Name) and call.func.id not in self._defined:
+            yield from (keyword.value for keyword in call.keywords if not self._is_setting(keyword))
             return
         if self._dotted(call.func) != frozenset({"logging.getLogger"}):
             yield from (node for one in given for node in self._kept_back(one))
 
+    def _is_setting(self, keyword: ast.keyword) -> bool:
+        """Whether a builtin is only told how; a function that it is told would be called."""
+        if keyword.arg == "file":
+            return self._dotted(keyword.value) <= {"sys.stderr", "sys.stdout"}
+        return keyword.arg in _HOW
+
     def _kept_back(self, node: ast.AST) -> Iterator[ast.AST]:
         """Parts of the language and of Python's modules, but for constants, and what the module itself is called."""
         paths = self._dotted(node)
-        if isinstance(node, ast.Name) and node.id in _OF_MODULES:
+        if self._tells(node):
             yield node
         elif not paths:
             for part in ast.iter_child_nodes(node):
                 yield from self._kept_back(part)
         elif not all(_is_absent(path.partition(".")[0]) or _is_constant(path) for path in paths):
             yield node
+
+    def _tells(self, node: ast.AST) -> bool:
+        """Whether it stands for a part of the language, or spells one."""
+        match node:
+            case ast.Name(id=name):
+                return name in _OF_MODULES or name in self._given
+            case ast.Constant(value=str() as text):
+                return _SPELLED.search(text) is not None
+            case _:
+                return False
 
     def _is_value(self, name: str) -> bool:
         """Whether handing it over changes nothing: what is imported, plain, or the text's own and not needed."""
@@ -264,6 +296,18 @@ class Quiet:
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         return all(isinstance(one, ast.Name) for one in targets) and self._is_plain_value(statement.value)
 
+    def _apart(self) -> set[str]:
+        """Names behind which no part of the language stands, nor of Python's modules."""
+        self._given = frozenset[str]()
+        apart = set(self._defined)
+        self._reduce(apart, lambda one: self._is_apart(one, apart))
+        return apart
+
+    def _is_apart(self, statement: ast.stmt, apart: set[str]) -> bool:
+        if isinstance(statement, (*_IMPORTS, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            return True
+        return scopes.names(statement).asked & self._defined.keys() <= apart and not any(self._kept_back(statement))
+
     def _is_plain_value(self, node: ast.expr) -> bool:
         match node:
             case ast.Constant():
@@ -272,7 +316,7 @@ class Quiet:
                 return name in self._plain
             case ast.Attribute():
                 paths = self._paths(node) or {""}
-                return all(path.partition(".")[0] in (*_LANGUAGE, "math", "numpy") for path in paths)
+                return all(path.partition(".")[0] in _LANGUAGE or _is_constant(path) for path in paths)
             case ast.Call(func=ast.Name(id=function)):
                 plain = function in _PLAIN_CALLS and function not in self._defined and not node.keywords
                 return plain and all(self._is_plain_value(one) for one in node.args)
@@ -295,6 +339,15 @@ class Quiet:
                 return name in _CALLS
             case _:
                 return self._is_of_aside(node) or self._is_known(node, call) or self._is_of_absent(node)
+
+    def _is_decorator(self, node: ast.expr) -> bool:
+        """Whether it calls nothing of the function that it is given, or is another framework's."""
+        if self._is_of_absent(node):
+            return True
+        called, given = (node.func, _given_to(node)) if isinstance(node, ast.Call) else (node, [])
+        paths = self._dotted(called)
+        ours = bool(paths) and all(path in _DECORATORS or path.partition(".")[0] in _LANGUAGE for path in paths)
+        return ours and not any(self._values(given))
 
     def _is_of_aside(self, node: ast.expr) -> bool:
         match node:
@@ -335,6 +388,10 @@ class Quiet:
         return found if all(map(_is_fair, parts)) else frozenset()
 
 
+def _given_to(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
 def _is_absent(module: str) -> bool:
     """Whether it is neither the kernel's, nor Python's own."""
     return module not in kernel_text.MODULES and module not in sys.stdlib_module_names
@@ -342,6 +399,11 @@ def _is_absent(module: str) -> bool:
 
 def _is_constant(path: str) -> bool:
     module, _, name = path.rpartition(".")
+    if module in ("numpy", "math"):
+        known = getattr(np if module == "numpy" else math, name, None)
+        return isinstance(known, float) or (isinstance(known, type) and issubclass(known, np.generic))
+    if module.endswith(".tile_size"):
+        return True
     return bool(module) and module not in kernel_text.MODULES and name.isupper()
 
 

@@ -230,6 +230,13 @@ class Workbench:
 
         Nor is anything measured against it: the baseline is the oldest that was best and did not fail.
         """
+        falling: Attempt | None = attempt
+        while falling is not None:
+            falling = self._replace(falling)
+        self.note_verified(failed=attempt.digest)
+
+    def _replace(self, attempt: Attempt) -> Attempt | None:
+        """Take its places from a kernel that failed. Returns who holds one now, and failed in this very moment."""
         successor = recovering.rightful(self.problem, self.origin, self.failed)
         if self.pointer.depose(attempt.digest, successor):
             self.write("deposed", attempt=attempt.number, digest=attempt.digest, best=successor and successor.digest)
@@ -238,7 +245,9 @@ class Workbench:
         if baseline := self.pointer.rebase(attempt.digest, oldest):
             self.write("baseline", attempt=baseline.attempt, digest=baseline.digest, replaced=attempt.digest)
             self.lab.changed(self.problem.name, "best", baseline.attempt)
-        self.note_verified(failed=attempt.digest)
+        now = self.pointer.read()
+        holders = [self.problem.attempts.get(holder.attempt) for holder in (now, now.baseline)] if now else []
+        return next(filter(self.failed, holders), None)
 
     def note_verified(self, passed: str | None = None, *, failed: str | None = None, still_open: bool = True) -> None:
         """Tell the hooks' file."""

@@ -28,6 +28,11 @@ class Absent:
             raise AttributeError(attribute)
         return Absent(f"{self._name}.{attribute}", self._line)
 
+    def __or__(self, _other: object) -> Absent:
+        return self
+
+    __ror__ = __or__
+
     def _refuse(self, *_arguments: Any, **_named: Any) -> Any:
         why = f", since line {self._line} needs a module that is not" if self._line else ""
         raise AbsentModule(f"`{self._name}` is not there when a kernel is traced{why}.")

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Optional, TextIO
 
+from nki_anvil.backends.worker import keeping
 from nki_anvil.backends.worker.absent import Absent, AbsentModule, targets
 from nki_anvil.backends.worker.kernel_text import FILENAME, KernelText
 
@@ -40,7 +41,7 @@ def fresh_module(text: KernelText) -> types.ModuleType:
     ``print`` to this process's stream, which is read and capped from outside, also while tracing redirects it.
     """
     drawn = os.urandom(8)
-    module = types.ModuleType(_LETTERS[drawn[0] % len(_LETTERS)] + drawn[1 : 4 + drawn[0] % 4].hex())
+    module = types.ModuleType(_LETTERS[drawn[0] % len(_LETTERS)] + drawn[1:].hex())
     module.__file__ = f"{module.__name__}.py"
     module.__doc__ = text.docstring
     sys.modules[module.__name__] = module
@@ -50,7 +51,12 @@ def fresh_module(text: KernelText) -> types.ModuleType:
 
 
 def execute(
-    module: types.ModuleType, statements: Sequence[ast.stmt], changing: ast.NodeTransformer, within: Within
+    module: types.ModuleType,
+    statements: Sequence[ast.stmt],
+    changing: ast.NodeTransformer,
+    within: Within,
+    *,
+    asserting: bool = True,
 ) -> None:
     """Execute changed copies of the statements; whatever they raise and ``within`` does not keep comes through.
 
@@ -63,8 +69,10 @@ def execute(
     module.__dict__[_WITHIN] = numbered
     futures = [one for one in statements if _is_future(one)]
     others = [_inside(n, changing.visit(copy.deepcopy(s))) for n, s in enumerate(statements) if not _is_future(s)]
+    module.__dict__[keeping.ALIVE] = keeping.Alive()
     tree = ast.fix_missing_locations(ast.Module([*futures, *others], []))
-    exec(compile(tree, FILENAME, "exec", dont_inherit=True), module.__dict__)  # noqa: S102
+    code = compile(tree, FILENAME, "exec", dont_inherit=True, optimize=0 if asserting else 1)
+    exec(code, module.__dict__)  # noqa: S102
 
 
 def _is_future(statement: ast.stmt) -> bool:

@@ -13,7 +13,7 @@ import time
 from contextlib import AbstractContextManager
 from typing import Any, Final, Optional
 
-from nki_anvil.backends.worker.absent import AbsentModule, mentioned, needing
+from nki_anvil.backends.worker.absent import AbsentModule, mentioned, needing, targets
 from nki_anvil.backends.worker.executing import Leaving, execute, fresh_module
 from nki_anvil.backends.worker.kernel_text import MODULES, KernelText
 
@@ -29,12 +29,31 @@ def load(text: KernelText) -> dict[str, Any]:
     """Execute every statement in a fresh module; returns its namespace.
 
     What needs a module that is not here binds names that fail when they are used. What else goes wrong in statements
-    that a kernel does without is passed over, for another machine may have what they need.
+    that a kernel does without is passed over, for another machine may have what they need. Checks by ``assert`` are
+    left out, as ``python -O`` does.
     """
-    module = fresh_module(text)
-    budget = _Budget()
     statements = sorted((*text.statements, *text.skipped), key=lambda one: (one.lineno, one.col_offset))
     absent = needing(statements, text.absent)
+    here = [one for one in statements if _may_be_here(one)]
+    try:
+        return _executed(text, here, absent, _Readable(absent))
+    except Exception:  # whose annotations fail, can be imported by a Python that does not execute them
+        return _executed(text, here, absent, _Readable(None))
+
+
+def apart(text: KernelText) -> frozenset[str]:
+    """Names that only statements bind which a kernel does without."""
+    statements = [*text.statements, *text.skipped]
+    absent = needing(statements, text.absent)
+    skipped = {name for one in text.skipped for name in targets(one)}
+    return absent | (skipped - {name for one in text.statements for name in targets(one)})
+
+
+def _executed(
+    text: KernelText, statements: list[ast.stmt], absent: frozenset[str], readable: ast.NodeTransformer
+) -> dict[str, Any]:
+    module = fresh_module(text)
+    budget = _Budget()
     skipped = {id(one) for one in text.skipped}
 
     def within(statement: ast.stmt) -> AbstractContextManager[Any]:
@@ -43,7 +62,7 @@ def load(text: KernelText) -> dict[str, Any]:
         hopeless = not absent.isdisjoint(mentioned(statement))
         return Leaving(module, statement, ends=Exception if hopeless else AbsentModule)
 
-    execute(module, [one for one in statements if _may_be_here(one)], _Readable(absent), within)
+    execute(module, statements, readable, within, asserting=False)
     return module.__dict__
 
 
@@ -95,14 +114,19 @@ class _Aside:
 
 
 class _Readable(ast.NodeTransformer):
-    """Keeps annotations that name what is absent as text."""
+    """Keeps annotations that name what is absent as text; without such names all that functions have."""
 
-    def __init__(self, absent: frozenset[str]) -> None:
+    def __init__(self, absent: Optional[frozenset[str]]) -> None:
         self._absent = absent
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         for field in ("annotation", "returns"):
             asked: Optional[ast.expr] = getattr(node, field, None)
-            if asked is not None and any(isinstance(n, ast.Name) and n.id in self._absent for n in ast.walk(asked)):
+            if asked is not None and self._is_kept(node, asked):
                 setattr(node, field, ast.copy_location(ast.Constant(ast.unparse(asked)), asked))
         return super().generic_visit(node)
+
+    def _is_kept(self, node: ast.AST, annotation: ast.expr) -> bool:
+        if self._absent is None:
+            return not isinstance(node, ast.AnnAssign)
+        return any(isinstance(part, ast.Name) and part.id in self._absent for part in ast.walk(annotation))

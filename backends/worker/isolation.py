@@ -47,9 +47,9 @@ class Protection:
 def environment(hash_seed: int, *, filled: bool = False) -> dict[str, str]:
     """All environment variables of a process that runs kernel text.
 
-    Memory that nobody has written is ``filled`` with something (glibc's MALLOC_PERTURB_), or as the system leaves it.
+    Memory that nobody has written is ``filled`` by lot (glibc's MALLOC_PERTURB_), or as the system leaves it.
     """
-    memory = {"MALLOC_PERTURB_": "165"} if filled else {}
+    memory = {"MALLOC_PERTURB_": str(1 + os.urandom(1)[0] % 254)} if filled else {}
     return {"PYTHONHASHSEED": str(hash_seed), "LANG": "C.UTF-8", "PYTHONUTF8": "1", **_THREADS, **memory}
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import functools
 import gc
 import itertools
+import sys
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final, cast
 
@@ -22,35 +23,67 @@ _VALUES: Final = frozenset({bool, int, float, complex, str, bytes, range, type(N
 _PLAIN: Final = (int, float, complex, str, bytes)
 _FIXED: Final = (types.ModuleType, types.GetSetDescriptorType, types.MemberDescriptorType, types.CodeType)
 _OTHERS: Final = frozenset({"nki", "nki_anvil", "neuronxcc", "numpy", "ml_dtypes", "types", "typing"})
-"""Modules whose objects hold nothing that a text can change, unless they wrap something of it."""
+"""Modules whose objects hold nothing that a text can change, unless they were made for it or wrap something of it."""
+ALIVE: Final = ".alive"
+"""A name that no text can spell, under which its module holds what there was before."""
 _PYTHONS: Final = frozenset({"_value2member_map_", "_abc_impl", "__weakref__", "__dict__"})
 """Tables of classes that Python fills when it is asked."""
+_PYTHONS_GLOBALS: Final = frozenset({"__builtins__", "__warningregistry__"})
 _CACHE: Final = type(functools.lru_cache(lambda: None))
 _UNLIKE: Final = itertools.count()
 _LINK: Final = "_lru_list_elem"
 """What a bounded cache keeps its answers in, which it tells as well."""
 
 
+class Alive:
+    """Everything that there is before a text is executed: what it holds, the text has not put there."""
+
+    def __init__(self) -> None:
+        self._objects = gc.get_objects()  # kept, for no other object to have one's id
+        self._ids = frozenset(map(id, self._objects))
+
+    def __contains__(self, value: object) -> bool:
+        return id(value) in self._ids
+
+
 class Held:
     """What the names of a module hold now; two of them tell by ``changed`` what happened between.
 
-    ``unseen`` is true where something may remember what cannot be compared.
+    Names ``apart`` from the kernel are not looked at. With ``caches``, what they have been asked counts as well, and so
+    do all objects of the text's own classes, wherever they are held. ``unseen`` is true where something may remember
+    what cannot be compared.
     """
 
-    def __init__(self, namespace: Mapping[str, Any]) -> None:
+    def __init__(self, namespace: Mapping[str, Any], *, apart: Collection[str] = (), caches: bool = False) -> None:
         self._own = namespace.get("__name__")
+        self._alive, self._caches = cast("Alive", namespace[ALIVE]), caches
         self._seen: dict[int, tuple[int, Any]] = {}
         self.unseen = False
         self._described: dict[str, Description] = {}
         for name, value in namespace.items():
-            if name != "__builtins__" and not name.startswith("."):
-                self._seen.clear()
-                self._described[name] = self._describe(value)
+            if name not in _PYTHONS_GLOBALS and name not in apart and not name.startswith("."):
+                self._note(name, value)
+        for value in self._instances() if caches else ():
+            self._note(f"{type(value).__name__} {id(value)}", value)
+
+    def _note(self, name: str, value: Any) -> None:
+        self._seen.clear()
+        self._described[name] = self._describe(value)
+
+    def _instances(self) -> list[Any]:
+        gc.collect()
+        known = [one for one in gc.get_objects() if one not in self._alive]
+        return [one for one in known if self._is_own(one)]
+
+    def _is_own(self, value: Any) -> bool:
+        kind = cast("Any", type(value))
+        return kind.__module__ == self._own or (isinstance(value, type) and value.__module__ == self._own)
 
     def changed(self, before: Held) -> list[str]:
-        """Names that hold something else than before."""
+        """Names that hold something else than before, and classes of objects that are new or do."""
         old, new = before._described, self._described
-        return [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
+        names = [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
+        return [*dict.fromkeys(name.partition(" ")[0] for name in names)]
 
     def _describe(self, value: Any) -> Description:
         kind = cast("Any", type(value))
@@ -64,13 +97,17 @@ class Held:
         return (kind, *map(self._describe, self._parts(value)))
 
     def _is_of_others(self, value: Any) -> bool:
-        if isinstance(value, (types.FunctionType, type)):
-            return value.__module__ != self._own
+        if isinstance(value, types.FunctionType):
+            return value.__globals__.get("__name__") != self._own
+        if isinstance(value, type):
+            return value in self._alive or (value.__module__ != self._own and _is_found(value))
         if isinstance(value, types.BuiltinFunctionType):
             return value.__self__ is None or isinstance(value.__self__, types.ModuleType)
         if isinstance(value, np.void) or hasattr(value, "__next__"):
             return False
-        return type(value).__module__.partition(".")[0] in _OTHERS and not _wraps(value)
+        if type(value).__module__.partition(".")[0] not in _OTHERS or _wraps(value):
+            return False
+        return value in self._alive or not gc.is_tracked(value)
 
     def _parts(self, value: Any) -> Iterable[Any]:
         if isinstance(value, types.FunctionType):
@@ -79,12 +116,16 @@ class Held:
             return _named(vars(value))
         if isinstance(value, _CACHE):
             self.unseen = True
-            return (value.__wrapped__, *filter(self._is_changeable, _cached(value)))
+            return (value.__wrapped__, *filter(self._is_changeable, _cached(value)), *self._asked(value))
         if _wraps(value):
             return _wraps(value)
         plain = [cast("Any", kind).__repr__(value) for kind in _PLAIN if isinstance(value, kind)]
         attributes = _named(getattr(value, "__dict__", {}))
         return chain(plain, self._progress(value), _keys(value), attributes, gc.get_referents(value))
+
+    def _asked(self, cache: Any) -> list[Any]:
+        """What a cache has been asked, where that counts."""
+        return [key for part in gc.get_referents(cache) for key in _keys(part)] if self._caches else []
 
     def _is_changeable(self, value: Any) -> bool:
         if isinstance(value, tuple):
@@ -101,6 +142,12 @@ class Held:
             except TypeError:
                 return (next(_UNLIKE),)
         return ()
+
+
+def _is_found(kind: type) -> bool:
+    """Whether a class is in the module that it says it is of."""
+    inner = "." in kind.__qualname__
+    return inner or getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is kind
 
 
 def _wraps(value: Any) -> tuple[Any, ...]:
@@ -120,10 +167,13 @@ def _keys(value: Any) -> Iterable[Any]:
 
 
 def _cached(cache: Any) -> Iterator[Any]:
-    for part in gc.get_referents(cache):
+    """What a cache has answered; a bounded one shows what it has been asked beside."""
+    parts = gc.get_referents(cache)
+    asked = {id(key) for part in parts for key in _keys(part)}
+    for part in parts:
         if isinstance(part, dict):
             yield from (one for one in cast("dict[Any, Any]", part).values() if type(one).__name__ != _LINK)
-        elif part is not cache.__wrapped__:
+        elif part is not cache.__wrapped__ and id(part) not in asked:
             yield part
 
 

@@ -6,13 +6,14 @@ are up before, and the nonce of the answer lives in a closure only.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
 import sys
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, Final, NoReturn, Optional
 
@@ -20,10 +21,9 @@ from nki_anvil.backends.worker import answer, importing, isolation, keeping, ker
 
 Deliver = Callable[..., None]
 
-_CALLS_AT_LEAST: Final = 2
-_CALLS: Final = 5
-_CALLS_S: Final = 0.1
-"""Of a text as it stands the kernel is called twice, and thrice more while that takes no longer than this."""
+_FURTHER_CALLS: Final = 3
+_CALLS_S: Final = 0.2
+"""So often the kernel is called once more, as long as that takes no longer than this."""
 
 
 class OutOfTime(BaseException):
@@ -63,9 +63,9 @@ def main() -> NoReturn:
     isolation.detach()
     request = json.load(sys.stdin.buffer)
     ready, deliver = _channel(request.pop("nonce"), request.pop("channel"))
-    as_it_stands = request.pop("as_it_stands")
+    others = request.pop("others")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    _trace_and_deliver(request, as_it_stands, ready, deliver)
+    _trace_and_deliver(request, others, ready, deliver)
     os._exit(0)
 
 
@@ -88,19 +88,18 @@ def _channel(nonce: str, channel: int) -> tuple[Callable[[], None], Deliver]:
 
 
 def _trace_and_deliver(
-    request: dict[str, Any], as_it_stands: bool, ready: Callable[[], None], deliver: Deliver
+    request: dict[str, Any], others: Optional[list[Any]], ready: Callable[[], None], deliver: Deliver
 ) -> None:
     import nki_anvil.sim as sim
     from nki_anvil.sim.modules import import_failure, sign_as_nki
     from nki_anvil.sim.tracing import trace
 
-    arguments = [_argument(spec) for spec in request["inputs"]]
     version = {"chip": request["chip"], "version": request["version"]}
     text: Optional[kernel_text.KernelText] = None
     entry: Optional[str] = None
     left_out: list[str] = []
     with sim.install(request["version"], beta1="neuronxcc" in request["kernel"]):
-        if not as_it_stands:
+        if others is None:
             sign_as_nki()
         _confine(request)
         ready()
@@ -110,42 +109,53 @@ def _trace_and_deliver(
                 text = kernel_text.parse(request["kernel"])
                 left_out += text.left_out
                 entry = kernel_text.entry_name(text, request["entry"])
-                namespace, more = _loaded(text, as_it_stands)
+                namespace, more = rewriting.load(text) if others is None else (importing.load(text), [])
                 left_out += more
                 function = _specialised(namespace[entry], request["lnc"])
 
-                def traced() -> bytes:
-                    return _within(trace(function, *arguments, **version).encode(), request["limits"]["program_bytes"])
+                def traced(inputs: Any = request["inputs"]) -> bytes:
+                    program = trace(function, *map(_argument, inputs), **version).encode()
+                    return _within(program, request["limits"]["program_bytes"])
 
-                data = _called_again(traced) if as_it_stands else _compared(traced, namespace)
+                if others is None:
+                    data = _compared(traced, functools.partial(keeping.Held, namespace))
+                else:
+                    hold = functools.partial(keeping.Held, namespace, apart=importing.apart(text), caches=True)
+                    data = _called_again(traced, hold, others)
         except BaseException as error:
             deliver(entry, left_out, _record(import_failure(error) or error, text, error.__traceback__))
         else:
             deliver(entry, left_out, None, data)
 
 
-def _loaded(text: kernel_text.KernelText, as_it_stands: bool) -> tuple[dict[str, Any], list[str]]:
-    return (importing.load(text), []) if as_it_stands else rewriting.load(text)
-
-
-def _compared(traced: Callable[[], bytes], namespace: dict[str, Any]) -> bytes:
+def _compared(traced: Callable[[], bytes], hold: Callable[[], keeping.Held]) -> bytes:
     """The program, once it is seen that making it has left nothing behind in what the names hold."""
-    before = keeping.Held(namespace)
+    before = hold()
     data = traced()
-    held = keeping.Held(namespace)
+    held = hold()
     kept = held.changed(before)
     if kept or (held.unseen and traced() != data):
         raise TraceUnstable(kept)
     return data
 
 
-def _called_again(traced: Callable[[], bytes]) -> bytes:
-    """The program, once it is seen that further calls give no other."""
+def _called_again(traced: Callable[..., bytes], hold: Callable[[], keeping.Held], others: list[Any]) -> bytes:
+    """The program after calls with other shapes, once it is seen that further calls give no other.
+
+    What is kept once for all, as in a cache, has been kept by then.
+    """
+    for inputs in others:
+        with suppress(Exception):
+            traced(inputs)
     data = traced()
-    started, calls = time.monotonic(), 1
-    while calls < _CALLS and (calls < _CALLS_AT_LEAST or time.monotonic() - started < _CALLS_S):
-        calls += 1
-        if traced() != data:
+    before = hold()
+    started = time.monotonic()
+    same = traced() == data
+    kept = hold().changed(before)
+    if kept or not same:
+        raise TraceUnstable(kept)
+    for _ in range(_FURTHER_CALLS):
+        if time.monotonic() - started < _CALLS_S and traced() != data:
             raise TraceUnstable([])
     return data
 

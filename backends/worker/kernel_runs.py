@@ -8,6 +8,7 @@ import secrets
 import sysconfig
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Optional
@@ -49,11 +50,12 @@ def run(
     shape_set: dict[str, Any],
     hash_seed: int,
     *,
-    as_it_stands: bool = False,
+    others: Optional[Sequence[dict[str, Any]]] = None,
 ) -> KernelRun:
     """Trace the kernel at one shape set; what the kernel does wrong is in the result. Raises NeverStarted.
 
-    Of the statements that tracing keeps, or of all as whoever imports the text executes them.
+    Of the statements that tracing keeps; or, with ``others``, shape sets that it is called at before, of all as whoever
+    imports the text executes them.
 
     Its empty folder is made in ``place``, which somebody removes even if this process is killed.
     """
@@ -62,19 +64,12 @@ def run(
     channel, printed = Ear(answer.largest(limits["program_bytes"])), Ear(limits["printed_bytes"], deaf_at_limit=True)
     reader, writer = os.pipe()
     with tempfile.TemporaryDirectory(prefix="trace-", dir=place, ignore_cleanup_errors=True) as folder:
-        process = _start(children, folder, writer, isolation.environment(hash_seed, filled=as_it_stands))
+        process = _start(children, folder, writer, isolation.environment(hash_seed, filled=others is not None))
         os.close(writer)
         ears = {reader: channel, _stdout(process): printed}
-        _ask(
-            process,
-            {
-                **_visible(job, shape_set),
-                "kernel": kernel,
-                "nonce": nonce,
-                "channel": writer,
-                "as_it_stands": as_it_stands,
-            },
-        )
+        before = None if others is None else [_inputs(other) for other in others]
+        known = {**_visible(job), "inputs": _inputs(shape_set), "others": before}
+        _ask(process, {**known, "kernel": kernel, "nonce": nonce, "channel": writer})
         in_time = _starts(process, ears, channel) and _traces(process, ears, limits["trace_s"])
         status = children.end(process)
         for descriptor in ears:
@@ -86,11 +81,13 @@ def _start(children: Children, folder: str, writer: int, environment: dict[str, 
     return children.start(bootstrap.command(MODULE), folder, environment, merged=True, pass_fds=(writer,))
 
 
-def _visible(job: dict[str, Any], shape_set: dict[str, Any]) -> dict[str, Any]:
-    """All that a kernel process learns: no purpose, no cases, no seeds, no round."""
-    inputs = [{name: spec[name] for name in ("name", "shape", "dtype", "value")} for spec in shape_set["inputs"]]
-    job = {name: job[name] for name in ("entry", "chip", "version", "lnc", "limits")}
-    return {**job, "inputs": inputs, "readable": _readable()}
+def _visible(job: dict[str, Any]) -> dict[str, Any]:
+    """All that a kernel process learns beside its inputs: no purpose, no cases, no seeds, no round."""
+    return {**{name: job[name] for name in ("entry", "chip", "version", "lnc", "limits")}, "readable": _readable()}
+
+
+def _inputs(shape_set: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{name: spec[name] for name in ("name", "shape", "dtype", "value")} for spec in shape_set["inputs"]]
 
 
 def _readable() -> list[str]:

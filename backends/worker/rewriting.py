@@ -1,7 +1,7 @@
 """What tracing changes in a text's statements before it executes them, so that no trace hangs on where it is made.
 
-Sets tell no order (``unordered``), attributes are set on the text's own objects alone, and annotations
-mean what they mean to whoever imports the text, but where they name a module that is absent.
+Sets tell no order (``unordered``), texts no places (``telling``), attributes are set on the text's own objects alone,
+and annotations mean what they mean to whoever imports the text, but where they name a module that is absent.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ import ast
 from collections.abc import Callable
 from typing import Any, Optional, TypeVar
 
-from nki_anvil.backends.worker import unordered
+from nki_anvil.backends.worker import telling, unordered
 from nki_anvil.backends.worker.absent import needing
 from nki_anvil.backends.worker.executing import Leaving, execute, fresh_module
 from nki_anvil.backends.worker.kernel_text import KernelText, describe
 
-_SET, _OWN = ".set", ".own"
-"""Names that no text can spell, for what takes the place of a set's display and of an object whose attribute is set."""
+_SET, _OWN, _TOLD = ".set", ".own", ".told"
+"""Names that no text can spell, for what takes the place of a set's display and of an object whose attribute is set,
+and for what looks through texts that calls return."""
 
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -35,8 +36,10 @@ def load(text: KernelText) -> tuple[dict[str, Any], list[str]]:
     Whatever the text raises comes through, except that a statement which needs an absent module is left out as well.
     """
     module = fresh_module(text)
+    told = telling.watching(module.__name__)
     unordered.guard(module.__dict__)
-    module.__dict__.update({_SET: unordered.Unordered, _OWN: _owning(module.__name__)})
+    telling.guard(module.__dict__, told)
+    module.__dict__.update({_SET: unordered.Unordered, _OWN: _owning(module.__name__), _TOLD: told})
     left_out: list[ast.stmt] = []
     changing = _Rewriting(needing(text.statements, text.absent))
     execute(module, text.statements, changing, lambda statement: Leaving(module, statement, left_out.append))
@@ -56,6 +59,25 @@ class _Rewriting(ast.NodeTransformer):
     def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
         self.generic_visit(node)
         return _call(_SET, ast.copy_location(ast.GeneratorExp(node.elt, node.generators), node))
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        return node if _is_super(node) else _call(_TOLD, node)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        self.generic_visit(node)
+        return _call(_TOLD, node)
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.FormattedValue:
+        """How a value is written is a text within the text, which Python wants as it is."""
+        node.value = self.visit(node.value)
+        if node.format_spec is not None:
+            self.generic_visit(node.format_spec)
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        return _call(_TOLD, node) if isinstance(node.op, ast.Mod) else node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)
@@ -85,6 +107,11 @@ class _Rewriting(ast.NodeTransformer):
         vars(node)["returns"] = None
         self.generic_visit(node)
         return node
+
+
+def _is_super(node: ast.Call) -> bool:
+    """Python looks for the name to give its function the class."""
+    return isinstance(node.func, ast.Name) and node.func.id == "super"
 
 
 def _call(name: str, given: ast.expr) -> ast.expr:

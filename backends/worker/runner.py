@@ -91,7 +91,8 @@ class Runner:
     def _run(self) -> None:
         _say("tracing")
         with ThreadPoolExecutor(self.cores) as pool, self._executor() as process:
-            pairs = [(shape_set, self._traced_twice(pool, shape_set)) for shape_set in self.job["shape_sets"]]
+            sets = self.job["shape_sets"]
+            pairs = [(one, self._traced_twice(pool, one, sets[place - 1])) for place, one in enumerate(sets)]
             for shape_set, pair in pairs:
                 started = time.monotonic()
                 try:
@@ -117,13 +118,14 @@ class Runner:
         finally:
             self.children.end(process)
 
-    def _traced_twice(self, pool: ThreadPoolExecutor, shape_set: dict[str, Any]) -> Pair:
+    def _traced_twice(self, pool: ThreadPoolExecutor, shape_set: dict[str, Any], other: dict[str, Any]) -> Pair:
         text = self.kernel.decode(errors="replace")
         # Each job has hash seeds of its own, and a retry has the same.
         seeds = (int(self.digest[:8], 16), int(self.digest[8:16], 16))
         known = (self.children, str(self.folder), self.job, text, shape_set)
         first = pool.submit(kernel_runs.run, *known, seeds[0])
-        return first, pool.submit(kernel_runs.run, *known, seeds[1], as_it_stands=True)
+        others = [other] if other is not shape_set else []
+        return first, pool.submit(kernel_runs.run, *known, seeds[1], others=others)
 
     def _shape_set(self, process: Process, name: str, first: KernelRun, second: KernelRun) -> None:
         known = {"shapes": name, "entry": first.entry, "left_out": first.left_out, "printed": first.printed}

@@ -138,6 +138,22 @@ async def test_a_kernel_that_depends_on_the_hash_seed_traces_to_two_digests(
     assert len(set(run.traces[0].digests)) == 2
 
 
+async def test_a_kernel_that_was_called_with_another_shape_before_has_to_be_the_same(
+    backend: ChildBackend, job: Callable[..., Job]
+) -> None:
+    kept = "SEEN = functools.lru_cache(lambda key: key.rows)\n"
+    key = (
+        "@dataclasses.dataclass(frozen=True)\nclass Key:\n    columns: int\n"
+        "    rows: int = dataclasses.field(compare=False)\n"
+    )
+    text = "import dataclasses\nimport functools\n" + SCALE.replace("@nki.jit", key + kept + "@nki.jit", 1)
+    asked = text.replace("operand0=scale", "operand0=float(SEEN(Key(x.shape[1], x.shape[0])))")
+    alone = await backend.run(job(asked, shape_sets=(shapes(),)))
+    both = await backend.run(job(asked, shape_sets=(shapes(), shapes(name="tall", rows=64))))
+    assert [trace.error for trace in (*alone.traces, *both.traces)] == [None, None, None]
+    assert [len(set(trace.digests)) for trace in (*alone.traces, *both.traces)] == [1, 2, 2]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 async def test_cancelling_ends_every_process_and_removes_the_folder(
     backend: ChildBackend, job: Callable[..., Job], working_below: Callable[[], list[int]], tmp_path: Path

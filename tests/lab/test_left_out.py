@@ -122,6 +122,18 @@ CHANGING = [
     "import argparse\nPARSER = argparse.ArgumentParser()\nPARSER.parse_args(['--exp'], nl)",
     "import argparse\nPARSER = argparse.ArgumentParser()\nPARSER.add_argument('--exp', const=nl.sin)",
     "import fractions\nfractions.operator.attrgetter('__dict__')(nl).update(exp=nl.sin)",
+    "import builtins\nsorted(['SIGN = 1.0'], key=builtins.exec)",
+    "assert max(['SIGN = 1.0'], key=np.testing.measure)",
+    "import argparse\nPARSER = argparse.ArgumentParser()\nRUN = np.testing.measure\nPARSER.add_argument('', type=RUN)",
+    "import argparse\nPARSER = argparse.ArgumentParser()\nOP = nl.sin\nPARSER.add_argument('-x', const=OP)",
+    "import pytest\nOP = nl.sin\npytest.MonkeyPatch().setattr('exp', OP)",
+    "import pytest\nOPS = [nl.sin]\npytest.MonkeyPatch().setattr('exp', OPS)",
+    "import pytest\npytest.MonkeyPatch().setattr('math.pi', -3.0)",
+    "import pytest\nL = nl\npytest.MonkeyPatch().setattr(L, 'exp', 3)",
+    "import timeit\n@timeit.repeat\ndef setup():\n    TABLE.append(3.0)",
+    "from timeit import repeat\nclass Box:\n    @repeat\n    def setup():\n        TABLE.append(3.0)",
+    "import sys\n@sys.setprofile\ndef look(frame, event, arg):\n    TABLE.append(3.0)",
+    "import json\njson.dumps({}, default=TABLE.append)",
     "import pathlib\npathlib.Path(__file__).write_text('')",
     "import logging\nlogging.basicConfig(filename='kernel.py', filemode='w')",
     "class Rows:\n    TABLE = TABLE\nRows.TABLE.append(3.0)",
@@ -151,7 +163,14 @@ def test_a_left_out_statement_that_changes_what_the_kernel_reaches_is_refused_wi
     assert found.line > KERNEL.count("\n")
     assert any(
         part in found.detail
-        for part in ("tracing leaves", "is not there when", "may bind any name", "its own name", "metaclass")
+        for part in (
+            "tracing leaves",
+            "is not there when",
+            "may bind any name",
+            "its own name",
+            "metaclass",
+            "means something",
+        )
     )
     assert found.hint
 
@@ -187,6 +206,12 @@ HARMLESS = [
     "import logging\nLOGGER = logging.getLogger(__name__)\nLOGGER.setLevel(logging.INFO)",
     "import torch\nX = torch.zeros(3).to(torch.float32)\nprint(X.shape, X.sum())",
     "import argparse\nPARSER = argparse.ArgumentParser()\nPARSER.add_argument('--rows', type=int)",
+    "import sys\nprint(sorted([3, 1], reverse=True), max([], default=0), file=sys.stderr, sep=', ')",
+    "import contextlib\n@contextlib.contextmanager\ndef timed():\n    yield",
+    "import functools\n@functools.lru_cache(maxsize=4)\ndef made(n):\n    return n",
+    "import torch\nROWS = nl.tile_size.pmax\nX = torch.zeros(ROWS, 2 * ROWS)",
+    "import torch\nDTYPE = np.float32\nX = torch.zeros(3).numpy().astype(DTYPE)",
+    "import torch\nreference = lambda x: torch.nn.functional.silu(x)",
     "import torch\nSHAPES = [(n, torch.float32) for n in (128, 256) if n > 64]",
     "try:\n    import torch\n    FAST = True\nexcept (ImportError, OSError):\n    FAST = False",
     "import torch\n\n@torch.no_grad()\ndef reference(x: torch.Tensor):\n    return x * SIGN",

@@ -21,7 +21,7 @@ from nki_anvil.backends.errors import (
     ReflexionRequired,
     StateDamaged,
 )
-from nki_anvil.lab import contest, diary, receipt, verified
+from nki_anvil.lab import contest, diary, receipt, recovering, verified
 from nki_anvil.lab.auditing import audit
 from nki_anvil.lab.benchmarking import benchmark_kernel
 from nki_anvil.lab.best import BestPointer
@@ -355,6 +355,27 @@ async def test_what_follows_from_a_failure_is_made_good_where_the_server_was_kil
     await world.status()
     assert diary.history(world.state) == told, "made good once"
     assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
+
+
+async def test_a_successor_that_fails_while_it_is_put_in_its_place_is_replaced_as_well(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await world.open()
+    await world.attempt(kernel(5, program="p1"))
+    await world.attempt(kernel(2, program="p2"))
+    other, chosen = workbench(world.again(), "p"), recovering.rightful
+
+    def fails_meanwhile(*given: Any) -> Any:
+        monkeypatch.setattr(recovering, "rightful", chosen)
+        found = chosen(*given)
+        attempt, _ = other.problem.attempts.take(kernel(5, program="p1", fails="values"), at="2026-01-01T00:00:00Z")
+        other.keep_verdict(attempt, verdict_of(other.specification, attempt.text(), attempt.digest, world.backend))
+        return found
+
+    monkeypatch.setattr(recovering, "rightful", fails_meanwhile)
+    assert not (await world.verify(kernel(2, program="p2", fails="values"))).passed
+    assert (await world.status()).best.digest == digest(kernel(10.0))
+    assert verified.read(world.lab.root).problems["p"].best == (digest(kernel(10.0)),)
 
 
 async def test_a_baseline_that_failed_when_the_server_was_killed_is_none_at_the_next_look(

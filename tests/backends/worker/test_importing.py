@@ -81,3 +81,17 @@ def test_annotations_stay_text_where_the_file_asks_for_it() -> None:
     names = imported(text)
     assert names["Plan"].__annotations__ == {"rows": "undefined"}
     assert names["__doc__"] == "Kernel."
+
+
+def test_annotations_that_fail_are_left_as_text() -> None:
+    names = imported("def helper(x: undefined | None, y: int): ...\n")
+    assert names["helper"].__annotations__ == {"x": "undefined | None", "y": "int"}
+
+
+def test_an_assertion_that_does_something_is_not_done() -> None:
+    assert imported("def sign():\n    sign = 2.0\n    assert (sign := 1.0)\n    return sign\n")["sign"]() == 2.0
+
+
+def test_names_that_a_kernel_does_without_are_apart() -> None:
+    text = "import os\nimport torch\nX = torch.zeros(3)\nP = 128\nif P:\n    SIZE, OTHER = 3, 4\nOTHER = 5\n"
+    assert importing.apart(parse(text + KERNEL)) == {"os", "torch", "X", "SIZE"}

@@ -51,6 +51,15 @@ LEAVES = {
     "a number with a class of its own": ("class N(int):\n    pass\nBOX = [N(1)]\nOTHER = N(2)", "BOX[0] = OTHER"),
     "an object in a slice": ("PART = slice([], None)", "PART.start.append(0)"),
     "an array's iterator": ("import numpy as np\nTURNS = np.array([1, 2]).flat", "next(TURNS)"),
+    "a list behind typing's alias": (
+        "from typing import Generic, TypeVar\nT = TypeVar('T')\ndef make():\n    class Box(Generic[T]):\n"
+        "        calls = []\n    return Box[int]\nALIAS = make()",
+        "ALIAS.calls.append(0)",
+    ),
+    "a list within one of the language's objects": (
+        "import nki.collectives\nGROUP = nki.collectives.ReplicaGroup([[0]])",
+        "GROUP.arguments[0][0].append(0)",
+    ),
     "a deque": ("from collections import deque\nTURNS = deque([1, 2])", "TURNS.rotate()"),
     "a jitted helper's default": (
         "import nki\n@nki.jit\ndef helper(calls=[]):\n    return calls",
@@ -64,6 +73,10 @@ LEAVES_NOTHING = {
     "a bounded cache": (
         "import functools\n@functools.lru_cache(maxsize=1)\ndef pair(n):\n    return n, 'x'",
         "pair(4), pair(6)",
+    ),
+    "a bounded cache that is asked by an object": (
+        "import functools\nclass Key:\n    rows = 1\n@functools.lru_cache\ndef rows(key):\n    return key.rows",
+        "rows(Key())",
     ),
     "an enumeration's combination": (
         "import enum\nclass Kind(enum.Flag):\n    A = 1\n    B = 2",
@@ -99,6 +112,41 @@ def test_what_a_call_leaves_behind_is_told_by_name(kind: str) -> None:
 @pytest.mark.parametrize("kind", LEAVES_NOTHING)
 def test_what_a_call_only_looks_at_or_makes_for_itself_is_not(kind: str) -> None:
     assert left_behind(*LEAVES_NOTHING[kind]) == []
+
+
+def called_again(text: str, call: str) -> list[str]:
+    namespace = loaded(text)
+    exec(call, {**namespace})
+    before = Held(namespace, caches=True)
+    exec(call, {**namespace})
+    return Held(namespace, caches=True).changed(before)
+
+
+KEY = "class Key:\n    def __init__(self, log):\n        self.log = log\n    def __hash__(self):\n        return 7\n"
+
+
+def test_a_cache_that_is_asked_something_new_at_each_call_is_told() -> None:
+    text = f"import functools\n@functools.cache\ndef one(key):\n    return 1.0\n{KEY}"
+    assert called_again(text, "one(Key([]))") == ["one", "Key"]
+    assert called_again(text, "one(3), one('x')") == []
+
+
+def test_an_object_that_somebody_else_keeps_is_told() -> None:
+    text = f"from typing import Literal\n{KEY}"
+    assert called_again(text, "Literal[Key([]), 1]") == ["Key"]
+    assert called_again(text, "Key([]).log.append(1)") == []
+
+
+def test_a_class_that_says_it_is_of_another_module_is_looked_into() -> None:
+    text = "from collections import namedtuple\nBox = namedtuple('Box', 'items', defaults=[[]], module='numpy')"
+    assert left_behind(text, "Box._field_defaults['items'].append(0)") == ["Box"]
+
+
+def test_names_apart_from_the_kernel_are_not_looked_at() -> None:
+    namespace = loaded("TURNS = []")
+    before = Held(namespace, apart=["TURNS"])
+    namespace["TURNS"].append(0)
+    assert Held(namespace, apart=["TURNS"]).changed(before) == []
 
 
 def test_a_cache_may_have_done_more_than_it_shows() -> None:

@@ -1,0 +1,57 @@
+"""A text may not ask what its objects call themselves, which its file and its memory decide."""
+
+from typing import Any
+
+import pytest
+
+from nki_anvil.backends.worker import kernel_text, rewriting
+from nki_anvil.backends.worker.telling import PlaceTold
+
+
+def result(text: str) -> Any:
+    made = "import functools\nfrom typing import *\nimport numpy as np\nclass Config:\n    rows = 1\n"
+    return rewriting.load(kernel_text.parse(f"{made}{text}\n\n\ndef kernel(x):\n    return x\n"))[0]["found"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "found = repr(Config)",
+        "found = str(Config())",
+        "found = f'{Config}'",
+        "found = '%s' % Config",
+        "found = '{}'.format(Config)",
+        "found = str(List[Config])",
+        "found = repr(NewType('N', int))",
+        "found = f'{Annotated[int, Config]}'",
+        "found = repr((Config,))",
+        "found = max(['<class', Config], key=str)",
+        "found = [*map(repr, [Config])]",
+        "found = functools.partial(str, Config)()",
+        "found = np.array([Config]).astype(str)",
+        "def helper(x): ...\nfound = str(helper)",
+        "found = repr(object())",
+        "def shown():\n    return f'{Config}' == 'x'\nfound = shown()",
+    ],
+)
+def test_what_an_object_calls_itself_is_not_told(text: str) -> None:
+    with pytest.raises(PlaceTold, match="its module and address are told"):
+        result(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("found = f'{Config.rows:>{3}}'", "  1"),
+        ("found = '_'.join(map(str, (1, 2)))", "1_2"),
+        ("found = isinstance('x', str), isinstance(1, str), isinstance('x', (int, str))", (True, False, True)),
+        ("found = type('x') == str", True),
+        ("found = str.upper('x'), str(b'x', 'utf8'), str()", ("X", "x", "")),
+        ("found = '%d of %s' % (1, 'x')", "1 of x"),
+        ("found = 7 % 4, repr(1.5), str([1, 'a'])", (3, "1.5", "[1, 'a']")),
+        ("class Own:\n    def __repr__(self):\n        return 'own'\nfound = f'{Own()}'", "own"),
+        ("class Sub(Config):\n    def __init__(self):\n        super().__init__()\nfound = Sub().rows", 1),
+    ],
+)
+def test_other_texts_are_as_python_makes_them(text: str, found: object) -> None:
+    assert result(text) == found
