@@ -53,12 +53,12 @@ def _executed(
     text: KernelText, statements: list[ast.stmt], absent: frozenset[str], readable: ast.NodeTransformer
 ) -> dict[str, Any]:
     module = fresh_module(text)
-    budget = _Budget()
+    budget = Budget(ASIDE_S)
     skipped = {id(one) for one in text.skipped}
 
     def within(statement: ast.stmt) -> AbstractContextManager[Any]:
         if id(statement) in skipped:
-            return _Aside(budget)
+            return Aside(budget)
         hopeless = not absent.isdisjoint(mentioned(statement))
         return Leaving(module, statement, ends=Exception if hopeless else AbsentModule)
 
@@ -72,11 +72,11 @@ def _may_be_here(statement: ast.stmt) -> bool:
     return not isinstance(statement, ast.ImportFrom) or (statement.module or "").partition(".")[0] in _HERE
 
 
-class _Budget:
+class Budget:
     """How long what a kernel does without may still take, in seconds."""
 
-    def __init__(self) -> None:
-        self._left = ASIDE_S
+    def __init__(self, seconds: float) -> None:
+        self._left = seconds
 
     def left(self) -> float:
         return max(self._left, _AT_LEAST_S)
@@ -89,10 +89,10 @@ class _Enough(BaseException):
     """A statement that a kernel does without has taken its time."""
 
 
-class _Aside:
-    """Within it a statement ends when its time is over, and however it ends, the next one follows."""
+class Aside:
+    """What is done within it ends when its time is over, and however it ends, what follows is done."""
 
-    def __init__(self, budget: _Budget) -> None:
+    def __init__(self, budget: Budget) -> None:
         self._budget, self._running = budget, False
 
     def __enter__(self) -> None:

@@ -13,7 +13,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Final, NoReturn, Optional
 
@@ -21,9 +21,11 @@ from nki_anvil.backends.worker import answer, importing, isolation, keeping, ker
 
 Deliver = Callable[..., None]
 
+_PART: Final = 8
+"""The part of the time for tracing that calls with other shapes may take, and half of what one call more may."""
 _FURTHER_CALLS: Final = 3
-_CALLS_S: Final = 0.2
-"""So often the kernel is called once more, as long as that takes no longer than this."""
+_QUICK_S: Final = 0.05
+"""So often a kernel is called once more whose trace takes no longer than this."""
 
 
 class OutOfTime(BaseException):
@@ -121,7 +123,7 @@ def _trace_and_deliver(
                     data = _compared(traced, functools.partial(keeping.Held, namespace))
                 else:
                     hold = functools.partial(keeping.Held, namespace, apart=importing.apart(text), caches=True)
-                    data = _called_again(traced, hold, others)
+                    data = _called_again(traced, hold, others, request["limits"]["trace_s"])
         except BaseException as error:
             deliver(entry, left_out, _record(import_failure(error) or error, text, error.__traceback__))
         else:
@@ -139,23 +141,29 @@ def _compared(traced: Callable[[], bytes], hold: Callable[[], keeping.Held]) -> 
     return data
 
 
-def _called_again(traced: Callable[..., bytes], hold: Callable[[], keeping.Held], others: list[Any]) -> bytes:
+def _called_again(
+    traced: Callable[..., bytes], hold: Callable[[], keeping.Held], others: list[Any], trace_s: float
+) -> bytes:
     """The program after calls with other shapes, once it is seen that further calls give no other.
 
-    What is kept once for all, as in a cache, has been kept by then.
+    What is kept once for all, as in a cache, has been kept by then. A kernel that takes a large part of the time there
+    is for tracing is called no more.
     """
+    budget = importing.Budget(trace_s / _PART)
     for inputs in others:
-        with suppress(Exception):
+        with importing.Aside(budget):
             traced(inputs)
-    data = traced()
-    before = hold()
     started = time.monotonic()
+    data = traced()
+    if (taken := time.monotonic() - started) > 2 * trace_s / _PART:
+        return data
+    before = hold()
     same = traced() == data
     kept = hold().changed(before)
     if kept or not same:
         raise TraceUnstable(kept)
-    for _ in range(_FURTHER_CALLS):
-        if time.monotonic() - started < _CALLS_S and traced() != data:
+    for _ in range(_FURTHER_CALLS if taken < _QUICK_S else 0):
+        if traced() != data:
             raise TraceUnstable([])
     return data
 
