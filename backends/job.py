@@ -69,6 +69,8 @@ class Case(Record):
     family: str = "own"
     only: str | None = None
     """The one input that the family transforms; None: all of them."""
+    gathered: dict[str, tuple[int, ...]] = Field(default_factory=dict)
+    """By input the axes over which one output gathers it, as far as the reference told."""
     scale: float = 1.0
     """What the family's magnitude is multiplied by (halved until honest runs are finite)."""
     probes: tuple[Probe, ...] = ()

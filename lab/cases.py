@@ -31,7 +31,7 @@ from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import numpy_dtype
 
-FORMAT: Final = 29
+FORMAT: Final = 30
 """Of a pool on disk; a pool of another format is made anew."""
 
 NOISE: Final = 2.0**-22
@@ -170,7 +170,7 @@ class Pool:
             found["met"],
             large=bool(found["large"]),
         )
-        cases = [_planned(plan, shapes, random) for plan in plans]
+        cases = [_planned(plan, shapes, random, found["gathered"]) for plan in plans]
         answers, own_failed = await self._measure_all(shapes, cases, plans, found, report)
         if own_failed:
             message = f"The reference of {self.specification.name} is not finite in float32 on its own inputs."
@@ -277,8 +277,9 @@ class Pool:
         return {name: data.view(numpy_dtype(dtypes[name])) for name, data in arrays.read_all(kept).items()}
 
 
-def _planned(plan: Plan, shapes: str, random: np.random.Generator) -> Case:
-    return Case(key=_key(random), shapes=shapes, seed=_seed(random), family=plan.family, only=plan.only)
+def _planned(plan: Plan, shapes: str, random: np.random.Generator, gathered: dict[str, Any]) -> Case:
+    key, seed = _key(random), _seed(random)
+    return Case(key=key, shapes=shapes, seed=seed, family=plan.family, only=plan.only, gathered=gathered)
 
 
 def _structure(index: Index) -> Structure:

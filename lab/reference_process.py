@@ -23,6 +23,7 @@ from nki_anvil.lab import aiming, from_source
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.combined import combined
 from nki_anvil.lab.footprint import Footprint, fingerprint
+from nki_anvil.lab.gathering import gathered
 from nki_anvil.lab.honest_runs import is_float, is_large
 from nki_anvil.lab.measuring import Measuring
 from nki_anvil.lab.meeting import Factor
@@ -210,7 +211,7 @@ def structure(module: ReferenceModule, request: Record, folder: Path) -> Record:
         "ordered": _alike(measuring.runs.turned(list(drawn.values())), base),
         "leaves_open": work.leaves_open,
         "exact": _contraction(exact, drawn, other, base, arrays),
-        "gathered": {name: _gathered(exact, (drawn, other), name) for name in arrays if is_float(drawn[name])},
+        "gathered": {name: gathered(exact, (drawn, other), name) for name in arrays},
         "combined": [] if large else combined(exact, drawn, [name for name in arrays if is_float(drawn[name])]),
         "met": {} if large else _met(measuring, drawn),
         "large": large,
@@ -257,50 +258,6 @@ def _close(a: Sequence[Array], b: Sequence[Array]) -> bool:
     return all(
         np.linalg.norm(np.subtract(x, y)) <= 1e-9 * (np.linalg.norm(y) + 1e-300) for x, y in zip(a, b, strict=True)
     )
-
-
-def _gathered(exact: Callable[[dict[str, Any]], list[Array]], draws: Sequence[dict[str, Any]], name: str) -> list[int]:
-    """Along which axes of an input neighbours reach one and the same output element.
-
-    The first of a few elements that reaches any is asked: what a mask or a length hides in one draw reaches nothing.
-    """
-    shape = draws[0][name].shape
-    for start in ([n // 4 * 2 if n > 2 else 0 for n in shape], [0] * len(shape)):
-        for drawn in draws:
-            base = exact(drawn)
-            height = 4.0 * float(np.abs(drawn[name].astype(np.float64)).max(initial=0.0)) + 1.0
-            for value in (height, -height):
-                reached = _reached(exact, drawn, name, start, base, value)
-                if any(mask.any() for mask in reached):
-                    return [
-                        axis
-                        for axis, length in enumerate(shape)
-                        if length > 1 and _meet(reached, _reached(exact, drawn, name, _next(start, axis), base, value))
-                    ]
-    return []
-
-
-def _next(place: Sequence[int], axis: int) -> list[int]:
-    return [n + (i == axis) for i, n in enumerate(place)]
-
-
-def _meet(ones: Sequence[Array], others: Sequence[Array]) -> bool:
-    return any(bool((a & b).any()) for a, b in zip(ones, others, strict=True))
-
-
-def _reached(
-    exact: Callable[[dict[str, Any]], list[Array]],
-    drawn: dict[str, Any],
-    name: str,
-    place: Sequence[int],
-    base: list[Array],
-    value: float,
-) -> list[Array]:
-    """Where outputs change when one element is set to another value."""
-    changed = drawn[name].astype(np.float64)
-    changed[tuple(place)] = value
-    with np.errstate(all="ignore"):
-        return [new != old for new, old in zip(exact({**drawn, name: changed}), base, strict=True)]
 
 
 def _contraction(
