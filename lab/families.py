@@ -11,7 +11,7 @@ from math import prod
 from typing import Any, Final
 
 from nki_anvil.backends.job import InputSpec
-from nki_anvil.backends.worker import depths, places, planes, regimes, relations, whole_numbers
+from nki_anvil.backends.worker import depths, places, planes, regimes, relations, throughout, whole_numbers
 from nki_anvil.backends.worker.bending import mixed_turns
 from nki_anvil.backends.worker.inputs import FEW
 from nki_anvil.lab.specification import Specification
@@ -99,6 +99,7 @@ def plans(
             *_marked(floats),
             *_sunken(specification, shapes, floats),
             *_faint(specification, floats),
+            *(_of_one_kind(varied, floats, gathered or {}) if exact is None else ()),
         ]
     return [
         *own,
@@ -108,6 +109,7 @@ def plans(
         *_marked(floats),
         *_sunken(specification, shapes, floats),
         *_faint(specification, floats),
+        *(_of_one_kind(varied, floats, gathered or {}) if exact is None else ()),
         *_whole([spec for spec in varied if spec not in floats]),
         *_exact(specification, exact),
         *(_planes(floats, gathered or {}, large) if exact is None else ()),
@@ -324,6 +326,17 @@ def _faint(specification: Specification, floats: list[InputSpec]) -> Iterator[Pl
     others = [shape for shape in shapes.values() if prod(shape[:-1]) > 1 and shape[:-1] not in rows]
     contracted = all(any(shape[-2] == other[-1:][0] for other in shapes.values() if other) for shape in others)
     yield Plan("faint", first) if first and contracted else Plan("faint/whole")
+
+
+def _of_one_kind(
+    varied: list[InputSpec], floats: list[InputSpec], gathered: Mapping[str, Sequence[int]]
+) -> Iterator[Plan]:
+    """All inputs of nearly one value; beside integers that are many all far to one side as well."""
+    groups = [throughout.groups(_shape(spec), gathered.get(spec.name, ())) for spec in floats if _shape(spec)]
+    if groups:
+        yield from (Plan(f"steady/{turn}") for turn in range(1 + (max(groups) < throughout.GROUPS)))
+    if groups and any(spec not in floats and prod(_shape(spec)) > FEW for spec in varied):
+        yield from (Plan(f"sided/{turn}") for turn in range(1 if min(groups) >= throughout.SIDES else throughout.SIDES))
 
 
 def _planes(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], large: bool) -> Iterator[Plan]:

@@ -9,6 +9,8 @@ import numpy as np
 from nki_anvil.backends.worker import whole_numbers
 
 Array = Any
+LEAST, NOTHING = 2.0**-100, 2.0**-40
+"""The smallest of numbers above zero, and what zero itself becomes there: a whole row of its inverse is a number."""
 Spec = dict[str, Any]
 """An input as a dictionary of ``job.json``."""
 
@@ -35,7 +37,7 @@ def inside(spec: Spec, values: Array) -> Array:
     if domain in ("nonnegative", "positive", "unit", "probability"):
         values = np.abs(values)
     if domain == "positive":
-        values = np.maximum(values, np.float32(2.0**-40))
+        values = np.maximum(values, np.where(values == 0, np.float32(NOTHING), np.float32(LEAST)))
     if domain == "unit" and values.size:
         values = values / max(1.0, float(values.max()))
     if domain == "probability" and values.size:

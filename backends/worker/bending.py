@@ -30,6 +30,8 @@ class Draw:
         """Randomness that all inputs of a case have in common."""
         self.shared_rows: tuple[int, ...] | None = None
         """How many rows the target has; None where no input is known to have an output's."""
+        self.axes: Sequence[int] = ()
+        """Along which one output gathers the input, where that is known to be more than a row or another axis."""
         self.largest = own.size
         """Elements of the largest input."""
         self.peers: list[int] = []

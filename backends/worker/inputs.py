@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from nki_anvil.backends.worker import bending, depths, planes, regimes, relations, whole_numbers
+from nki_anvil.backends.worker import bending, companions, depths, planes, regimes, relations, throughout, whole_numbers
 from nki_anvil.backends.worker.arguments import (
     Array,
     Spec,
@@ -85,8 +85,10 @@ def _one(spec: Spec, position: int, case: Case, target: Spec, every: list[Spec])
         return own
     word = zlib.crc32(family.encode())
     rng = generator(int(case["seed"]), position, word)
-    if is_whole(spec) and _mingles(family, own, rng):
-        return _mingled(spec, own, rng, family, variant)
+    axes = _gathered(case, spec)
+    met = _companion(spec, own, axes, rng, family, variant, every) if is_whole(spec) else None
+    if met is not None:
+        return met
     paired = family in _PAIRED
     if not paired and case.get("only") not in (None, spec["name"]):
         return _beside_towers(spec, own, variant) if family == "towers" else own
@@ -98,6 +100,7 @@ def _one(spec: Spec, position: int, case: Case, target: Spec, every: list[Spec])
     is_target = spec["name"] == target["name"]
     draw = Draw(spec, own, rng, variant, float(case.get("scale", 1.0)), is_target, like)
     draw.largest = max(prod(drawn_shape(other)) for other in every if other.get("shape") is not None)
+    draw.axes = axes
     if family in _BESIDE:
         draw.first = lambda: _met(spec, variant or spec["name"], int(case["seed"]), every)
     if family in _RELATED:
@@ -108,6 +111,11 @@ def _one(spec: Spec, position: int, case: Case, target: Spec, every: list[Spec])
     if family == "faint":
         draw.shared_rows = None if variant == "whole" else drawn_shape(target)[:-1]
     return inside(spec, _FAMILIES[family](draw))
+
+
+def _gathered(case: Case, spec: Spec) -> Sequence[int]:
+    known: dict[str, Sequence[int]] = case.get("gathered") or {}
+    return known.get(spec["name"], ())
 
 
 def _met(spec: Spec, variant: str, seed: int, every: list[Spec]) -> Array:
@@ -210,18 +218,34 @@ def _beside(spec: Spec, own: Array, variant: str, seed: int, every: list[Spec]) 
     return inside(spec, whole_numbers.beside(own, other, whole_range(spec), int(turn)))
 
 
-def _mingles(family: str, own: Array, rng: Any) -> bool:
-    return family in _MINGLED or bool(family not in _WHOLE and own.size <= FEW and rng.random() < 0.5)
+def _companion(
+    spec: Spec, own: Array, axes: Sequence[int], rng: Any, family: str, variant: str, every: list[Spec]
+) -> Array | None:
+    """Integers beside floats that are bent; None where they are as they were drawn, or what they are is the family's.
 
-
-def _mingled(spec: Spec, own: Array, rng: Any, family: str, variant: str) -> Array:
-    """Beside towers at the ends of axes all integers are the largest: a prefix has its full length, while rows of
-    indices begin with the first and end with the last.
+    Beside towers at the ends of axes all are the largest: a prefix has its full length, while rows of indices begin
+    with the first and end with the last.
     """
-    within = whole_range(spec)
+    alone = own.size <= FEW or companions.is_alone(own, axes)
+    if family in _WHOLE or (family not in _MINGLED and (alone or family in _PLAIN)):
+        few = family not in _WHOLE and own.size <= FEW and rng.random() < 0.5
+        return whole_numbers.mingled(own, rng, whole_range(spec)) if few else None
+    within, turn = whole_range(spec), turn_of(variant)
     if family == "towers" and _axes_and_turn(variant)[1] % 2 == 0:
         return whole_numbers.framed(own, within) if within.high - within.low > 2 else np.full_like(own, within.high)
-    return whole_numbers.mingled(own, rng, within)
+    if alone or (family in _MINGLED and family != "signs" and rng.random() < 0.25):
+        return whole_numbers.mingled(own, rng, within)
+    place = [other["name"] for other in every if is_whole(other)].index(spec["name"])
+    return companions.of(family, own, axes, rng, within, turn, turn + place)
+
+
+def _steady(d: Draw) -> Array:
+    low, high = d.spec.get("low"), d.spec.get("high")
+    if d.spec.get("domain") == "unit":
+        low, high = low or 0.0, 1.0 if high is None else high
+    bounds = None if low is None or high is None else (float(low), float(high))
+    exact = d.spec.get("dtype") == "float32"
+    return throughout.steady(d.own, d.axes, d.rng, bounds, d.sigma, exact=exact)
 
 
 _FAMILIES: dict[str, Callable[[Draw], Array]] = {
@@ -249,6 +273,8 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "patterns": lambda d: regimes.bands(d.own, d.rng, d.scale, d.sigma, of=regimes.PATTERNS, turn=turn_of(d.variant)),
     "planes": _planes,
     "towers": _towers,
+    "steady": _steady,
+    "sided": lambda d: throughout.sided(d.own, d.axes, d.rng, d.scale, turn_of(d.variant)),
     "lone": lambda d: _related(d, relations.lone),
     "alike": lambda d: _related(d, lambda peer: relations.alike(peer, d.first())),
     "near": lambda d: relations.near(d.own, d.first(), d.rng),
@@ -264,7 +290,9 @@ _RELATED = ("lone", "alike", "opposed", "faint")
 _WHOLE = ("whole", "mixed")
 """What integers answer as such; to others they stay as they were drawn."""
 _MINGLED = ("planes", "towers", "peaks", "signs", "x100")
-"""Of floats, in which integers are not all as they were drawn."""
+"""Of floats, in which integers that stand alone, lengths and positions, are not all as they were drawn."""
+_PLAIN = ("integers", "ties", "marks", "cancelling", "opposed", "exact20")
+"""Of floats, in which integers stay as they were drawn: sums of both are exact, or cancel."""
 _PAIRED = ("cancelling", "exact20", *_RELATED)
 
 MET = AGAINST, EVEN, AIMED, MOVED = "against", "even", "aimed", "moved"
@@ -272,7 +300,7 @@ MET = AGAINST, EVEN, AIMED, MOVED = "against", "even", "aimed", "moved"
 PARTIAL = (
     *MET,
     "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "near",
-    "level", "opposed", "faint", "mixed", "whole", "planes",
+    "level", "opposed", "faint", "mixed", "whole", "planes", "steady", "sided",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 TIED = ("integers", "ties", "marks", MOVED)

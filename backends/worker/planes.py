@@ -36,26 +36,28 @@ REGIMES: tuple[regimes.Regime, ...] = (
     lambda r: r.own * r.powers(-9, -7),
     lambda r: r.own * r.powers(-7, -5),
     lambda r: r.own * r.powers(-5, -2.5),
+    lambda r: r.own * r.powers(*regimes.OUTERMOST),
+    lambda r: r.own / r.powers(*regimes.OUTERMOST),
 )
-"""Level, far below zero, far above, nothing, tiny, exactly one value, small about where guards are."""
+"""Level, far below zero, far above, nothing, tiny, exactly one value, small about where guards are, beyond squares."""
 
 
 def bent(own: Array, axes: Sequence[int], rng: Any, scale: float, sigma: float, turn: int) -> Array:
     """Every plane along these axes has a regime; where there are fewer planes than regimes, the next case goes on."""
-    rows = _planes(own, axes)
-    return _back(regimes.bands(rows, rng, scale, sigma, of=REGIMES, turn=turn), own, axes)
+    rows = laid_out(own, axes)
+    return put_back(regimes.bands(rows, rng, scale, sigma, of=REGIMES, turn=turn), own, axes)
 
 
 def turns(shape: Sequence[int], axes: Sequence[int]) -> int:
     """Cases until each regime had a plane."""
-    return -(-len(REGIMES) // regimes.banded(_count(shape, axes), len(REGIMES))[1])
+    return -(-len(REGIMES) // regimes.banded(how_many(shape, axes), len(REGIMES))[1])
 
 
 def towers(own: Array, axes: Sequence[int], rng: Any, height: float, turn: int) -> Array:
     """In every plane one element stands 10^U(3, 4) high: in even cases at an end of one of the axes, in odd ones at
     an edge of tiles between, and anywhere along the others; or where a bank begins or ends in the plane's own order.
     """
-    values = np.array(_planes(own, axes), np.float32)
+    values = np.array(laid_out(own, axes), np.float32)
     lengths = [own.shape[axis] for axis in axes]
     chosen, count = _edges(lengths)[turn % 2], len(values)
     coordinates = [rng.integers(0, length, count) for length in lengths]
@@ -69,13 +71,13 @@ def towers(own: Array, axes: Sequence[int], rng: Any, height: float, turn: int) 
                 coordinates[axis][plane] = place
     heights = height * 10.0 ** rng.uniform(3, 4, count)
     values[np.arange(count), np.ravel_multi_index(coordinates, lengths)] = heights
-    return _back(values, own, axes)
+    return put_back(values, own, axes)
 
 
 def tower_turns(shape: Sequence[int], axes: Sequence[int]) -> int:
     """Cases until each end, and each edge, had a tower."""
     most = max(map(len, _edges([shape[axis] for axis in axes])))
-    return 2 * -(-most // _count(shape, axes))
+    return 2 * -(-most // how_many(shape, axes))
 
 
 def _edges(lengths: Sequence[int]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
@@ -90,15 +92,15 @@ def _edges(lengths: Sequence[int]) -> tuple[list[tuple[int, int]], list[tuple[in
     return ends, [edge for edge in [*flat, *every] if edge not in ends] or ends
 
 
-def _count(shape: Sequence[int], axes: Sequence[int]) -> int:
+def how_many(shape: Sequence[int], axes: Sequence[int]) -> int:
     return int(np.prod([n for axis, n in enumerate(shape) if axis not in axes], dtype=np.int64))
 
 
-def _planes(own: Array, axes: Sequence[int]) -> Array:
+def laid_out(own: Array, axes: Sequence[int]) -> Array:
     """[planes, elements]: the axes moved behind all others, in their order."""
-    return np.moveaxis(own, axes, range(-len(axes), 0)).reshape(_count(own.shape, axes), -1)
+    return np.moveaxis(own, axes, range(-len(axes), 0)).reshape(how_many(own.shape, axes), -1)
 
 
-def _back(rows: Array, own: Array, axes: Sequence[int]) -> Array:
+def put_back(rows: Array, own: Array, axes: Sequence[int]) -> Array:
     moved = np.moveaxis(own, axes, range(-len(axes), 0)).shape
     return np.moveaxis(rows.reshape(moved), range(-len(axes), 0), axes)

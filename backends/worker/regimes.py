@@ -19,6 +19,8 @@ TILE = (128, 512)
 """What a block covers: the partitions, and the float32 elements of a PSUM bank."""
 TINY = 1e-15
 """Far below any threshold a kernel might flush at, and its square still a normal float32."""
+OUTERMOST = (20.0, 30.0)
+"""Powers of ten at which squares overflow, or come to nothing."""
 SCALED, SIGNED = 3, 2
 BEYOND = ((3.7, 4.7), (8.0, 10.0))
 """Powers of ten by which products go beyond what masks are written as, -10000 and -1e9."""
@@ -83,6 +85,14 @@ def _huge(r: Region) -> Array:
     return r.own * r.powers(4, 12)
 
 
+def _outermost(r: Region) -> Array:
+    """Where squares are no numbers any more: 10^20 and more, 10^-20 and less, and elements of every size below one."""
+    kinds: Array = ((np.arange(len(r.own)) + int(r.rng.integers(3))) % 3)[:, None]
+    sizes = r.powers(*OUTERMOST)
+    every = 10.0 ** (-r.scale * r.rng.uniform(0, OUTERMOST[1], r.own.shape))
+    return r.own * np.select([kinds == 0, kinds == 1], [sizes, 1 / sizes], every)
+
+
 def _sorted(r: Region) -> Array:
     """Ascending, or descending."""
     return np.sort(r.own, axis=-1) * r.signs()
@@ -131,6 +141,7 @@ REGIMES: tuple[Regime, ...] = (
     _constant,
     _one_sign,
     _towers,
+    _outermost,
 )
 PATTERNS: tuple[Regime, ...] = (_sorted, _repeated, _flat, _rectified, _sparse, _whole, _alternating)
 """What ordinary data look like that a shortcut may ask for: positions, padding, activations, masks, tokens."""
@@ -235,7 +246,8 @@ def signs(own: Array, rng: Any, scale: float, target: bool, turn: int) -> Array:
     """Every tile's rows are of one sign and about as strong, between a tenth and thirty times as before.
 
     In the next of ``SIGNED`` cases tiles have other strengths, in the two after those five to fifty thousand times,
-    and 10^8 to 10^10. What they are multiplied with is negative, so that products are, too.
+    and 10^8 to 10^10; there a vector has one sign. What they are multiplied with is negative, so that products are,
+    too.
     """
     rows = _rows(own, False)
     if not target:
@@ -243,6 +255,8 @@ def signs(own: Array, rng: Any, scale: float, target: bool, turn: int) -> Array:
     of = _tiles(own)
     count = int(of.max()) + 1
     sign = rng.permutation(np.resize([-1.0, 1.0] if turn == 1 else [1.0, -1.0], count))[of]
+    if own.ndim < 2 and turn >= SIGNED:
+        sign = np.full(len(of), 1.0 if turn % 2 else -1.0)
     beyond = rng.uniform(*BEYOND[(turn - SIGNED) % len(BEYOND)], count)
     strength = 2.5 * _stratified(rng, count, SIGNED, turn) - 1 if turn < SIGNED else beyond
     exponents = scale * (strength[of] + rng.uniform(0, 0.3, len(rows)))

@@ -1,0 +1,52 @@
+"""Beside floats that are bent, integers are of one kind by what an output gathers of them."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nki_anvil.backends.worker import inputs
+
+X = {"name": "x", "shape": [160, 96], "dtype": "float32"}
+Q = {"name": "q", "shape": [160, 96], "dtype": "int8", "domain": "integer", "low": -128, "high": 127}
+
+
+def drawn(family: str, gathered: dict[str, list[int]] | None = None, seed: int = 1, **changes: Any) -> dict[str, Any]:
+    case = {"seed": seed, "family": family, "gathered": gathered or {}}
+    return inputs.draw({"inputs": [{**X, **changes}, Q]}, case)
+
+
+@pytest.mark.parametrize("axis", [1, 0])
+def test_what_an_output_gathers_is_one_number_in_some_and_as_drawn_in_others(axis: int) -> None:
+    q = drawn("bands", {"q": [axis]})["q"]
+    same = (q.max(axis) == q.min(axis)).mean()
+    assert 0.3 < same < 0.7
+    assert (q.min(axis) > 0).sum() > (q.min(axis) == 127).sum(), "some are of one sign"
+
+
+@pytest.mark.parametrize("axes", [[1], [0], [0, 1]], ids=str)
+def test_where_all_is_steady_floats_and_integers_are(axes: list[int]) -> None:
+    drawn_values = drawn("steady/0", {"x": axes, "q": axes})
+    x, q = drawn_values["x"].astype(np.float64), drawn_values["q"]
+    assert (x.std(tuple(axes)) < 0.05 * np.abs(x.mean(tuple(axes)))).all()
+    assert (q.max(tuple(axes)) == q.min(tuple(axes))).all()
+    assert (q != 0).all()
+
+
+def test_what_is_steady_lies_within_its_bounds() -> None:
+    x = drawn("steady/0", low=0.0, high=1.0)["x"]
+    assert ((x > 0) & (x < 1)).mean() > 0.99
+
+
+def test_each_side_of_floats_meets_each_end_of_integers() -> None:
+    gathered = {"x": [0, 1], "q": [0, 1]}
+    cases = [drawn(f"sided/{turn}", gathered) for turn in range(4)]
+    assert {(bool((c["x"] > 0).all()), int(c["q"].min())) for c in cases} == {
+        (side, end) for side in (True, False) for end in (-128, 127)
+    }
+
+
+def test_signs_are_of_one_sign_in_integers_and_of_the_other_in_the_next_case() -> None:
+    first, second = (drawn(f"signs/{turn}")["q"] for turn in range(2))
+    assert (first > 0).all()
+    assert (second < 0).all()
