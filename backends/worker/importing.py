@@ -17,7 +17,7 @@ from nki_anvil.backends.worker.absent import AbsentModule, mentioned, needing, t
 from nki_anvil.backends.worker.executing import Leaving, execute, fresh_module
 from nki_anvil.backends.worker.kernel_text import MODULES, KernelText
 
-ASIDE_S: Final = 1.0
+ASIDE_S: Final = 0.5
 """For all statements together that a kernel does without, such as a benchmark at the end of the file."""
 _AT_LEAST_S: Final = 0.02
 """For each of them, whatever those before have taken."""
