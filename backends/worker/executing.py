@@ -69,7 +69,7 @@ def execute(
     module.__dict__[_WITHIN] = numbered
     futures = [one for one in statements if _is_future(one)]
     others = [_inside(n, changing.visit(copy.deepcopy(s))) for n, s in enumerate(statements) if not _is_future(s)]
-    module.__dict__[keeping.ALIVE] = keeping.Alive()
+    keeping.begin()
     tree = ast.fix_missing_locations(ast.Module([*futures, *others], []))
     code = compile(tree, FILENAME, "exec", dont_inherit=True, optimize=0 if asserting else 1)
     exec(code, module.__dict__)  # noqa: S102

@@ -24,8 +24,6 @@ _PLAIN: Final = (int, float, complex, str, bytes)
 _FIXED: Final = (types.ModuleType, types.GetSetDescriptorType, types.MemberDescriptorType, types.CodeType)
 _OTHERS: Final = frozenset({"nki", "nki_anvil", "neuronxcc", "numpy", "ml_dtypes", "types", "typing"})
 """Modules whose objects hold nothing that a text can change, unless they were made for it or wrap something of it."""
-ALIVE: Final = ".alive"
-"""A name that no text can spell, under which its module holds what there was before."""
 _PYTHONS: Final = frozenset({"_value2member_map_", "_abc_impl", "__weakref__", "__dict__"})
 """Tables of classes that Python fills when it is asked."""
 _PYTHONS_GLOBALS: Final = frozenset({"__builtins__", "__warningregistry__"})
@@ -35,15 +33,9 @@ _LINK: Final = "_lru_list_elem"
 """What a bounded cache keeps its answers in, which it tells as well."""
 
 
-class Alive:
-    """Everything that there is before a text is executed: what it holds, the text has not put there."""
-
-    def __init__(self) -> None:
-        self._objects = gc.get_objects()  # kept, for no other object to have one's id
-        self._ids = frozenset(map(id, self._objects))
-
-    def __contains__(self, value: object) -> bool:
-        return id(value) in self._ids
+def begin() -> None:
+    """What there is now, a text has not made: from here on Python's collector tells only of newer objects."""
+    gc.freeze()
 
 
 class Held:
@@ -56,24 +48,23 @@ class Held:
 
     def __init__(self, namespace: Mapping[str, Any], *, apart: Collection[str] = (), caches: bool = False) -> None:
         self._own = namespace.get("__name__")
-        self._alive, self._caches = cast("Alive", namespace[ALIVE]), caches
+        self._caches = caches
+        if caches:
+            gc.collect()
+        self._made = gc.get_objects()  # kept, for no other object to have one's id
+        self._ids = frozenset(map(id, self._made))
         self._seen: dict[int, tuple[int, Any]] = {}
         self.unseen = False
         self._described: dict[str, Description] = {}
         for name, value in namespace.items():
             if name not in _PYTHONS_GLOBALS and name not in apart and not name.startswith("."):
                 self._note(name, value)
-        for value in self._instances() if caches else ():
+        for value in filter(self._is_own, self._made) if caches else ():
             self._note(f"{type(value).__name__} {id(value)}", value)
 
     def _note(self, name: str, value: Any) -> None:
         self._seen.clear()
         self._described[name] = self._describe(value)
-
-    def _instances(self) -> list[Any]:
-        gc.collect()
-        known = [one for one in gc.get_objects() if one not in self._alive]
-        return [one for one in known if self._is_own(one)]
 
     def _is_own(self, value: Any) -> bool:
         kind = cast("Any", type(value))
@@ -100,14 +91,14 @@ class Held:
         if isinstance(value, types.FunctionType):
             return value.__globals__.get("__name__") != self._own
         if isinstance(value, type):
-            return value in self._alive or (value.__module__ != self._own and _is_found(value))
+            return id(value) not in self._ids or (value.__module__ != self._own and _is_found(value))
         if isinstance(value, types.BuiltinFunctionType):
             return value.__self__ is None or isinstance(value.__self__, types.ModuleType)
         if isinstance(value, np.void) or hasattr(value, "__next__"):
             return False
         if type(value).__module__.partition(".")[0] not in _OTHERS or _wraps(value):
             return False
-        return value in self._alive or not gc.is_tracked(value)
+        return id(value) not in self._ids
 
     def _parts(self, value: Any) -> Iterable[Any]:
         if isinstance(value, types.FunctionType):
