@@ -254,7 +254,8 @@ class Quiet:
     def _is_setting(self, keyword: ast.keyword) -> bool:
         """Whether a builtin is only told how; a function that it is told would be called."""
         if keyword.arg == "file":
-            return self._dotted(keyword.value) <= {"sys.stderr", "sys.stdout"}
+            paths = self._dotted(keyword.value)
+            return bool(paths) and paths <= {"sys.stderr", "sys.stdout"}
         return keyword.arg in _HOW
 
     def _kept_back(self, node: ast.AST) -> Iterator[ast.AST]:

@@ -31,7 +31,7 @@ def _of_kinds(own: Array, axes: Sequence[int], rng: Any, within: Range) -> Array
     """What an output gathers of integers, a row or what ``axes`` say, is of one kind each; half of the time all of it
     is as it was drawn where an output gathers everything.
     """
-    groups = planes.laid_out(own, _axes(own, axes))
+    groups = planes.laid_out(own, planes.along(own, axes))
     if len(groups) == 1 and rng.random() < 0.5:
         return own
     kinds = (np.arange(len(groups)) + int(rng.integers(len(_KINDS)))) % len(_KINDS)
@@ -40,7 +40,7 @@ def _of_kinds(own: Array, axes: Sequence[int], rng: Any, within: Range) -> Array
     for number, kind in enumerate(_KINDS):
         chosen = kinds == number
         values[chosen] = kind(groups[chosen], rng, within)
-    return planes.put_back(values, own, _axes(own, axes))
+    return planes.put_back(values, own, planes.along(own, axes))
 
 
 def _of_one_sign(own: Array, within: Range, sign: int) -> Array:
@@ -51,31 +51,27 @@ def _of_one_sign(own: Array, within: Range, sign: int) -> Array:
 
 def _level(own: Array, axes: Sequence[int], within: Range) -> Array:
     """One number for each group, and not zero."""
-    groups = planes.laid_out(own, _axes(own, axes))
+    groups = planes.laid_out(own, planes.along(own, axes))
     first = cast(Any, np).where(groups[:, :1] == 0, within.high or within.low, groups[:, :1])
-    return planes.put_back(np.broadcast_to(first, groups.shape), own, _axes(own, axes))
+    return planes.put_back(np.broadcast_to(first, groups.shape), own, planes.along(own, axes))
 
 
 def _at_end(own: Array, axes: Sequence[int], within: Range, turn: int) -> Array:
     """Each group is the smallest or the largest number, two of one and two of the other; the next turn goes on."""
-    groups = planes.laid_out(own, _axes(own, axes))
+    groups = planes.laid_out(own, planes.along(own, axes))
     highest: Array = (np.arange(len(groups)) + turn) // 2 % 2 == 1
     ends = np.where(highest, within.high, within.low)[:, None]
-    return planes.put_back(np.broadcast_to(ends, groups.shape).astype(own.dtype), own, _axes(own, axes))
+    return planes.put_back(np.broadcast_to(ends, groups.shape).astype(own.dtype), own, planes.along(own, axes))
 
 
 def is_alone(own: Array, axes: Sequence[int]) -> bool:
     """Whether each number is a group of its own, as lengths and positions are."""
-    return planes.laid_out(own, _axes(own, axes)).shape[1] == 1
+    return planes.laid_out(own, planes.along(own, axes)).shape[1] == 1
 
 
 def _is_signed(within: Range) -> bool:
     """Whether there are about as many numbers below zero as above."""
     return 0 < within.high <= -4 * within.low and -within.low <= 4 * within.high
-
-
-def _axes(own: Array, axes: Sequence[int]) -> Sequence[int]:
-    return axes or (own.ndim - 1,)
 
 
 def _signed(sign: int) -> Callable[[Array, Any, Range], Array]:

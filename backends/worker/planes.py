@@ -96,6 +96,11 @@ def how_many(shape: Sequence[int], axes: Sequence[int]) -> int:
     return int(np.prod([n for axis, n in enumerate(shape) if axis not in axes], dtype=np.int64))
 
 
+def along(own: Array, axes: Sequence[int]) -> Sequence[int]:
+    """Axes that are known, or else a row's."""
+    return axes or (own.ndim - 1,)
+
+
 def laid_out(own: Array, axes: Sequence[int]) -> Array:
     """[planes, elements]: the axes moved behind all others, in their order."""
     return np.moveaxis(own, axes, range(-len(axes), 0)).reshape(how_many(own.shape, axes), -1)

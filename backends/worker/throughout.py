@@ -36,25 +36,25 @@ def steady(
     """Each group is nearly one value of its own."""
     if not own.ndim:
         return own
-    groups = planes.laid_out(own.astype(np.float64), _axes(own, axes))
+    groups = planes.laid_out(own.astype(np.float64), planes.along(own, axes))
     count = (len(groups), 1)
     if bounds is None:
         heights = np.where(rng.random(count) < POSITIVE, 1.0, -1.0) * 10.0 ** rng.uniform(*HEIGHTS, count) * sigma
     else:
         heights = bounds[0] + (bounds[1] - bounds[0]) * rng.uniform(*INSIDE, count)
     apart = 10.0 ** rng.uniform(*(APART if exact else COARSE), count) * rng.standard_normal(groups.shape)
-    return planes.put_back(heights * (1 + apart), own, _axes(own, axes)).astype(np.float32)
+    return planes.put_back(heights * (1 + apart), own, planes.along(own, axes)).astype(np.float32)
 
 
 def sided(own: Array, axes: Sequence[int], rng: Any, scale: float, turn: int) -> Array:
     """Each group is far above zero or far below, in turn."""
     if not own.ndim:
         return own
-    groups = planes.laid_out(own.astype(np.float64), _axes(own, axes))
+    groups = planes.laid_out(own.astype(np.float64), planes.along(own, axes))
     signs: Array = np.where((np.arange(len(groups)) + turn) % 2, -1.0, 1.0)[:, None]
     strengths = 10.0 ** (scale * rng.uniform(*STRENGTHS, (len(groups), 1)))
     bent = signs * strengths * (1 + NARROW * rng.standard_normal(groups.shape))
-    return planes.put_back(bent, own, _axes(own, axes)).astype(np.float32)
+    return planes.put_back(bent, own, planes.along(own, axes)).astype(np.float32)
 
 
 def groups(shape: Sequence[int], axes: Sequence[int]) -> int:
@@ -64,7 +64,3 @@ def groups(shape: Sequence[int], axes: Sequence[int]) -> int:
 
 SIDES = 4
 """Two sides of floats, two ends of integers."""
-
-
-def _axes(own: Array, axes: Sequence[int]) -> Sequence[int]:
-    return axes or (own.ndim - 1,)

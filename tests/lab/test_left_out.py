@@ -134,6 +134,7 @@ CHANGING = [
     "from timeit import repeat\nclass Box:\n    @repeat\n    def setup():\n        TABLE.append(3.0)",
     "import sys\n@sys.setprofile\ndef look(frame, event, arg):\n    TABLE.append(3.0)",
     "import json\njson.dumps({}, default=TABLE.append)",
+    "LOG = []\nprint('x', file=LOG)",
     "import pathlib\npathlib.Path(__file__).write_text('')",
     "import logging\nlogging.basicConfig(filename='kernel.py', filemode='w')",
     "class Rows:\n    TABLE = TABLE\nRows.TABLE.append(3.0)",
