@@ -51,7 +51,7 @@ FOREIGN: Final = words("""
 """Modules that others have imported for themselves, and that can be reached through them."""
 
 SPECIAL: Final = words("""
-    __doc__ __all__ __version__ __author__ __slots__ __match_args__
+    __all__ __version__ __author__ __slots__ __match_args__
     __init__ __post_init__ __new__ __call__ __repr__ __str__ __format__ __hash__ __bool__ __len__
     __iter__ __next__ __reversed__ __contains__ __getitem__ __setitem__ __class_getitem__ __index__ __int__ __float__
     __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __neg__ __pos__ __abs__ __invert__ __add__ __radd__ __iadd__ __sub__

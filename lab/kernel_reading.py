@@ -10,10 +10,12 @@ import ast
 import builtins
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from string import Formatter
 from typing import Any, Final
 
 from nki_anvil.backends.worker.kernel_text import KernelText
 from nki_anvil.lab import allowed, bindings, quiet
+from nki_anvil.lab.identity import Unique
 
 _BUILTIN_NAMES: Final = frozenset(dir(builtins))
 
@@ -44,16 +46,17 @@ def objections(text: KernelText, entry: str, *, imported: bool = False) -> list[
     defined = bindings.definitions(text.statements)
     modules = bindings.modules(text.statements)
     private = bindings.private(text.statements) | allowed.PRIVATE
+    unique = Unique(text.statements, modules)
     found: list[Objection] = []
     seen: set[int] = set()
     _, loud = reached(text, entry)
     waiting = [*defined[entry], *defined["*"], *(text.statements if imported else loud)]
-    absent = frozenset(text.absent) - defined.keys()
+    absent = frozenset(text.absent)
     while waiting:
         statement = waiting.pop()
         if id(statement) not in seen:
             seen.add(id(statement))
-            reader = _Reader(modules, frozenset(defined), private, imported, absent)
+            reader = _Reader(modules, frozenset(defined), private, imported, absent, unique)
             reader.visit(statement)
             found += reader.found
             waiting += [one for name in reader.reached for one in defined[name]]
@@ -95,6 +98,7 @@ class _Reader(ast.NodeVisitor):
         private: frozenset[str],
         imported: bool,
         absent: frozenset[str],
+        unique: Unique,
     ) -> None:
         self.found: list[Objection] = []
         self.reached: list[str] = []
@@ -104,6 +108,7 @@ class _Reader(ast.NodeVisitor):
         self._imported = imported
         self._absent = absent
         """Names of modules that are left out: what stands for them answers no question as they would."""
+        self._unique = unique
         self._called: set[int] = set()
         """Nodes that are called."""
         self._local: frozenset[str] = frozenset()
@@ -236,6 +241,8 @@ class _Reader(ast.NodeVisitor):
 
     def visit_Compare(self, node: ast.Compare) -> None:
         self._put([node.left, *node.comparators])
+        if not self._unique.suffices(node, self._modules):
+            self._object(node, "`is` tells which copy of an equal value is held. Compare by `==`")
         self.generic_visit(node)
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> None:
@@ -367,11 +374,14 @@ def _is_self(node: ast.expr) -> bool:
 
 
 def _plain_template(node: ast.expr) -> bool:
-    """A literal whose fields are bare names or numbers."""
+    """A literal whose fields are bare names or numbers, written in ways that are no fields themselves."""
     if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
         return False
-    fields = [part.partition("}")[0] for part in node.value.split("{")[1:]]
-    return not any("." in field.partition(":")[0] or "[" in field for field in fields)
+    try:
+        fields = [(name or "", way or "") for _, name, way, _ in Formatter().parse(node.value)]
+    except ValueError:
+        return False
+    return not any("." in name or "[" in name or "{" in way for name, way in fields)
 
 
 def _complaint(path: str) -> str | None:

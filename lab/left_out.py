@@ -11,6 +11,7 @@ import builtins
 from collections.abc import Iterator
 from typing import Final
 
+from nki_anvil.backends.worker.absent import mentioned
 from nki_anvil.backends.worker.kernel_text import KernelText
 from nki_anvil.lab import bindings
 from nki_anvil.lab.kernel_reading import Objection, importing, is_main, reached
@@ -31,7 +32,9 @@ def objections(text: KernelText, entry: str) -> list[Objection]:
     for statement in skipped:
         if _is_star(statement):
             found.append(_objection(statement, "`import *` of a module that is not there may bind any name", "Name it"))
-        changed = [name for name in sorted(bindings.bound(statement) & needed) if not _settled(name, statement, kept)]
+        changed = [
+            name for name in sorted(bindings.bound(statement) & needed) if not _settled(name, statement, text, kept)
+        ]
         found += [_changed(statement, name) for name in changed]
         if not changed and (loud := next(judge.loud(statement), None)) is not None:
             found.append(_loud(statement, loud))
@@ -42,26 +45,34 @@ def _is_star(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.ImportFrom) and any(alias.name == "*" for alias in statement.names)
 
 
-def _settled(name: str, statement: ast.stmt, kept: Definitions) -> bool:
-    """Whether what is kept says the same without it: it binds the name anew, and had not bound it before.
+def _settled(name: str, statement: ast.stmt, text: KernelText, kept: Definitions) -> bool:
+    """Whether what is kept says the same without it: it binds the name anew before anything asks for it.
 
     A module that is not there alone is a name that fails when it is used. What is also a builtin's name is that until
     then, as what ``import *`` may have bound is.
     """
-    lines = [one.lineno for one in kept.get(name, ()) if _certainly_binds(one, name)]
-    if not lines:
+    if not kept.get(name):
         return isinstance(statement, (ast.Import, ast.ImportFrom))
-    return min(lines) > statement.lineno and not hasattr(builtins, name) and "*" not in kept
+    first = min(kept[name], key=lambda one: one.lineno)
+    if first.lineno <= statement.lineno or not _certainly_binds(first, name):
+        return False
+    asked = any(_names(one, name) for one in text.statements if one.lineno < first.lineno)
+    return not asked and not hasattr(builtins, name) and "*" not in kept
+
+
+def _names(statement: ast.stmt, name: str) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(statement))
 
 
 def _certainly_binds(statement: ast.stmt, name: str) -> bool:
+    """Without asking for it before."""
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            return statement.name == name
-        case ast.Assign(targets=targets):
-            return any(isinstance(target, ast.Name) and target.id == name for target in targets)
-        case ast.AnnAssign(target=ast.Name(id=target), value=value):
-            return target == name and value is not None
+            return statement.name == name and name not in mentioned(statement)
+        case ast.Assign(targets=targets, value=value):
+            return any(isinstance(t, ast.Name) and t.id == name for t in targets) and not _names(ast.Expr(value), name)
+        case ast.AnnAssign(target=ast.Name(id=target), value=ast.expr() as value):
+            return target == name and not _names(ast.Expr(value), name)
         case _:
             return isinstance(statement, (ast.Import, ast.ImportFrom))
 

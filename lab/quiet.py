@@ -36,8 +36,11 @@ _KNOWN: Final = words("""
 _SETTINGS: Final = words("level format datefmt force")
 """What logging may be told: not where to write."""
 _STORES: Final = ("os.environ",)
-_UNFAIR: Final = allowed.FORBIDDEN_ATTRIBUTES | allowed.EVALUATING | (sys.stdlib_module_names - {"random"})
-"""Modules stand behind others that have imported them for themselves."""
+_UNFAIR: Final = (
+    allowed.FORBIDDEN_ATTRIBUTES | allowed.EVALUATING | (sys.stdlib_module_names - {"random"})
+    | words("setattr delattr setitem delitem patch MonkeyPatch monkeypatch")
+)  # fmt: skip
+"""Modules stand behind others that have imported them for themselves; others' tools set what is in modules."""
 _PLAIN_CALLS: Final = words("int float bool str len min max abs round sum pow range divmod")
 """Builtins that return numbers or texts."""
 _CALLS: Final = _PLAIN_CALLS | words(
@@ -53,6 +56,8 @@ _DECORATORS: Final = words("""
 _LANGUAGE: Final = ("nki", "neuronxcc")
 _SPELLED: Final = re.compile(rf"\b({'|'.join(sorted({*kernel_text.MODULES, 'builtins', 'sys'}))})\.\w")
 """A text that names something in a module which a kernel may use."""
+_CHIP: Final = "NEURON_PLATFORM"
+"""How the variable begins that says for which chip a kernel is made."""
 _OF_MODULES: Final = words("__name__ __file__ __doc__")
 _METHODS: Final = words("property staticmethod classmethod")
 _EXPRESSIONS: Final = (
@@ -216,6 +221,8 @@ class Quiet:
         match node:
             case None:
                 pass
+            case ast.Constant(value=str() as text) if text.startswith(_CHIP):
+                yield node
             case ast.Name(id=name):
                 yield from () if self._is_value(name) else (node,)
             case ast.Attribute():

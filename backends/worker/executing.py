@@ -16,10 +16,13 @@ from typing import Any, Optional, TextIO
 from nki_anvil.backends.worker import keeping
 from nki_anvil.backends.worker.absent import Absent, AbsentModule, targets
 from nki_anvil.backends.worker.kernel_text import FILENAME, KernelText
+from nki_anvil.backends.worker.telling import PlaceTold
 
 _WITHIN = ".within"
 """A name that no text can spell."""
 _LETTERS = "abcdefghijkmnopqrstuvwxyz"
+_WORDS = 32
+"""Of a text that a module's name has in it at most."""
 
 Within = Callable[[ast.stmt], AbstractContextManager[Any]]
 
@@ -31,17 +34,40 @@ class Printing:
         self._say = functools.partial(print, file=stream)
 
     def __call__(self, *values: Any, **how: Any) -> None:
+        if "file" in how:
+            raise PlaceTold("prints to an object of its own, which is handed the text of all that is printed")
         self._say(*values, **how)
 
 
-def fresh_module(text: KernelText) -> types.ModuleType:
-    """A module of another name each time: by what it is called no text may tell where it is run.
+def plain_name() -> str:
+    """Another one each time: by what its module is called no text may tell where it is run."""
+    drawn = os.urandom(8)
+    return _LETTERS[drawn[0] % len(_LETTERS)] + drawn[1:].hex()
+
+
+def name_of_a_file(text: KernelText) -> str:
+    """A name in which there is what no ``plain_name`` has: words, capitals, and whatever the text itself could ask for.
+
+    A text that finds out what its module is called is another one under a name like this.
+    """
+    asked = (node.value for one in text.statements for node in ast.walk(one) if isinstance(node, ast.Constant))
+    words = [word for word in dict.fromkeys(asked) if isinstance(word, str) and word.isidentifier()]
+    rest = [chr(byte % 26 + ord("A")) for byte in os.urandom(26)]
+    return "_".join(["my", *words[:_WORDS], "Kernel", "".join(rest), plain_name(), "v2"])
+
+
+def short_name() -> str:
+    """A name without what either of the others has: short, and without digits."""
+    return "my_" + _LETTERS[os.urandom(1)[0] % len(_LETTERS)]
+
+
+def fresh_module(text: KernelText, name: str) -> types.ModuleType:
+    """An empty module of that name.
 
     Among Python's modules, for dataclasses look their annotations up there. Its absent modules are bound, and its
     ``print`` to this process's stream, which is read and capped from outside, also while tracing redirects it.
     """
-    drawn = os.urandom(8)
-    module = types.ModuleType(_LETTERS[drawn[0] % len(_LETTERS)] + drawn[1:].hex())
+    module = types.ModuleType(name)
     module.__file__ = f"{module.__name__}.py"
     module.__doc__ = text.docstring
     sys.modules[module.__name__] = module
@@ -79,9 +105,10 @@ def _is_future(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
 
 
-def _inside(number: int, statement: ast.stmt) -> ast.stmt:
+def _inside(number: int, changed: ast.stmt | list[ast.stmt]) -> ast.stmt:
+    body = changed if isinstance(changed, list) else [changed]
     asked = ast.Call(ast.Name(_WITHIN, ast.Load()), [ast.Constant(number)], [])
-    return ast.copy_location(ast.With([ast.withitem(asked)], [statement]), statement)
+    return ast.copy_location(ast.With([ast.withitem(asked)], body), body[0])
 
 
 class Leaving:

@@ -25,8 +25,8 @@ _HERE: Final = MODULES | sys.stdlib_module_names
 """Modules whose import is tried. Another's library, where there is one, takes seconds."""
 
 
-def load(text: KernelText) -> dict[str, Any]:
-    """Execute every statement in a fresh module; returns its namespace.
+def load(text: KernelText, name: str) -> dict[str, Any]:
+    """Execute every statement in a fresh module of that name; returns its namespace.
 
     What needs a module that is not here binds names that fail when they are used. What else goes wrong in statements
     that a kernel does without is passed over, for another machine may have what they need. Checks by ``assert`` are
@@ -36,9 +36,9 @@ def load(text: KernelText) -> dict[str, Any]:
     absent = needing(statements, text.absent)
     here = [one for one in statements if _may_be_here(one)]
     try:
-        return _executed(text, here, absent, _Readable(absent))
+        return _executed(text, name, here, absent, _Readable(absent))
     except Exception:  # whose annotations fail, can be imported by a Python that does not execute them
-        return _executed(text, here, absent, _Readable(None))
+        return _executed(text, name, here, absent, _Readable(None))
 
 
 def apart(text: KernelText) -> frozenset[str]:
@@ -50,9 +50,9 @@ def apart(text: KernelText) -> frozenset[str]:
 
 
 def _executed(
-    text: KernelText, statements: list[ast.stmt], absent: frozenset[str], readable: ast.NodeTransformer
+    text: KernelText, name: str, statements: list[ast.stmt], absent: frozenset[str], readable: ast.NodeTransformer
 ) -> dict[str, Any]:
-    module = fresh_module(text)
+    module = fresh_module(text, name)
     budget = Budget(ASIDE_S)
     skipped = {id(one) for one in text.skipped}
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Optional
 
-from nki_anvil.backends.worker.absent import DEFINITIONS
+from nki_anvil.backends.worker.absent import DEFINITIONS, targets
 from nki_anvil.sim.again import again
 
 FILENAME = "kernel.py"
@@ -36,6 +36,8 @@ _ENCODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
 _UTF8 = re.compile(r"utf[-_]?8|utf[-_]8[-_].*", re.IGNORECASE)
 """Whatever begins so is UTF-8 to Python."""
 
+_MOST_STATEMENTS, _MOST_PARTS, _MOST_BITS = 2000, 200_000, 1024
+
 _KEPT = (ast.Import, ast.ImportFrom, *DEFINITIONS, ast.Assign, ast.AnnAssign, ast.AugAssign)
 
 
@@ -55,6 +57,7 @@ class KernelText:
     docstring: Optional[str]
     statements: tuple[ast.stmt, ...]
     absent: tuple[str, ...]
+    """Names of modules that are not there and that nothing else binds."""
     skipped: tuple[ast.stmt, ...]
 
     @property
@@ -79,6 +82,7 @@ def parse(source: str) -> KernelText:
         message = f"The kernel does not parse: {getattr(error, 'msg', None) or error}."
         shown = (getattr(error, "text", "") or "").strip()
         raise KernelTextError("SyntaxError", message, line, shown, _readable(source, line)) from None
+    _refuse_sizes(tree)
     kept: list[ast.stmt] = []
     absent: list[str] = []
     skipped: list[ast.stmt] = []
@@ -92,7 +96,9 @@ def parse(source: str) -> KernelText:
             kept.append(statement)
         else:
             skipped.append(statement)
-    return KernelText(source, ast.get_docstring(tree, clean=False), tuple(kept), tuple(absent), tuple(skipped))
+    bound = {name for one in kept for name in targets(one)}
+    missing = tuple(name for name in absent if name not in bound)
+    return KernelText(source, ast.get_docstring(tree, clean=False), tuple(kept), missing, tuple(skipped))
 
 
 def entry_name(text: KernelText, wanted: Optional[str] = None) -> str:
@@ -134,6 +140,19 @@ def _refuse_encodings(source: str) -> None:
                 line.strip()[:200],
                 f"Remove line {number}, and save the file as UTF-8.",
             )
+
+
+def _refuse_sizes(tree: ast.Module) -> None:
+    """A text of so many parts would be read for minutes; Python itself writes no number of so many digits."""
+    if len(tree.body) > _MOST_STATEMENTS or sum(1 for _ in ast.walk(tree)) > _MOST_PARTS:
+        message = (
+            f"The kernel has {len(tree.body)} statements at its top level, or more than {_MOST_PARTS} parts in all."
+        )
+        raise KernelTextError("SyntaxError", message, remedy="Write loops and functions for what repeats.")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value.bit_length() > _MOST_BITS:
+            message = f"The kernel has a number of {node.value.bit_length()} bits."
+            raise KernelTextError("SyntaxError", message, node.lineno, "", f"No number needs more than {_MOST_BITS}.")
 
 
 def _readable(source: str, line: Optional[int]) -> str:

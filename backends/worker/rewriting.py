@@ -7,17 +7,18 @@ and annotations mean what they mean to whoever imports the text, but where they 
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable
 from typing import Any, Optional, TypeVar
 
-from nki_anvil.backends.worker import telling, unordered
+from nki_anvil.backends.worker import adding, telling, unordered
 from nki_anvil.backends.worker.absent import needing
-from nki_anvil.backends.worker.executing import Leaving, execute, fresh_module
+from nki_anvil.backends.worker.executing import Leaving, execute, fresh_module, plain_name
 from nki_anvil.backends.worker.kernel_text import KernelText, describe
 
-_SET, _OWN, _TOLD = ".set", ".own", ".told"
+_SET, _OWN, _TOLD, _FORMAT = ".set", ".own", ".told", ".format"
 """Names that no text can spell, for what takes the place of a set's display and of an object whose attribute is set,
-and for what looks through texts that calls return."""
+for what looks through texts that calls return, and for what writes a value in a way that is computed."""
 
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -35,11 +36,12 @@ def load(text: KernelText) -> tuple[dict[str, Any], list[str]]:
 
     Whatever the text raises comes through, except that a statement which needs an absent module is left out as well.
     """
-    module = fresh_module(text)
+    module = fresh_module(text, plain_name())
     told = telling.watching(module.__name__)
     unordered.guard(module.__dict__)
     telling.guard(module.__dict__, told)
-    module.__dict__.update({_SET: unordered.Unordered, _OWN: _owning(module.__name__), _TOLD: told})
+    module.__dict__["sum"] = adding.added
+    module.__dict__.update({_SET: unordered.Unordered, _OWN: _owning(module.__name__), _TOLD: told, _FORMAT: format})
     left_out: list[ast.stmt] = []
     changing = _Rewriting(needing(text.statements, text.absent))
     execute(module, text.statements, changing, lambda statement: Leaving(module, statement, left_out.append))
@@ -69,15 +71,28 @@ class _Rewriting(ast.NodeTransformer):
         return _call(_TOLD, node)
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.FormattedValue:
-        """How a value is written is a text within the text, which Python wants as it is."""
+        """How a value is written may be a text that is computed, and be handed to what writes it."""
         node.value = self.visit(node.value)
-        if node.format_spec is not None:
-            self.generic_visit(node.format_spec)
-        return node
+        way = node.format_spec
+        if way is None or all(isinstance(part, ast.Constant) for part in ast.walk(way) if isinstance(part, ast.expr)):
+            return node
+        plain = ast.FormattedValue(node.value, node.conversion, None)
+        value = node.value if node.conversion == -1 else ast.JoinedStr([plain])
+        written = _call(_FORMAT, ast.copy_location(value, node), self.visit(way))
+        return ast.copy_location(ast.FormattedValue(written, -1, None), node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
         return _call(_TOLD, node) if isinstance(node.op, ast.Mod) else node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt] | ast.stmt:
+        """What ``%=`` makes is looked through where it is kept, if asking for that again does nothing."""
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Mod) or any(isinstance(part, ast.Call) for part in ast.walk(node.target)):
+            return node
+        kept = copy.deepcopy(node.target)
+        vars(kept)["ctx"] = ast.Load()
+        return [node, ast.copy_location(ast.Expr(_call(_TOLD, kept)), node)]
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)
@@ -114,8 +129,8 @@ def _is_super(node: ast.Call) -> bool:
     return isinstance(node.func, ast.Name) and node.func.id == "super"
 
 
-def _call(name: str, given: ast.expr) -> ast.expr:
-    return ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [given], []), given)
+def _call(name: str, *given: ast.expr) -> ast.expr:
+    return ast.copy_location(ast.Call(ast.Name(name, ast.Load()), list(given), []), given[0])
 
 
 def _names(node: ast.AST) -> set[str]:

@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Optional
 
-from nki_anvil.backends.worker import bootstrap, isolation, kernel_runs, records, simulator
+from nki_anvil.backends.worker import bootstrap, isolation, kernel_runs, other_shapes, records, simulator
 from nki_anvil.backends.worker.children import Children, Process
 from nki_anvil.backends.worker.kernel_runs import KernelRun
 
@@ -92,7 +92,10 @@ class Runner:
         _say("tracing")
         with ThreadPoolExecutor(self.cores) as pool, self._executor() as process:
             sets = self.job["shape_sets"]
-            pairs = [(one, self._traced_twice(pool, one, sets[place - 1])) for place, one in enumerate(sets)]
+            pairs = [
+                (one, self._traced_twice(pool, one, other_shapes.before(one, sets, f"{self.digest} {one['name']}")))
+                for one in sets
+            ]
             for shape_set, pair in pairs:
                 started = time.monotonic()
                 try:
@@ -118,13 +121,12 @@ class Runner:
         finally:
             self.children.end(process)
 
-    def _traced_twice(self, pool: ThreadPoolExecutor, shape_set: dict[str, Any], other: dict[str, Any]) -> Pair:
+    def _traced_twice(self, pool: ThreadPoolExecutor, shape_set: dict[str, Any], others: list[dict[str, Any]]) -> Pair:
         text = self.kernel.decode(errors="replace")
         # Each job has hash seeds of its own, and a retry has the same.
         seeds = (int(self.digest[:8], 16), int(self.digest[8:16], 16))
         known = (self.children, str(self.folder), self.job, text, shape_set)
         first = pool.submit(kernel_runs.run, *known, seeds[0])
-        others = [other] if other is not shape_set else []
         return first, pool.submit(kernel_runs.run, *known, seeds[1], others=others)
 
     def _shape_set(self, process: Process, name: str, first: KernelRun, second: KernelRun) -> None:

@@ -19,8 +19,8 @@ class PlaceTold(Exception):
     code = "TraceUnstable"
     remedy = "Name things by texts of your own, or give their class a `__repr__`."
 
-    def __init__(self) -> None:
-        super().__init__("The kernel asks what a class or an object calls itself: its module and address are told.")
+    def __init__(self, how: str = "asks what a class or an object calls itself") -> None:
+        super().__init__(f"The kernel {how}: its module and address are told.")
 
 
 class _Guarded(type):
@@ -64,11 +64,22 @@ def watching(name: str) -> Callable[[Any], Any]:
         if isinstance(value, str):
             if name in value or _ADDRESS in value:
                 raise PlaceTold
-        elif isinstance(value, np.ndarray) and cast("Any", value).dtype.kind in "US":
-            raise PlaceTold
+        elif isinstance(value, bytes):
+            if name.encode() in value or _ADDRESS.encode() in value:
+                raise PlaceTold
+        elif isinstance(value, (list, tuple)):
+            for one in cast("list[Any]", value):
+                told(one) if isinstance(one, (str, bytes, tuple)) else None
+        elif isinstance(value, np.ndarray) and _holds_texts(cast("Any", value).dtype):
+            raise PlaceTold("puts objects or texts into an array, which makes texts of whatever it is given")
         return cast("Any", value)
 
     return told
+
+
+def _holds_texts(dtype: Any) -> bool:
+    """Also in one of its fields, or as objects."""
+    return dtype.kind in "USO" or dtype.names is not None
 
 
 def guard(namespace: dict[str, Any], told: Callable[[Any], Any]) -> None:

@@ -150,8 +150,9 @@ async def test_a_kernel_that_was_called_with_another_shape_before_has_to_be_the_
     asked = text.replace("operand0=scale", "operand0=float(SEEN(Key(x.shape[1], x.shape[0])))")
     alone = await backend.run(job(asked, shape_sets=(shapes(),)))
     both = await backend.run(job(asked, shape_sets=(shapes(), shapes(name="tall", rows=64))))
-    assert [trace.error for trace in (*alone.traces, *both.traces)] == [None, None, None]
-    assert [len(set(trace.digests)) for trace in (*alone.traces, *both.traces)] == [1, 2, 2]
+    for error in (trace.error for trace in (*alone.traces, *both.traces)):
+        assert error is not None
+        assert "at other shapes before" in error.message
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")

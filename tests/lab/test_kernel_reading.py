@@ -237,6 +237,15 @@ EXECUTED = 'a=__import__("os")'
         ("class C:\n        module = __module__", "`__module__`"),
         ("class C:\n        def f(self):\n            return __class__", "`__class__`"),
         ("__file__ = 1", "`__file__`"),
+        ("left = [1.5]\n    left[0] is 1.5", "Compare by `==`"),
+        ("x is not x", "Compare by `==`"),
+        ("class C:\n        half = 0.5\n    x is C.half", "Compare by `==`"),
+        ("1 < x is x", "Compare by `==`"),
+        ("import math\n    x is math.pi", "Compare by `==`"),
+        ("class C:\n        pass\n    C = 0.5\n    x is C", "Compare by `==`"),
+        ("float = 0.5\n    x is float", "Compare by `==`"),
+        ("'{:{}}'.format(x, x)", "not a plain literal"),
+        ("y = __doc__", "`__doc__`"),
     ],
 )
 def test_no_second_meaning_of_a_name_hides_what_it_is(statement: str, said: str) -> None:
@@ -258,6 +267,10 @@ def test_no_second_meaning_of_a_name_hides_what_it_is(statement: str, said: str)
         "class C:\n        def f(self):\n            def g():\n                self.rows = 1\n            g()",
         "pair = collections.namedtuple('pair', 'a b')\n    pair(1, 2)._replace(a=3)",
         "_, __ = x",
+        "x is None or x is not True or x is ...",
+        "type(x) is int or x.dtype is nl.float32",
+        "class E(enum.Enum):\n        A = 1\n    E.A is x",
+        "class C:\n        pass\n    x is C",
         "assert type(x) == type(x) and isinstance(1, type(2)), f'{type(x)}'",
     ],
 )

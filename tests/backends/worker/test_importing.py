@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nki_anvil.backends.worker import importing
+from nki_anvil.backends.worker import executing, importing
 from nki_anvil.backends.worker.absent import AbsentModule
 from nki_anvil.backends.worker.kernel_text import parse
 
@@ -14,7 +14,7 @@ KERNEL = "\n\ndef kernel(x):\n    return x\n"
 
 
 def imported(text: str) -> dict[str, Any]:
-    return importing.load(parse(text + KERNEL))
+    return importing.load(parse(text + KERNEL), "imported")
 
 
 @pytest.mark.parametrize(
@@ -95,3 +95,13 @@ def test_an_assertion_that_does_something_is_not_done() -> None:
 def test_names_that_a_kernel_does_without_are_apart() -> None:
     text = "import os\nimport torch\nX = torch.zeros(3)\nP = 128\nif P:\n    SIZE, OTHER = 3, 4\nOTHER = 5\n"
     assert importing.apart(parse(text + KERNEL)) == {"os", "torch", "X", "SIZE"}
+
+
+def test_names_of_modules_have_nothing_in_common_and_the_words_that_a_text_could_ask_for() -> None:
+    plain, short = executing.plain_name(), executing.short_name()
+    long = executing.name_of_a_file(parse("ASKED = 'silu'\nclass Config: ...\n" + KERNEL))
+    assert {"silu", "Kernel", "my"} <= set(long.split("_"))
+    assert len(short) < len(plain) < len(long)
+    assert plain.isalnum()
+    assert not any(letter.isdigit() for letter in short)
+    assert imported("class Config: ...\n")["Config"].__module__ == "imported"

@@ -152,3 +152,17 @@ def test_a_text_that_an_import_would_decode_to_another_is_refused(text: str) -> 
 )
 def test_a_text_that_is_utf_8_may_say_so(first: str) -> None:
     assert parse(f"{first}\ndef kernel(x):\n    return x\n").statements
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("x = 1\n" * 3000, "3001 statements"),
+        (f"x = [{'1, ' * 250_000}]", "200000 parts"),
+        (f"x = 0x{'f' * 9000}", "36000 bits"),
+    ],
+)
+def test_a_text_that_would_be_read_for_minutes_is_refused(source: str, said: str) -> None:
+    with pytest.raises(KernelTextError, match=said) as raised:
+        parse(f"{source}\ndef kernel(x):\n    return x\n")
+    assert raised.value.remedy

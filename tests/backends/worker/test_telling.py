@@ -32,6 +32,15 @@ def result(text: str) -> Any:
         "def helper(x): ...\nfound = str(helper)",
         "found = repr(object())",
         "def shown():\n    return f'{Config}' == 'x'\nfound = shown()",
+        "found = '%s'\nfound %= Config",
+        "found = b'%a' % Config",
+        "found = np.dtype('S90').type(Config)",
+        "found = (repr, [])[1] or [str(Config)]",
+        "class Sink:\n    def write(self, text):\n        pass\nfound = print(Config, file=Sink())",
+        "class Sink:\n    def __format__(self, way):\n        return ''\nfound = f'{Sink():{Config}}'",
+        "class Sink:\n    def __format__(self, way):\n        return ''\nfound = f'{Sink()!r:{Config}}'",
+        "found = np.zeros(1, dtype=[('a', 'U60')])",
+        "found = np.array([Config], dtype=object)",
     ],
 )
 def test_what_an_object_calls_itself_is_not_told(text: str) -> None:
@@ -43,6 +52,9 @@ def test_what_an_object_calls_itself_is_not_told(text: str) -> None:
     ("text", "found"),
     [
         ("found = f'{Config.rows:>{3}}'", "  1"),
+        ("found = f'{Config.rows!s:>{3}}', f'{1.5:.{2}f}'", ("  1", "1.50")),
+        ("found = '%d'\nfound %= 3", "3"),
+        ("def left():\n    pair = [7]\n    pair[0] %= 4\n    return pair\nfound = left()", [3]),
         ("found = '_'.join(map(str, (1, 2)))", "1_2"),
         ("found = isinstance('x', str), isinstance(1, str), isinstance('x', (int, str))", (True, False, True)),
         ("found = type('x') == str", True),
