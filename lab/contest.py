@@ -145,7 +145,7 @@ def settle(bench: Workbench, attempt: Attempt, comparison: Comparison, *, counts
 
     A call that is broken off does all of it or nothing; where the machine fails in between, the guard knows first.
     """
-    attempt.refuse_when_gone()
+    bench.refuse_when_gone(attempt)
     if comparison.same_as is None and not bench.holds(attempt, comparison):
         return False
     crowns = comparison.outcome == "keep" and comparison.same_as is None

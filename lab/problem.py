@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from nki_anvil.backends.errors import ArgumentsInvalid, PathOutside, ProblemChanged, ProblemUnknown
+from nki_anvil.backends.errors import ArgumentsInvalid, AttemptUnknown, PathOutside, ProblemChanged, ProblemUnknown
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
 from nki_anvil.lab import seals, state
@@ -83,6 +83,15 @@ class Problem:
                 f"The problem {self.name!r} was opened from {self.record.opened_from}, outside the workspace {inside}: "
                 f"its state was copied from there.",
                 "Open the problem's folder in this workspace under a new name.",
+            )
+
+    def refuse_when_another(self) -> None:
+        """Raises AttemptUnknown where a problem of this name was opened anew since: what was judged is not of that."""
+        found = state.read_model(self.folder / "problem.json", ProblemRecord)
+        if found is None or found.opened_at != self.record.opened_at:
+            raise AttemptUnknown(
+                f"The problem {self.name!r} was removed and opened anew meanwhile.",
+                "Call again: the kernel is stored and judged for the new one.",
             )
 
     def changed(self) -> str | None:

@@ -4,11 +4,12 @@ Shape, complete enough for a script of the standard library that hashes a file a
 
     {"schema": 1, "problems": {"<name>": {"kernel": "<absolute path>", "open": true,
                                           "best": ["<digest>", ...], "passed": ["<digest>", ...],
-                                          "sessions": ["<a client's session>", ...],
+                                          "begun": "<ISO 8601>", "sessions": ["<a client's session>", ...],
                                           "sources": {"<absolute path>": "<SHA-256>", ...}}}}
 
 ``passed`` is newest last and capped; an open problem's file whose digest is in neither list is not verified.
 ``sessions`` are those that worked on the problem; the empty one stands for a client that names none.
+``begun`` tells a problem from an earlier one of its name: what passed for that has not passed for this one.
 ``sources`` are the files that the problem rests on: where one is another, what passed has not passed.
 """
 
@@ -36,6 +37,7 @@ class Known(Record):
     best: tuple[str, ...] = ()
     """Of every origin."""
     passed: tuple[str, ...] = ()
+    begun: str = ""
     sessions: tuple[str, ...] = ()
     sources: dict[str, str] = Field(default_factory=dict)
 
@@ -67,6 +69,7 @@ def note(
     failed: str | None = None,
     best: Callable[[], tuple[str, ...]] | None = None,
     sources: Mapping[str, str] | None = None,
+    begun: str = "",
     still_open: bool = True,
 ) -> None:
     """Record that a digest passed or failed, which digests are best, or that work on a problem began or ended.
@@ -76,12 +79,14 @@ def note(
     with state.locked(root / ".verified.lock"):
         file = _begun(root)
         old = file.problems.get(problem, Known(kernel=kernel))
-        digests = tuple(digest for digest in old.passed if digest not in (passed, failed))
+        before = old.passed if old.begun == begun else ()
+        digests = tuple(digest for digest in before if digest not in (passed, failed))
         new = Known(
             kernel=kernel,
             open=still_open,
             best=old.best if best is None else best(),
             passed=(*digests, passed)[-KEPT:] if passed else digests,
+            begun=begun,
             sessions=old.sessions,
             sources=old.sources if sources is None else dict(sources),
         )

@@ -151,7 +151,7 @@ class Workbench:
         What costs the user something comes first: a call that is broken off here has been counted and paid for. What
         the same instructions failed at under another text, this text fails at too, and the other way round.
         """
-        attempt.refuse_when_gone()
+        self.refuse_when_gone(attempt)
         verdict = self._of_its_program(attempt, verdict)
         debt = owed.begin(self.problem.folder, attempt.number, passed=verdict.passed)
         if counts:
@@ -170,6 +170,11 @@ class Workbench:
         standing = self._follow(attempt, standing, counts=counts)
         owed.end(self.problem.folder, debt)
         return standing
+
+    def refuse_when_gone(self, attempt: Attempt) -> None:
+        """Raises AttemptUnknown where the problem's state, or the attempt's, is another's by now."""
+        self.problem.refuse_when_another()
+        attempt.refuse_when_gone()
 
     def _follow(self, attempt: Attempt, standing: Verdict, *, counts: bool = False) -> Verdict:
         """Do what follows from a stored verdict; done again it changes nothing. Returns the one that stands."""
@@ -259,6 +264,7 @@ class Workbench:
             failed=failed,
             best=self._digests_of_best,
             sources=self.problem.record.sources,
+            begun=self.problem.record.opened_at,
             still_open=still_open,
         )
 

@@ -67,9 +67,14 @@ def export_lines(store: Store) -> Iterator[str]:
 
 
 def export_file(store: Store, path: Path) -> int:
-    """Write an export; returns how many experiences it holds."""
+    """Write an export, whole or not at all; returns how many experiences it holds."""
     lines = list(export_lines(store))
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        partial.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
     return len(lines)
 
 

@@ -368,6 +368,15 @@ async def test_the_record_for_hooks_says_which_sessions_work_on_a_problem(world:
     assert verified.read(world.lab.root).problems["p"].sessions == ("first", "second")
 
 
+async def test_what_passed_for_an_earlier_problem_of_the_name_has_not_passed_for_this_one(world: World) -> None:
+    await world.open()
+    passed = await world.verify(kernel(8))
+    assert verified.read(world.lab.root).problems["p"].passed[-1] == passed.digest
+    shutil.rmtree(world.state)
+    await world.open()
+    assert passed.digest not in verified.read(world.lab.root).problems["p"].passed
+
+
 async def test_a_damaged_record_for_hooks_is_begun_anew(world: World) -> None:
     await world.open()
     (world.workspace / ".nki-anvil" / "verified.json").write_text("{ torn")
