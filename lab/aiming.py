@@ -25,6 +25,8 @@ MOST: Final = 4
 """Inputs at most that are aimed with."""
 SOLVED: Final = 5 / 8
 """Of a contraction's length: so many equations a factor keeps with numbers of ordinary size."""
+WELL_APART: Final = 100.0
+"""Largest condition of a matrix by which numbers of ordinary size are solved for, as a transform's is one."""
 RIDGE: Final = 1e-10
 """Of the mean square of the rows that are solved for: what keeps equal ones from being told apart."""
 LEAST: Final = 1e-3
@@ -133,7 +135,7 @@ def aimed(runs: HonestRuns, drawn: dict[str, Any], name: str, kind: str, rng: An
         aims = _met(rows, runs.meeting_of_product(inputs, factor.number, product), rng)
     else:
         far = LEVEL * np.sqrt(factor.operand.shape[-1 if factor.left else -2])
-        aims = [_heights(rows, rng) * 10.0 ** rng.uniform(0, 2, (len(rows), 1)), rows - far, rows + far]
+        aims = [np.abs(_heights(rows, rng)) * relations.far_to_a_side(len(rows), rng), rows - far, rows + far]
     dealt = rng.permutation(np.arange(len(rows)) % len(aims))
     wanted: Array = np.choose(dealt[:, None], aims)
     return {name: _laid(drawn[name], factor, _solved(factor, product, wanted.reshape(product.shape), rng))}
@@ -157,9 +159,9 @@ def lifted(runs: HonestRuns, drawn: dict[str, Any], rng: Any) -> dict[str, Array
 
 
 def _solvable(factor: Factor) -> bool:
-    """Whether a factor on the left has fewer equations in each row than numbers."""
+    """Whether a factor on the left has fewer equations in each row than numbers, or as many that are well apart."""
     length, columns = factor.other.shape[-2:]
-    return columns <= SOLVED * length
+    return columns <= SOLVED * length or (columns <= length and float(np.linalg.cond(factor.other).max()) < WELL_APART)
 
 
 def _added_up(runs: HonestRuns, drawn: dict[str, Any], factor: Factor, product: Array) -> bool:

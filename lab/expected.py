@@ -34,6 +34,8 @@ class Expected:
     rowwise: bool = False
     """Nothing is contracted: the stricter element maximum holds."""
     large: bool = False
+    finite: NDArray[np.bool_] | None = None
+    """Where nobody is judged by how far off, for honest runs are, and yet each of those is a number; None: nowhere."""
 
     @property
     def unit(self) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import prod
 from typing import Any, Final
 
@@ -52,8 +53,12 @@ APART: Final = 4
 """Numbers of a range from which on distances of two such integers mean something."""
 BESIDE: Final = 8
 """Pairs of integers at most that are beside each other, and cases of each pair."""
+FEW_COLUMNS: Final = 32
+"""Of which bands of columns hold few of each kind."""
 MARKED: Final = 2
 """Cases of floats at what the reference compares with."""
+MEDLEYS: Final = 12
+"""Cases in which each input is of any kind; half as many of a lone one, and a third at large shapes."""
 PROBES: Final = 2
 """Per input: one at an edge, one anywhere; at large shapes one of the two, in turn."""
 
@@ -97,9 +102,12 @@ def plans(
             *_near(floats, combined, large),
             *_met(floats, met or {}),
             *_marked(floats),
-            *_sunken(specification, shapes, floats),
+            *_sunken(specification, shapes, varied, floats, gathered or {}),
             *_faint(specification, floats),
+            *_named(varied, floats),
             *(_of_one_kind(varied, floats, gathered or {}) if exact is None else ()),
+            *(_medleys(varied, large) if exact is None else ()),
+            *_whole_throughout(whole, gathered or {}),
         ]
     return [
         *own,
@@ -107,10 +115,13 @@ def plans(
         *_near(floats, combined, large),
         *_met(floats, met or {}),
         *_marked(floats),
-        *_sunken(specification, shapes, floats),
+        *_sunken(specification, shapes, varied, floats, gathered or {}),
         *_faint(specification, floats),
+        *_named(varied, floats),
         *(_of_one_kind(varied, floats, gathered or {}) if exact is None else ()),
+        *(_medleys(varied, large) if exact is None else ()),
         *_whole([spec for spec in varied if spec not in floats]),
+        *_whole_throughout([spec for spec in varied if spec not in floats], gathered or {}),
         *_exact(specification, exact),
         *(_planes(floats, gathered or {}, large) if exact is None else ()),
         *_probes(floats, large),
@@ -120,6 +131,11 @@ def plans(
 def _shape(spec: InputSpec) -> tuple[int, ...]:
     """In which an input is drawn; the kernel's may be another."""
     return spec.drawn or spec.shape or ()
+
+
+def _many(spec: InputSpec) -> bool:
+    """Whether an input of integers is more than a length or a position."""
+    return prod(_shape(spec)) > FEW
 
 
 def _timed(varied: list[InputSpec], floats: list[InputSpec]) -> list[Plan]:
@@ -184,13 +200,25 @@ def _beyond(varied: list[InputSpec]) -> Iterator[Plan]:
     yield from (Plan(f"signs/{regimes.SIGNED + turn}") for turn in range(turns))
 
 
-def _sunken(specification: Specification, shapes: str, floats: list[InputSpec]) -> Iterator[Plan]:
-    """Several inputs far below zero at once where nothing multiplies matrices, and terms beside products that are."""
+def _sunken(
+    specification: Specification,
+    shapes: str,
+    varied: list[InputSpec],
+    floats: list[InputSpec],
+    gathered: Mapping[str, Sequence[int]],
+) -> Iterator[Plan]:
+    """All inputs far below zero, or above, where nothing multiplies matrices; terms beside products that are.
+
+    Of a lone input of which outputs gather rows there are such rows in many a case.
+    """
     sizes = [prod(_shape(spec)) for spec in floats]
     work = specification.work.get(shapes)
-    hows = ["all"] if len(floats) > 1 and not (work and work.matmul_flops) else []
-    hows += ["products"] if any(depths.is_small(size, max(sizes)) for size in sizes) else []
-    yield from (Plan(f"sunken/{how}/{turn}") for how in hows for turn in range(len(depths.DEPTHS)))
+    several = len(floats) > 1 or any(spec not in floats and _many(spec) for spec in varied)
+    wide = any(tuple(gathered.get(s.name, ())) not in ((), (len(_shape(s)) - 1,)) for s in floats)
+    if floats and (several or wide) and not (work and work.matmul_flops):
+        yield from (Plan(f"sunken/all/{turn}") for turn in range(2 * len(depths.DEPTHS)))
+    if any(depths.is_small(size, max(sizes)) for size in sizes):
+        yield from (Plan(f"sunken/products/{turn}") for turn in range(len(depths.DEPTHS)))
 
 
 def _through(family: str, spec: InputSpec, only: str | None = None) -> Iterator[Plan]:
@@ -237,6 +265,19 @@ def _whole(integers: list[InputSpec]) -> Iterator[Plan]:
         yield from (Plan("whole", spec.name) for spec in integers)
         yield from (Plan(f"whole/ends/{turn}") for turn in range(2))
         yield from _beside(integers, ranges)
+
+
+def _whole_throughout(integers: list[InputSpec], gathered: Mapping[str, Sequence[int]]) -> Iterator[Plan]:
+    """What one output gathers over more than rows; and two integers that are nearly the same."""
+    for spec in integers:
+        shape, axes = _shape(spec), gathered.get(spec.name, ())
+        if tuple(axes) not in ((), (len(shape) - 1,)):
+            groups = planes.how_many(shape, axes)
+            turns = whole_numbers.turns((groups, prod(shape) // groups), False)
+            yield from (Plan(f"whole/throughout/{turn}", spec.name) for turn in range(turns))
+    for one, other in combinations(integers, 2):
+        if _shape(one) == _shape(other) and _many(one):
+            yield from [Plan(f"whole/nearly:{other.name}", one.name)] * 2
 
 
 def _beside(integers: list[InputSpec], ranges: list[whole_numbers.Range]) -> Iterator[Plan]:
@@ -326,17 +367,49 @@ def _faint(specification: Specification, floats: list[InputSpec]) -> Iterator[Pl
     others = [shape for shape in shapes.values() if prod(shape[:-1]) > 1 and shape[:-1] not in rows]
     contracted = all(any(shape[-2] == other[-1:][0] for other in shapes.values() if other) for shape in others)
     yield Plan("faint", first) if first and contracted else Plan("faint/whole")
+    yield from (Plan("nothing/0"), Plan("nothing/1"))
+
+
+def _named(varied: list[InputSpec], floats: list[InputSpec]) -> Iterator[Plan]:
+    """Rows whose elements an integer for each of them names, as a label does."""
+    for label in varied:
+        if label in floats or not _many(label):
+            continue
+        rows, most = prod(_shape(label)), int(label.high or 0)
+        for spec in floats:
+            shape = _shape(spec)
+            if len(shape) > 1 and prod(shape[:-1]) == rows and 0 < most < shape[-1]:
+                yield from (Plan(f"named/{label.name}/{turn}", spec.name) for turn in range(2))
 
 
 def _of_one_kind(
     varied: list[InputSpec], floats: list[InputSpec], gathered: Mapping[str, Sequence[int]]
 ) -> Iterator[Plan]:
-    """All inputs of nearly one value; beside integers that are many all far to one side as well."""
+    """All inputs of nearly one value; where there are several also all of them far to one side or the other."""
     groups = [throughout.groups(_shape(spec), gathered.get(spec.name, ())) for spec in floats if _shape(spec)]
+    whole = sum(spec not in floats and _many(spec) for spec in varied)
     if groups:
-        yield from (Plan(f"steady/{turn}") for turn in range(1 + (max(groups) < throughout.GROUPS)))
-    if groups and any(spec not in floats and prod(_shape(spec)) > FEW for spec in varied):
-        yield from (Plan(f"sided/{turn}") for turn in range(1 if min(groups) >= throughout.SIDES else throughout.SIDES))
+        kinds = throughout.STEADY if min(groups) == 1 else 2 if max(groups) < throughout.GROUPS or whole else 1
+        yield from (Plan(f"steady/{turn}") for turn in range(kinds))
+    elif whole:
+        yield from (Plan("steady/1"), Plan("steady/2"))
+    for spec in floats:
+        if throughout.groups(_shape(spec), gathered.get(spec.name, ())) == 1 < prod(_shape(spec)):
+            yield from (
+                Plan(f"halved/{turn}", spec.name) for turn in range(throughout.HALVED * min(2, len(_shape(spec))))
+            )
+    several = len(floats) + whole
+    if groups and several > 1:
+        sides = 1 << min(several, throughout.SIDED)
+        all_turns = [part + turn for part in (0, throughout.SIDES) for turn in range(sides)]
+        turns = [0] if min(groups) >= 2 * throughout.SIDES else all_turns
+        yield from (Plan(f"sided/{turn}") for turn in turns)
+
+
+def _medleys(varied: list[InputSpec], large: bool) -> list[Plan]:
+    """Where there is one input, its parts may be several. Not where sums of exact products show as much."""
+    cases = MEDLEYS if len(varied) > 1 else MEDLEYS // 2
+    return [Plan("medley")] * (cases // 3 if large else cases)
 
 
 def _planes(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], large: bool) -> Iterator[Plan]:
@@ -345,7 +418,8 @@ def _planes(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], larg
         shape, axes = _shape(spec), gathered.get(spec.name, ())
         if not axes or tuple(axes) == (len(shape) - 1,):
             continue
-        bent = planes.turns(shape, axes) if len(axes) > 1 else 0
+        few = len(axes) > 1 or planes.how_many(shape, axes) <= FEW_COLUMNS
+        bent = planes.turns(shape, axes) if few else 0
         towers = min(planes.tower_turns(shape, axes), TOWERS // 2 if large else TOWERS)
         yield from _throughout_axes(spec.name, axes, bent, towers)
 

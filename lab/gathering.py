@@ -6,7 +6,7 @@ What an output gathers is bent together: a group's statistics, a loss, a weight'
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ Exact = Callable[[dict[str, Any]], list[Array]]
 
 
 def gathered(exact: Exact, draws: Sequence[dict[str, Any]], name: str) -> list[int]:
-    """Along which axes of an input neighbours reach one and the same output element.
+    """Along which axes of an input one element and another reach one and the same output element.
 
     The first of a few elements that reaches any is asked: what a mask or a length hides in one draw reaches nothing.
     Floats are changed beyond all others; integers, that may be indices, stay between those that were drawn.
@@ -25,26 +25,29 @@ def gathered(exact: Exact, draws: Sequence[dict[str, Any]], name: str) -> list[i
         for drawn in draws:
             base = exact(drawn)
             for height in _heights(drawn[name]):
-                reached = _reached(exact, drawn, name, start, base, height)
+                reached = _reached(exact, drawn, name, tuple(start), base, height)
                 if any(mask.any() for mask in reached):
                     return [
                         axis
                         for axis, length in enumerate(shape)
-                        if length > 1 and _meet(reached, _reached(exact, drawn, name, _next(start, axis), base, height))
+                        if length > 1
+                        and _meet(reached, _reached(exact, drawn, name, _others(shape, start, axis), base, height))
                     ]
     return []
 
 
 def _heights(values: Array) -> list[float]:
     """Of integers there is nothing to choose: the smallest or the largest, whichever is farther away."""
-    if values.dtype.kind in "iub":
+    if _is_whole(values):
         return [0.0]
     height = 4.0 * float(np.abs(values.astype(np.float64)).max(initial=0.0)) + 1.0
     return [height, -height]
 
 
-def _next(place: Sequence[int], axis: int) -> list[int]:
-    return [n + (i == axis) for i, n in enumerate(place)]
+def _others(shape: Sequence[int], place: Sequence[int], axis: int) -> tuple[Any, ...]:
+    """All other elements along an axis."""
+    along = np.delete(np.arange(shape[axis]), place[axis])
+    return tuple(along if i == axis else n for i, n in enumerate(place))
 
 
 def _meet(ones: Sequence[Array], others: Sequence[Array]) -> bool:
@@ -52,16 +55,23 @@ def _meet(ones: Sequence[Array], others: Sequence[Array]) -> bool:
 
 
 def _reached(
-    exact: Exact, drawn: dict[str, Any], name: str, place: Sequence[int], base: list[Array], height: float
+    exact: Exact, drawn: dict[str, Any], name: str, places: tuple[Any, ...], base: list[Array], height: float
 ) -> list[Array]:
-    """Where outputs change when one element is set to another value."""
-    whole = drawn[name].dtype.kind in "iub"
+    """Where outputs change when elements are set to other values."""
+    whole = _is_whole(drawn[name])
     changed = np.array(drawn[name]) if whole else drawn[name].astype(np.float64)
-    changed[tuple(place)] = _farther(changed, changed[tuple(place)]) if whole else height
+    changed[places] = _farther(changed, changed[places]) if whole else height
     with np.errstate(all="ignore"):
         return [new != old for new, old in zip(exact({**drawn, name: changed}), base, strict=True)]
 
 
-def _farther(values: Array, one: Any) -> Any:
-    low, high = values.min(), values.max()
-    return low if int(one) - int(low) > int(high) - int(one) else high
+def _farther(values: Array, some: Any) -> Any:
+    """The largest number, or the smallest for what has that; of several the same, for changes not to cancel."""
+    low, high, own = int(values.min()), int(values.max()), np.ravel(some).astype(np.int64)
+    if own.size > 1:
+        return high if bool((own != high).any()) else low
+    return low if own[0] - low > high - own[0] else high
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and cast("Any", value).dtype.kind in "iub"

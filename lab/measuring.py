@@ -11,7 +11,7 @@ from nki_anvil.backends.worker.arguments import inside
 from nki_anvil.backends.worker.inputs import AGAINST, AIMED, EVEN, MOVED, PARTIAL, TIED, digest, draw, is_met
 from nki_anvil.backends.worker.places import EDGES
 from nki_anvil.backends.worker.relations import against, level
-from nki_anvil.lab import aiming, limits, yardstick_file
+from nki_anvil.lab import aiming, limits, yardstick, yardstick_file
 from nki_anvil.lab.arithmetic import is_array
 from nki_anvil.lab.honest_runs import HonestRuns
 from nki_anvil.lab.reference_module import ReferenceModule
@@ -22,6 +22,8 @@ Record = dict[str, Any]
 
 HALVINGS: Final = 12
 PROBE_TRIES: Final = 8
+UNEVEN_TERMS: Final = 4.0
+"""By how much limits are wider where sums have terms of every kind: few orders of summation err alike there."""
 PROBE_ANSWER: Final = 100.0
 """A probe is used where the exact result answers it by this many times the row limit."""
 
@@ -51,6 +53,8 @@ class Measuring:
         for scale in scales:
             drawn = self.draw({**case, "scale": scale})
             found = self.runs.measure(list(drawn.values()), int(case["seed"]), partial=partial, tied=tied)
+            if found is not None and family == "medley" and not all(output.rowwise for output in found.outputs):
+                found = yardstick.widened(found, UNEVEN_TERMS)
             if found is not None and (found.admissible or (own and found.finite)):
                 if own:
                     self._remember(int(case["seed"]), drawn, found)
@@ -83,7 +87,7 @@ class Measuring:
         if family == AGAINST and meeting.opposites:
             which, _, throughout = turn.partition("/")
             opposite = meeting.opposites[int(which) % len(meeting.opposites)]
-            bent = against(bent, opposite, random, throughout=bool(throughout))
+            bent = against(bent, opposite, random, throughout=bool(throughout), nearer=throughout == "nearer")
         elif family == EVEN and meeting.factor is not None:
             bent = level(bent, meeting.factor, random)
         return drawn | self._cast_all(drawn, {name: bent})

@@ -25,6 +25,8 @@ DRAWS: Final = ((1.0, 2.0), (3.0, 4.0), (6.0, 9.0))
 """Ranges of the three draws, apart from each other: what is computed from their differences is exact to 1e-14."""
 EQUAL: Final = 1e-12
 """Largest relative difference of what is one number but for rounding."""
+GUARD: Final = 1e-2
+"""A number that is the same for all elements is a guard where it is no larger: nothing cancels with that."""
 LEAST: Final = 16
 """One element in so many at least has to meet something."""
 
@@ -174,7 +176,7 @@ def _cancelled(base: Event, others: Sequence[Event], multiples: _Multiples) -> t
             continue
         rest, *drawn = [one.reshape(-1)[found.at] for one in met if one is not None]
         fixed = np.all([_equal(rest, one) for one in drawn], axis=0) | _elsewhere(met[1:], found, multiples)
-        if np.ptp(rest) > 0 and fixed.any():
+        if (np.ptp(rest) > 0 or np.abs(rest).max() > GUARD) and fixed.any():
             with np.errstate(all="ignore"):
                 return found.places[fixed], ((sign * rest - found.offsets) / found.factors)[fixed]
     return np.empty(0, np.int64), np.empty(0)

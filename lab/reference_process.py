@@ -229,7 +229,9 @@ def _met(measuring: Measuring, drawn: dict[str, Any]) -> dict[str, list[str]]:
                 met = measuring.runs.meeting(list(drawn.values()), position)
             except ReferenceFault:  # other draws of it are not what the reference takes
                 continue
-            against = [f"{AGAINST}/{turn}{how}" for turn in range(len(met.opposites)) for how in ("", "/throughout")]
+            against = [
+                f"{AGAINST}/{turn}{how}" for turn in range(len(met.opposites)) for how in ("", "/throughout", "/nearer")
+            ]
             found[name] = against if met.factor is None else [*against, EVEN]
             factors[name] = met.products
     for name, kinds in aiming.families(measuring.runs, drawn, factors).items():

@@ -28,6 +28,8 @@ class RunErrors:
     spread: F64
     rows: dict[str, F64]
     whole: float = 0.0
+    numbers: NDArray[np.bool_] | None = None
+    """Where the exact result is not judged by, and each run is a number all the same."""
     finite: bool = True
     """Of all runs, wherever the exact result is."""
 
@@ -81,6 +83,7 @@ class RunErrors:
             exact=self.finite and exactly,
             rowwise=rowwise,
             large=large,
+            finite=self.numbers,
         )
 
 

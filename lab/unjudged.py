@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from nki_anvil.lab.rows import F64, directions, norms
 from nki_anvil.lab.run_errors import KNOWN_SHARE, along, negligible
 
+NEAR = 0.25
+"""Of a row's size: honest runs that are off by no more than that are numbers for everybody."""
 JUMP, ONE_SIDED = 2.0**-14, 16.0
 """A number is decided by a rounding where that moves it by such a share of itself and of its row's typical one, and by
 so many times what the opposite rounding does."""
@@ -42,15 +44,32 @@ def without_undecided(r: F64, beside: Sequence[NDArray[Any]]) -> F64:
 
 
 def without_lost_rows(r: F64, runs: Sequence[NDArray[Any]], most: float) -> F64:
-    """The exact result, not a number in rows where it, or a run, is not finite, or a run is off by more than that."""
-    direction = along(directions(r.shape))
+    """The exact result, not a number in rows where it, or a run, is not finite, or a run is off by more than that.
+
+    Of the directions in which there are rows, that of which the fewest are lost, and of those alike the last.
+    """
+    found = [one for one in directions(r.shape) if one != "tile"]
+    lost = [_lost(r, runs, most, direction) for direction in found]
+    shares = [float(one.mean()) for one in lost]
+    which = max(place for place, share in enumerate(shares) if share == min(shares))
+    if found[which] == "whole":
+        return np.full_like(r, np.nan) if lost[which].any() else r
+    return np.where(np.expand_dims(lost[which], int(found[which].removeprefix("axis"))), np.nan, r)
+
+
+def _lost(r: F64, runs: Sequence[NDArray[Any]], most: float, direction: str) -> NDArray[np.bool_]:
+    """By row of a direction."""
     with np.errstate(all="ignore"):
         size = norms(r, direction)
         allowed = most * size + negligible(r, size)
-        lost = ~np.isfinite(size)
+        lost: NDArray[np.bool_] = ~np.isfinite(size)
         for run in runs:
             off = norms(np.subtract(run, r, dtype=np.float64), direction)
             lost |= ~(np.isfinite(off) & (off <= allowed))
-    if direction == "whole":
-        return np.full_like(r, np.nan) if lost.any() else r
-    return np.where(np.expand_dims(lost, int(direction.removeprefix("axis"))), np.nan, r)
+    return lost
+
+
+def numbers_all_the_same(r: F64, judged: F64, runs: Sequence[NDArray[Any]]) -> NDArray[np.bool_] | None:
+    """Where rows of the exact result are lost to the limits, but no run is far off; None where there are none."""
+    near = np.isfinite(without_lost_rows(r, runs, NEAR)) & ~np.isfinite(judged)
+    return near if near.any() else None

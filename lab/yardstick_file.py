@@ -21,6 +21,8 @@ def save(yardstick: Yardstick, path: Path) -> None:
     for position, output in enumerate(yardstick.outputs):
         kept[f"r{position}"], kept[f"spread{position}"] = output.r, output.spread
         kept |= {f"rows{position}/{direction}": norm for direction, norm in output.rows.items()}
+        if output.finite is not None:
+            kept[f"finite{position}"] = output.finite
         names = ("whole", "dtype", "precision", "exact", "rowwise", "large")
         facts.append({name: getattr(output, name) for name in names} | {"directions": list(output.rows)})
     text = json.dumps({"admissible": yardstick.admissible, "outputs": facts}).encode()
@@ -34,5 +36,10 @@ def load(path: Path) -> Yardstick:
     outputs: list[Expected] = []
     for position, fact in enumerate(facts["outputs"]):
         rows = {d: data[f"rows{position}/{d}"] for d in fact.pop("directions")}
-        outputs.append(Expected(r=data[f"r{position}"], spread=data[f"spread{position}"], rows=rows, **fact))
+        known = {
+            "r": data[f"r{position}"],
+            "spread": data[f"spread{position}"],
+            "finite": data.get(f"finite{position}"),
+        }
+        outputs.append(Expected(**known, rows=rows, **fact))
     return Yardstick(tuple(outputs), bool(facts["admissible"]))

@@ -32,6 +32,8 @@ class Draw:
         """How many rows the target has; None where no input is known to have an output's."""
         self.axes: Sequence[int] = ()
         """Along which one output gathers the input, where that is known to be more than a row or another axis."""
+        self.position = 0
+        """Among all inputs."""
         self.largest = own.size
         """Elements of the largest input."""
         self.peers: list[int] = []

@@ -10,20 +10,22 @@ from typing import Any, cast
 
 import numpy as np
 
-from nki_anvil.backends.worker import planes, whole_numbers
+from nki_anvil.backends.worker import planes, throughout, whole_numbers
 from nki_anvil.backends.worker.whole_numbers import Range
 
 Array = Any
 
 
-def of(family: str, own: Array, axes: Sequence[int], rng: Any, within: Range, turn: int, parity: int) -> Array:
-    """What integers are in a family of floats; ``parity`` tells several inputs of integers apart."""
+def of(family: str, own: Array, axes: Sequence[int], rng: Any, within: Range, turn: int, place: int) -> Array:
+    """What integers are in a family of floats; ``place`` tells several inputs apart."""
     if family == "steady":
-        return _level(own, axes, within)
+        return _level(own, axes, within) if turn == 0 else _nearly_level(own, axes, rng, within)
     if family == "sided":
-        return _at_end(own, axes, within, turn)
+        return _at_end(own, axes, within, turn, place)
+    if family == "sunken":
+        return _of_one_sign(own, within, 1)
     if family == "signs" and _is_signed(within):
-        return _of_one_sign(own, within, -1 if parity % 2 else 1)
+        return _of_one_sign(own, within, -1 if (turn + place) % 2 else 1)
     return _of_kinds(own, axes, rng, within)
 
 
@@ -34,10 +36,10 @@ def _of_kinds(own: Array, axes: Sequence[int], rng: Any, within: Range) -> Array
     groups = planes.laid_out(own, planes.along(own, axes))
     if len(groups) == 1 and rng.random() < 0.5:
         return own
-    kinds = (np.arange(len(groups)) + int(rng.integers(len(_KINDS)))) % len(_KINDS)
-    kinds = rng.permutation(len(_KINDS))[kinds]
+    kinds = (np.arange(len(groups)) + int(rng.integers(len(KINDS)))) % len(KINDS)
+    kinds = rng.permutation(len(KINDS))[kinds]
     values: Array = np.array(groups)
-    for number, kind in enumerate(_KINDS):
+    for number, kind in enumerate(KINDS):
         chosen = kinds == number
         values[chosen] = kind(groups[chosen], rng, within)
     return planes.put_back(values, own, planes.along(own, axes))
@@ -56,10 +58,16 @@ def _level(own: Array, axes: Sequence[int], within: Range) -> Array:
     return planes.put_back(np.broadcast_to(first, groups.shape), own, planes.along(own, axes))
 
 
-def _at_end(own: Array, axes: Sequence[int], within: Range, turn: int) -> Array:
-    """Each group is the smallest or the largest number, two of one and two of the other; the next turn goes on."""
+def _nearly_level(own: Array, axes: Sequence[int], rng: Any, within: Range) -> Array:
+    """One number and the next one for each group."""
     groups = planes.laid_out(own, planes.along(own, axes))
-    highest: Array = (np.arange(len(groups)) + turn) // 2 % 2 == 1
+    return planes.put_back(whole_numbers.neighbours(groups, rng, within), own, planes.along(own, axes))
+
+
+def _at_end(own: Array, axes: Sequence[int], within: Range, turn: int, place: int) -> Array:
+    """Each group is the smallest or the largest number, as a float at its place is far to one side."""
+    groups = planes.laid_out(own, planes.along(own, axes))
+    highest: Array = throughout.side(np.arange(len(groups)), turn, place) == 1
     ends = np.where(highest, within.high, within.low)[:, None]
     return planes.put_back(np.broadcast_to(ends, groups.shape).astype(own.dtype), own, planes.along(own, axes))
 
@@ -81,7 +89,7 @@ def _signed(sign: int) -> Callable[[Array, Any, Range], Array]:
     return regime
 
 
-_KINDS: tuple[Callable[[Array, Any, Range], Array], ...] = (
+KINDS: tuple[Callable[[Array, Any, Range], Array], ...] = (
     lambda rows, rng, within: rows,
     lambda rows, rng, within: rows,
     lambda rows, rng, within: rows[:, :1],
@@ -91,4 +99,6 @@ _KINDS: tuple[Callable[[Array, Any, Range], Array], ...] = (
     _signed(1),
     _signed(-1),
     lambda rows, rng, within: rng.choice(whole_numbers.near_edges(within), rows.shape),
+    whole_numbers.step,
+    whole_numbers.neighbours,
 )

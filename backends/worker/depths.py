@@ -12,7 +12,8 @@ import numpy as np
 Array = Any
 
 DEPTHS = (2.0**7, 2.0**15, 2.0**31)
-"""How far below: beyond what maxima start at or are clamped to, 0, -100, -10000, -1e9."""
+"""How far below, and in the next turns above: beyond what maxima and minima start at or are clamped to, 0, -100,
+-10000, -1e9."""
 FINE = 2.0**-8
 """Own draws are kept to so fine a step where both are exact in float32."""
 SMALL = 8
@@ -21,10 +22,10 @@ SMALL = 8
 
 def sunken(own: Array, turn: int) -> Array:
     """An own draw moved down by a power of two: float32 holds the sum, or, by the largest one, some of each number."""
-    depth = DEPTHS[turn % len(DEPTHS)]
+    depth, sign = DEPTHS[turn % len(DEPTHS)], 1.0 if turn // len(DEPTHS) % 2 else -1.0
     if depth * 2.0**-23 > FINE:
-        return (-depth * (1 + np.abs(own) / 8)).astype(np.float32)
-    return (np.rint(own / FINE) * FINE - depth).astype(np.float32)
+        return (sign * depth * (1 + np.abs(own) / 8)).astype(np.float32)
+    return (np.rint(own / FINE) * FINE + sign * depth).astype(np.float32)
 
 
 def factor(own: Array, turn: int, positive: bool) -> Array:

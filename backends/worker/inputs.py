@@ -13,7 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from nki_anvil.backends.worker import bending, companions, depths, planes, regimes, relations, throughout, whole_numbers
+from nki_anvil.backends.worker import (
+    bending,
+    companions,
+    depths,
+    medley,
+    planes,
+    regimes,
+    relations,
+    throughout,
+    whole_numbers,
+)
 from nki_anvil.backends.worker.arguments import (
     Array,
     Spec,
@@ -31,6 +41,8 @@ from nki_anvil.backends.worker.bending import Draw, turn_of
 Case = dict[str, Any]
 FEW = 4
 """Integers that are so few, a length or a position, are at edges in many a case of floats: none holds several."""
+STEADY = 0.1
+"""How often an input of a medley is of nearly one value throughout."""
 
 
 def draw(shape_set: dict[str, Any], case: Case) -> dict[str, Array]:
@@ -93,16 +105,17 @@ def _one(spec: Spec, position: int, case: Case, target: Spec, every: list[Spec])
     if not paired and case.get("only") not in (None, spec["name"]):
         return _beside_towers(spec, own, variant) if family == "towers" else own
     if is_whole(spec) and family in _WHOLE:
-        return _whole(spec, own, rng, variant, int(case["seed"]), every)
+        return _whole(spec, own, axes, rng, variant, int(case["seed"]), every)
     if not is_float(spec):
         return _tied_integers(spec, own) if family == "ties" else own
     like = shape == drawn_shape(target)
     is_target = spec["name"] == target["name"]
     draw = Draw(spec, own, rng, variant, float(case.get("scale", 1.0)), is_target, like)
+    draw.position = position
     draw.largest = max(prod(drawn_shape(other)) for other in every if other.get("shape") is not None)
     draw.axes = axes
     if family in _BESIDE:
-        draw.first = lambda: _met(spec, variant or spec["name"], int(case["seed"]), every)
+        draw.first = lambda: _BESIDE[family](spec, variant or spec["name"], int(case["seed"]), every)
     if family in _RELATED:
         draw.shared = generator(int(case["seed"]), word)
         draw.peers = [n for n, s in enumerate(every) if s.get("shape") is not None and _peers(s, target)]
@@ -195,12 +208,16 @@ def _tied_integers(spec: Spec, own: Array) -> Array:
     return values
 
 
-def _whole(spec: Spec, own: Array, rng: Any, variant: str, seed: int, every: list[Spec]) -> Array:
+def _whole(spec: Spec, own: Array, axes: Sequence[int], rng: Any, variant: str, seed: int, every: list[Spec]) -> Array:
     """Bands of integers, of rows or of columns (``turned``); the variant ends in the case's number."""
     turned = variant.startswith("turned")
     within = whole_range(spec)
     if variant.startswith("beside:"):
         return _beside(spec, own, variant, seed, every)
+    if variant.startswith("throughout/") and axes:
+        return whole_numbers.throughout(own, axes, rng, within, turn_of(variant.removeprefix("throughout/")))
+    if variant.startswith("nearly:"):
+        return whole_numbers.nearly(own, _other(variant.removeprefix("nearly:"), seed, every), rng, within)
     if variant.startswith("ends"):
         first = next(other["name"] for other in every if is_whole(other))
         lowest = variant == "ends/1" and spec["name"] == first
@@ -213,9 +230,13 @@ def _whole(spec: Spec, own: Array, rng: Any, variant: str, seed: int, every: lis
 def _beside(spec: Spec, own: Array, variant: str, seed: int, every: list[Spec]) -> Array:
     """The variant names the other integer, and the case's number."""
     _, name, turn = variant.split(":")
+    return inside(spec, whole_numbers.beside(own, _other(name, seed, every), whole_range(spec), int(turn)))
+
+
+def _other(name: str, seed: int, every: list[Spec]) -> Array:
+    """The own draw of another input."""
     place = next(number for number, other in enumerate(every) if other["name"] == name)
-    other = own_draw(every[place], drawn_shape(every[place]), generator(seed, place))
-    return inside(spec, whole_numbers.beside(own, other, whole_range(spec), int(turn)))
+    return own_draw(every[place], drawn_shape(every[place]), generator(seed, place))
 
 
 def _companion(
@@ -226,6 +247,8 @@ def _companion(
     Beside towers at the ends of axes all are the largest: a prefix has its full length, while rows of indices begin
     with the first and end with the last.
     """
+    if family == "medley":
+        return medley.of_integers(own, axes, rng, whole_range(spec))
     alone = own.size <= FEW or companions.is_alone(own, axes)
     if family in _WHOLE or (family not in _MINGLED and (alone or family in _PLAIN)):
         few = family not in _WHOLE and own.size <= FEW and rng.random() < 0.5
@@ -235,8 +258,8 @@ def _companion(
         return whole_numbers.framed(own, within) if within.high - within.low > 2 else np.full_like(own, within.high)
     if alone or (family in _MINGLED and family != "signs" and rng.random() < 0.25):
         return whole_numbers.mingled(own, rng, within)
-    place = [other["name"] for other in every if is_whole(other)].index(spec["name"])
-    return companions.of(family, own, axes, rng, within, turn, turn + place)
+    place = [other["name"] for other in every if family == "sided" or is_whole(other)].index(spec["name"])
+    return companions.of(family, own, axes, rng, within, turn, place)
 
 
 def _steady(d: Draw) -> Array:
@@ -245,7 +268,14 @@ def _steady(d: Draw) -> Array:
         low, high = low or 0.0, 1.0 if high is None else high
     bounds = None if low is None or high is None else (float(low), float(high))
     exact = d.spec.get("dtype") == "float32"
-    return throughout.steady(d.own, d.axes, d.rng, bounds, d.sigma, exact=exact)
+    return throughout.steady(d.own, d.axes, d.rng, bounds, d.sigma, exact=exact, turn=turn_of(d.variant))
+
+
+def _medley(d: Draw) -> Array:
+    """Nearly one value as well, which lies between an input's bounds."""
+    if d.rng.random() < STEADY:
+        return _steady(d)
+    return medley.of_floats(d.own, d.axes, d.rng, d.scale, d.sigma)
 
 
 _FAMILIES: dict[str, Callable[[Draw], Array]] = {
@@ -274,24 +304,33 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "planes": _planes,
     "towers": _towers,
     "steady": _steady,
-    "sided": lambda d: throughout.sided(d.own, d.axes, d.rng, d.scale, turn_of(d.variant)),
+    "medley": _medley,
+    "sided": lambda d: throughout.sided(d.own, d.axes, d.rng, d.scale, turn_of(d.variant), d.position),
+    "halved": lambda d: throughout.halved(d.own, d.rng, d.scale, turn_of(d.variant)) if d.own.ndim else d.own,
     "lone": lambda d: _related(d, relations.lone),
     "alike": lambda d: _related(d, lambda peer: relations.alike(peer, d.first())),
     "near": lambda d: relations.near(d.own, d.first(), d.rng),
     "level": lambda d: relations.level(d.own, d.first(), d.rng),
     "opposed": lambda d: relations.opposed(d.own, int(d.variant or d.own.shape[-1]), d.scale, d.is_target, d.shared),
     "faint": lambda d: relations.faint(d.own, d.shared_rows, d.scale, d.shared),
+    "nothing": lambda d: relations.nothing(d.own, d.scale, turn_of(d.variant)),
+    "named": lambda d: relations.named(d.own, d.first(), d.rng, turn_of(d.variant.partition("/")[2])),
     "mixed": bending.mixed,
     "whole": lambda d: d.own,
     "exact20": bending.exact20,
 }
-_BESIDE = ("near", "level")
+_BESIDE: dict[str, Callable[[Spec, str, int, list[Spec]], Array]] = {
+    "near": _met,
+    "level": _met,
+    "named": lambda _, variant, seed, every: _other(variant.partition("/")[0], seed, every),
+}
+"""What another input holds that a family needs."""
 _RELATED = ("lone", "alike", "opposed", "faint")
 _WHOLE = ("whole", "mixed")
 """What integers answer as such; to others they stay as they were drawn."""
 _MINGLED = ("planes", "towers", "peaks", "signs", "x100")
 """Of floats, in which integers that stand alone, lengths and positions, are not all as they were drawn."""
-_PLAIN = ("integers", "ties", "marks", "cancelling", "opposed", "exact20")
+_PLAIN = ("integers", "ties", "marks", "cancelling", "opposed", "exact20", "named")
 """Of floats, in which integers stay as they were drawn: sums of both are exact, or cancel."""
 _PAIRED = ("cancelling", "exact20", *_RELATED)
 
@@ -301,6 +340,7 @@ PARTIAL = (
     *MET,
     "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "near",
     "level", "opposed", "faint", "mixed", "whole", "planes", "steady", "sided",
+    "medley", "halved", "nothing", "named",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 TIED = ("integers", "ties", "marks", MOVED)

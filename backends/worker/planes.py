@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nki_anvil.backends.worker import places, regimes
+from nki_anvil.backends.worker import parts, places, regimes
 
 Array = Any
 
@@ -38,8 +38,12 @@ REGIMES: tuple[regimes.Regime, ...] = (
     lambda r: r.own * r.powers(-5, -2.5),
     lambda r: r.own * r.powers(*regimes.OUTERMOST),
     lambda r: r.own / r.powers(*regimes.OUTERMOST),
+    parts.ramp,
+    parts.level,
+    parts.far,
 )
-"""Level, far below zero, far above, nothing, tiny, exactly one value, small about where guards are, beyond squares."""
+"""Level, far below zero, far above, nothing, tiny, exactly one value, small about where guards are, beyond squares; a
+step from each element to the next, and parts with heights of their own."""
 
 
 def bent(own: Array, axes: Sequence[int], rng: Any, scale: float, sigma: float, turn: int) -> Array:

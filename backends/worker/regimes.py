@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from nki_anvil.backends.worker import parts
+from nki_anvil.backends.worker.region import Region
+
 Array = Any
 
 BAND = 32
@@ -26,20 +29,6 @@ BEYOND = ((3.7, 4.7), (8.0, 10.0))
 """Powers of ten by which products go beyond what masks are written as, -10000 and -1e9."""
 """Cases of ``scales`` and of ``signs``."""
 SCALES = (0.0, 1e-6, 1e-3, 1.0, 1e3)
-
-
-class Region:
-    """Rows that share a regime: their own draw [rows, width], randomness, how strongly to bend, what one sigma is."""
-
-    def __init__(self, own: Array, rng: Any, scale: float, sigma: float) -> None:
-        self.own, self.rng, self.scale, self.sigma = own, rng, scale, sigma
-
-    def powers(self, low: float, high: float) -> Array:
-        """10^U(low, high) for each row; a weaker case has smaller exponents."""
-        return 10.0 ** (self.scale * self.rng.uniform(low, high, (len(self.own), 1)))
-
-    def signs(self) -> Array:
-        return self.rng.choice([-1.0, 1.0], (len(self.own), 1))
 
 
 Regime = Callable[[Region], Array]
@@ -143,7 +132,18 @@ REGIMES: tuple[Regime, ...] = (
     _towers,
     _outermost,
 )
-PATTERNS: tuple[Regime, ...] = (_sorted, _repeated, _flat, _rectified, _sparse, _whole, _alternating)
+PATTERNS: tuple[Regime, ...] = (
+    _sorted,
+    _repeated,
+    _flat,
+    _rectified,
+    _sparse,
+    _whole,
+    _alternating,
+    parts.ramp,
+    parts.level,
+    parts.far,
+)
 """What ordinary data look like that a shortcut may ask for: positions, padding, activations, masks, tokens."""
 
 

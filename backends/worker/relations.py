@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -23,8 +23,12 @@ APART = (-2.5, -1.0)
 """Powers of ten of what is left of a sum beside its terms: honest sums of hundreds of products err by 1e-7 of these."""
 SHARED = (1.0, 1.0, 0.0, -1.0)
 """What a row has of a shared one: where points meet, a squared distance is below zero in every second of them."""
-FAINT = -7.0
-"""Power of ten of everything where all of it is faint: sums and products are far below what guards a division."""
+FAINT, LESS = -7.0, -16.0
+"""Powers of ten of everything where all of it is faint, or less than that: sums and products are far below what guards
+a division."""
+NAMED = (1.1, 1.5)
+"""Powers of ten of how far what an integer names stands above the rest: exponentials of it are numbers, of what is
+left of one as well."""
 
 FACTORS: dict[str, Callable[[Array], Array]] = {
     "v": lambda v: v,
@@ -109,7 +113,7 @@ def level(own: Array, other: Array, rng: Any) -> Array:
     """
     mine: Array = own.astype(np.float64).reshape(-1, own.shape[-1])
     over = laid_over(other, own.shape).reshape(mine.shape)
-    heights = rng.choice([-1.0, 1.0], (len(mine), 1)) * 10.0 ** rng.uniform(0, 2, (len(mine), 1))
+    heights = far_to_a_side(len(mine), rng)
     apart = 10.0 ** rng.uniform(*LEVEL, (len(mine), 1)) * rng.standard_normal(mine.shape)
     size = max(1, min(regimes.BAND, len(mine) // 2))
     chosen = (np.arange(len(mine)) // size + int(rng.integers(2))) % 2 == 0
@@ -119,13 +123,31 @@ def level(own: Array, other: Array, rng: Any) -> Array:
     return mine.astype(np.float32).reshape(own.shape)
 
 
-def against(own: Array, opposite: Array, rng: Any, *, throughout: bool) -> Array:
+def far_to_a_side(count: int, rng: Any) -> Array:
+    """Heights of rows of one value, [count, 1]: one to a hundred, in every third row up to a hundred thousand."""
+    powers = cast(Any, np).where(rng.random(count) < 1 / 3, rng.uniform(2, 5, count), rng.uniform(0, 2, count))
+    heights: Array = (rng.choice([-1.0, 1.0], count) * 10.0**powers)[:, None]
+    return heights
+
+
+def named(own: Array, places: Array, rng: Any, turn: int) -> Array:
+    """Rows in which the element that an integer names stands far above the rest, all of them as far, or far below."""
+    rows: Array = own.astype(np.float64).reshape(-1, own.shape[-1])
+    strength = 10.0 ** rng.uniform(*NAMED) * (-1.0 if turn % 2 else 1.0)
+    at = np.clip(np.resize(places, len(rows)).astype(np.int64), 0, own.shape[-1] - 1)
+    rows[np.arange(len(rows)), at] = strength + rows[np.arange(len(rows)), at] / 8
+    return rows.astype(np.float32).reshape(own.shape)
+
+
+def against(own: Array, opposite: Array, rng: Any, *, throughout: bool, nearer: bool = False) -> Array:
     """Every second band of rows is nearly what makes a sum with them come to nothing, or all of it is; a single row is.
 
-    All of it as near throughout: what a sum is then gathered over need not be a row of this input.
+    All of it as near throughout, or ten times as near: what a sum is then gathered over need not be a row of this
+    input.
     """
     mine: Array = own.astype(np.float64).reshape(-1, own.shape[-1] if own.ndim else 1)
     apart = 10.0 ** rng.uniform(*APART, (1 if throughout else len(mine), 1)) * rng.standard_normal(mine.shape)
+    apart *= 0.1 if nearer else 1.0
     size = max(1, min(regimes.BAND, len(mine) // 2))
     every = throughout or len(mine) == 1
     chosen = every | ((np.arange(len(mine)) // size + int(rng.integers(2))) % 2 == 0)
@@ -139,6 +161,11 @@ def laid_over(other: Array, shape: Sequence[int]) -> Array:
     """An input as it meets a larger one, over which it spreads, or one of its shape."""
     whole: Array = other.astype(np.float64)
     return np.broadcast_to(whole.reshape(spread(other.shape, shape) or other.shape), tuple(shape))
+
+
+def nothing(own: Array, scale: float, turn: int) -> Array:
+    """All of it, in all inputs at once, less than any guard, or nothing at all."""
+    return (own * (0.0 if turn else 10.0 ** (scale * LESS))).astype(np.float32)
 
 
 def faint(own: Array, rows: Sequence[int] | None, scale: float, shared: Any) -> Array:

@@ -7,7 +7,7 @@ output gathers, a row, a column or all of an input, is bent together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,8 +15,10 @@ from nki_anvil.backends.worker import planes
 
 Array = Any
 
-APART, COARSE = (-2.6, -1.6), (-2.0, -1.0)
-"""Powers of ten of how far numbers are from one value; of those of fewer bits."""
+APART, COARSE, NEARER = (-2.6, -1.6), (-2.0, -1.0), 0.8
+"""Powers of ten of how far numbers are from one value; of those of fewer bits; how much nearer in the next turn."""
+STEADY = 3
+"""Turns of that: sums over many numbers err by as much as some spreads."""
 HEIGHTS = (0.0, 1.3)
 """Powers of ten of that value: what guards a root is little beside its spread, and exponentials of it are numbers."""
 POSITIVE = 0.75
@@ -31,7 +33,14 @@ NARROW = 2.0**-6
 
 
 def steady(
-    own: Array, axes: Sequence[int], rng: Any, bounds: tuple[float, float] | None, sigma: float, *, exact: bool
+    own: Array,
+    axes: Sequence[int],
+    rng: Any,
+    bounds: tuple[float, float] | None,
+    sigma: float,
+    *,
+    exact: bool,
+    turn: int = 0,
 ) -> Array:
     """Each group is nearly one value of its own."""
     if not own.ndim:
@@ -42,19 +51,47 @@ def steady(
         heights = np.where(rng.random(count) < POSITIVE, 1.0, -1.0) * 10.0 ** rng.uniform(*HEIGHTS, count) * sigma
     else:
         heights = bounds[0] + (bounds[1] - bounds[0]) * rng.uniform(*INSIDE, count)
-    apart = 10.0 ** rng.uniform(*(APART if exact else COARSE), count) * rng.standard_normal(groups.shape)
+    powers = rng.uniform(*(APART if exact else COARSE), count) - NEARER * turn
+    apart = 10.0**powers * rng.standard_normal(groups.shape)
     return planes.put_back(heights * (1 + apart), own, planes.along(own, axes)).astype(np.float32)
 
 
-def sided(own: Array, axes: Sequence[int], rng: Any, scale: float, turn: int) -> Array:
-    """Each group is far above zero or far below, in turn."""
+def sided(own: Array, axes: Sequence[int], rng: Any, scale: float, turn: int, place: int = 0) -> Array:
+    """Each group is far above zero or far below, in turn; the ``place`` among the inputs decides how fast.
+
+    In the next ``SIDES`` turns by the root of that: products are as far.
+    """
     if not own.ndim:
         return own
     groups = planes.laid_out(own.astype(np.float64), planes.along(own, axes))
-    signs: Array = np.where((np.arange(len(groups)) + turn) % 2, -1.0, 1.0)[:, None]
-    strengths = 10.0 ** (scale * rng.uniform(*STRENGTHS, (len(groups), 1)))
+    signs: Array = np.where(side(np.arange(len(groups)), turn, place), -1.0, 1.0)[:, None]
+    rooted: Array = np.where(((np.arange(len(groups)) + turn) // SIDES) % 2, 0.5, 1.0)[:, None]
+    strengths = 10.0 ** (scale * rooted * rng.uniform(*STRENGTHS, (len(groups), 1)))
     bent = signs * strengths * (1 + NARROW * rng.standard_normal(groups.shape))
     return planes.put_back(bent, own, planes.along(own, axes)).astype(np.float32)
+
+
+def halved(own: Array, rng: Any, scale: float, turn: int) -> Array:
+    """Parts along an axis, the last one first, are far to either side, as those of pairs that are packed into one.
+
+    Halves, elements in turn, and quarters of which two are on the same side, in ``HALVED`` turns for each axis.
+    """
+    way, axis = turn % HALVED, own.ndim - 1 - turn // HALVED % max(1, own.ndim)
+    length = own.shape[axis]
+    places = cast(Any, np).arange(length)
+    parts = [2 * places // length, places % 2, (4 * places // length + 1) // 2 % 2, 4 * places // length % 2]
+    signs = (
+        cast(Any, np)
+        .where(parts[way // 2] == way % 2, 1.0, -1.0)
+        .reshape([-1 if n == axis else 1 for n in range(own.ndim)])
+    )
+    strength = 10.0 ** (scale * rng.uniform(*STRENGTHS)) / (4 if way >= 4 else 2)
+    return (signs * strength * (1 + NARROW * rng.standard_normal(own.shape))).astype(np.float32)
+
+
+def side(group: Array, turn: int, place: int) -> Array:
+    """On which side of two a group is: as many inputs as ``SIDES`` allows are on all of them together."""
+    return (group + turn) >> (place % SIDED) & 1
 
 
 def groups(shape: Sequence[int], axes: Sequence[int]) -> int:
@@ -62,5 +99,7 @@ def groups(shape: Sequence[int], axes: Sequence[int]) -> int:
     return planes.how_many(shape, axes or (len(shape) - 1,))
 
 
-SIDES = 4
-"""Two sides of floats, two ends of integers."""
+HALVED = 8
+SIDED = 3
+"""Inputs of which each combination of sides is asked for."""
+SIDES = 1 << SIDED

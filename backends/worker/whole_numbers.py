@@ -5,12 +5,12 @@ Independent draws hold none of them, and what a kernel does for an empty row or 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from nki_anvil.backends.worker import places, regimes
+from nki_anvil.backends.worker import places, planes, regimes
 
 Array = Any
 MOST = 64
@@ -82,7 +82,7 @@ def _uneven(rows: Array, rng: Any, within: Range) -> Array:
     return np.maximum(within.high - rng.integers(0, most, rows.shape), within.low)
 
 
-def _step(rows: Array, rng: Any, within: Range) -> Array:
+def step(rows: Array, rng: Any, within: Range) -> Array:
     """One number in all of a row, but for one element that is the next: a variance of which little is left."""
     count, length = rows.shape
     values: Array = np.broadcast_to(_lower(count, rng, within), rows.shape).copy()
@@ -90,17 +90,18 @@ def _step(rows: Array, rng: Any, within: Range) -> Array:
     return np.minimum(values, within.high)
 
 
-def _neighbours(rows: Array, rng: Any, within: Range) -> Array:
+def neighbours(rows: Array, rng: Any, within: Range) -> Array:
     """A number and the next one, mixed."""
     return np.minimum(_lower(len(rows), rng, within) + rng.integers(0, 2, rows.shape), within.high)
 
 
 def _lower(count: int, rng: Any, within: Range) -> Array:
-    """One number for each row, that has a next one if any has; half of them small, where a sum is exact."""
+    """One number for each row, that has a next one if any has: anywhere, small, where a sum is exact, or nearly the
+    largest, beside which a spread of one is least."""
     most = max(within.high, within.low + 1)
-    evenly: Array = rng.integers(within.low, most, (count, 1))
-    small = within.low + ((most - within.low) ** rng.random((count, 1))).astype(np.int64) - 1
-    return cast(Any, np).where(rng.random((count, 1)) < 0.5, evenly, small)
+    away = ((most - within.low) ** rng.random((count, 1))).astype(np.int64)
+    kinds = [rng.integers(within.low, most, (count, 1)), within.low + away - 1, most - away]
+    return cast(Any, np).choose(rng.permutation(np.arange(count) + int(rng.integers(3)))[:, None] % 3, kinds)
 
 
 def _edges(rows: Array, rng: Any, within: Range) -> Array:
@@ -182,7 +183,7 @@ def _mostly_at(edges: list[int], length: int, count: int, rng: Any) -> Array:
 
 
 REGIMES: tuple[Regime, ...] = (
-    _lowest, _highest, _same, _lone, _padded, _sorted, _edges, _own, _uneven, _step, _neighbours,
+    _lowest, _highest, _same, _lone, _padded, _sorted, _edges, _own, _uneven, step, neighbours,
 )  # fmt: skip
 
 
@@ -201,9 +202,21 @@ def bands(own: Array, rng: Any, within: Range, turned: bool, turn: int) -> Array
     return (values.T if turned and own.ndim > 1 else values).reshape(own.shape)
 
 
-def turns(shape: tuple[int, ...], turned: bool) -> int:
+def throughout(own: Array, axes: Sequence[int], rng: Any, within: Range, turn: int) -> Array:
+    """Every regime in what one output gathers over these axes."""
+    groups = planes.laid_out(own, axes)
+    return planes.put_back(bands(groups, rng, within, False, turn), own, axes)
+
+
+def nearly(own: Array, other: Array, rng: Any, within: Range) -> Array:
+    """Another input's numbers, but for one in ten, or in thousands, which is the next one, up or down."""
+    steps = rng.choice([-1, 1], own.shape) * (rng.random(own.shape) < 10.0 ** rng.uniform(-3.5, -1))
+    return np.clip(other + steps, within.low, within.high)
+
+
+def turns(shape: Sequence[int], turned: bool) -> int:
     """Cases until an input of this shape had each regime."""
-    rows = len(_rows(np.broadcast_to(np.int64(0), shape), turned))
+    rows = len(_rows(np.broadcast_to(np.int64(0), tuple(shape)), turned))
     return -(-len(REGIMES) // max(1, regimes.banded(rows, len(REGIMES))[1]))
 
 

@@ -1,5 +1,6 @@
 """The limits follow what honest runs need, and each of them can fail alone."""
 
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -131,16 +132,30 @@ def test_every_shape_has_rows_and_a_worst_place(shape: tuple[int, ...]) -> None:
     assert all(len(use.index) == len(shape) for use in found)
 
 
-def test_a_yardstick_is_read_back_as_it_was_written(r: np.ndarray, tmp_path: object) -> None:
-    from pathlib import Path
-
-    path = Path(str(tmp_path)) / "one.npz"
+def test_a_yardstick_is_read_back_as_it_was_written(r: np.ndarray, tmp_path: Path) -> None:
+    path = tmp_path / "one.npz"
     made = measure([r], [[r + 1e-9]], [], dtypes=["float32"], precision="float32", rowwise=True, large=False)
     save(made, path)
     back = load(path)
     assert np.array_equal(back.outputs[0].r, r)
     assert back.outputs[0].rows.keys() == made.outputs[0].rows.keys()
     assert back.admissible == made.admissible
+
+
+def test_rows_that_honest_runs_err_in_have_to_be_numbers_and_those_that_they_lose_need_not(tmp_path: Path) -> None:
+    r = np.ones((8, 16))
+    near, lost = r.copy(), r.copy()
+    near[0], lost[1] = 1.01, 3.0
+    made = measure(
+        [r], [[near], [lost]], [], dtypes=["float32"], precision="float32", rowwise=True, large=False, partial=True
+    )
+    save(made, tmp_path / "one.npz")
+    judged = load(tmp_path / "one.npz").outputs[0]
+    off = r.copy()
+    off[0], off[1] = 1.2, np.nan
+    assert broken(limits.compare(judged, off, 1.0, own=False)) == set()
+    off[0, 3] = np.nan
+    assert broken(limits.compare(judged, off, 1.0, own=False)) == {"finite"}
 
 
 def summed(a: np.ndarray, b: np.ndarray, order: np.ndarray) -> np.ndarray:

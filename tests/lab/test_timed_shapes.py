@@ -174,7 +174,8 @@ async def test_what_guards_the_norm_of_a_sum_at_the_timed_shape_is_missed_where_
     verdict = await judged("dense_rmsnorm", dense_rmsnorm_without_eps_where_it_is_timed, tmp_path, rows)
     assert verdict.failed_gate == "values"
     assert verdict.where is not None
-    assert (verdict.where.shapes, verdict.where.family) == ("wide", "faint (x)")
+    assert verdict.where.shapes == "wide"
+    assert verdict.where.family in ("faint (x)", "nothing")
 
 
 @pytest.mark.usefixtures("large")

@@ -40,10 +40,17 @@ def test_what_is_steady_lies_within_its_bounds() -> None:
 
 def test_each_side_of_floats_meets_each_end_of_integers() -> None:
     gathered = {"x": [0, 1], "q": [0, 1]}
-    cases = [drawn(f"sided/{turn}", gathered) for turn in range(4)]
+    cases = [drawn(f"sided/{turn}", gathered) for turn in (0, 1, 2, 3, 8, 9, 10, 11)]
     assert {(bool((c["x"] > 0).all()), int(c["q"].min())) for c in cases} == {
         (side, end) for side in (True, False) for end in (-128, 127)
     }
+
+    strengths = sorted(float(np.abs(c["x"]).mean()) for c in cases)
+    assert strengths[3] < 10 < strengths[4], "and by the root of what it is far, for products"
+
+
+def test_beside_inputs_far_below_zero_integers_are_above_it() -> None:
+    assert (drawn("sunken/all/0")["q"] > 0).all()
 
 
 def test_signs_are_of_one_sign_in_integers_and_of_the_other_in_the_next_case() -> None:

@@ -109,6 +109,9 @@ def test_patterns_are_what_ordinary_data_look_like() -> None:
     assert ((zeros > 0.6) & (zeros < 0.99)).sum() == 1, "sparse"
     assert ((bands == np.rint(bands)).all((1, 2)) & (np.abs(bands).max((1, 2)) > 20)).sum() == 1, "whole numbers"
     assert (bands[..., 1:] * bands[..., :-1] < 0).all((1, 2)).sum() == 1, "alternating"
+    curved = np.diff(steps, axis=-1)
+    level = [one.std(-1) < 0.05 * np.abs(one.mean(-1)) for one in (steps, curved)]
+    assert (level[0] | level[1]).all(-1).sum() == 1, "ramps, and what grows by them"
 
 
 def test_scales_reach_every_magnitude_about_one_in_all_their_cases_together() -> None:

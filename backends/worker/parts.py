@@ -1,0 +1,53 @@
+"""Rows whose elements meet one another: several inputs packed into one, halves that gate each other, neighbours.
+
+Differences and products of such are of nearly one value, or far to one side, only where each part has its own height.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from nki_anvil.backends.worker.region import Region
+
+Array = Any
+MOST = 4
+"""Parts of a row."""
+
+
+def ramp(r: Region) -> Array:
+    """Nearly the same step from each element to the next, or, in half of the rows, steps that grow by the same: so
+    differences of neighbours, and of those, are of nearly one value."""
+    length = r.own.shape[-1]
+    places = cast(Any, np).arange(length) - length // 2
+    curved: Any = r.rng.random((len(r.own), 1)) < 0.5
+    steps = r.sigma * r.signs() * r.powers(-1, 4)
+    reached: Array = cast(Any, np).where(curved, places**2 / 2, places)
+    return steps * (reached + r.own / r.sigma * r.powers(-4, -2.5))
+
+
+def level(r: Region) -> Array:
+    """Each part is nearly one value of its own, as are sums and differences of those."""
+    return _parted(r, 2 * r.rng.random((len(r.own), MOST))) * (1 + r.own * r.powers(-4, -1))
+
+
+def far(r: Region) -> Array:
+    """Parts as far to either side of zero as one another: so are products and differences of them."""
+    powers = r.rng.uniform(0, 6, (len(r.own), 1)) + r.rng.random((len(r.own), MOST)) / 2
+    return _parted(r, powers) * (1 + np.abs(r.own) / 8)
+
+
+def _parted(r: Region, powers: Array) -> Array:
+    """Rows in two parts, three or four, each of one height: ten to the ``powers`` [rows, 4], above zero or below.
+
+    One after the other, or in turn, one element of each or a few.
+    """
+    count = r.rng.choice([2, 2, 3, 4], (len(r.own), 1))
+    number = cast(Any, np).arange(r.own.shape[-1])
+    runs = r.rng.choice([1, 1, 1, 2, 3, 4, 8], (len(r.own), 1))
+    in_turn: Array = r.rng.random((len(r.own), 1)) < 0.5
+    place = cast(Any, np).where(in_turn, number // runs % count, number * count // r.own.shape[-1])
+    signs = r.rng.choice([-1.0, 1.0], (len(r.own), MOST))
+    values: Array = np.take_along_axis(r.sigma * signs * 10.0 ** (r.scale * powers), place, axis=-1)
+    return values
