@@ -14,6 +14,8 @@ from nki_anvil.backends.worker.region import Region
 Array = Any
 MOST = 4
 """Parts of a row."""
+BEYOND = (4.4, 6.0)
+"""Powers of ten from which on products are beyond what masks are written as."""
 
 
 def ramp(r: Region) -> Array:
@@ -34,7 +36,11 @@ def level(r: Region) -> Array:
 
 def far(r: Region) -> Array:
     """Parts as far to either side of zero as one another: so are products and differences of them."""
-    powers = r.rng.uniform(0, 6, (len(r.own), 1)) + r.rng.random((len(r.own), MOST)) / 2
+    beyond = r.rng.random((len(r.own), 1)) < 0.5
+    powers = cast(Any, np).where(
+        beyond, r.rng.uniform(*BEYOND, beyond.shape), r.rng.uniform(0, BEYOND[0], beyond.shape)
+    )
+    powers = powers + r.rng.random((len(r.own), MOST)) / 2
     return _parted(r, powers) * (1 + np.abs(r.own) / 8)
 
 
