@@ -57,7 +57,7 @@ FEW_COLUMNS: Final = 32
 """Of which bands of columns hold few of each kind."""
 MARKED: Final = 2
 """Cases of floats at what the reference compares with."""
-MEDLEYS: Final = 12
+MEDLEYS: Final = 9
 """Cases in which each input is of any kind; half as many of a lone one, and a third at large shapes."""
 PROBES: Final = 2
 """Per input: one at an edge, one anywhere; at large shapes one of the two, in turn."""
@@ -386,14 +386,16 @@ def _of_one_kind(
     varied: list[InputSpec], floats: list[InputSpec], gathered: Mapping[str, Sequence[int]]
 ) -> Iterator[Plan]:
     """All inputs of nearly one value; where there are several also all of them far to one side or the other."""
-    groups = [throughout.groups(_shape(spec), gathered.get(spec.name, ())) for spec in floats if _shape(spec)]
+    largest = max((prod(_shape(spec)) for spec in floats), default=0)
+    wide = [spec for spec in floats if _shape(spec) and not depths.is_small(prod(_shape(spec)), largest)]
+    groups = [throughout.groups(_shape(spec), gathered.get(spec.name, ())) for spec in wide]
     whole = sum(spec not in floats and _many(spec) for spec in varied)
     if groups:
         kinds = throughout.STEADY if min(groups) == 1 else 2 if max(groups) < throughout.GROUPS or whole else 1
         yield from (Plan(f"steady/{turn}") for turn in range(kinds))
     elif whole:
         yield from (Plan("steady/1"), Plan("steady/2"))
-    for spec in floats:
+    for spec in wide:
         if throughout.groups(_shape(spec), gathered.get(spec.name, ())) == 1 < prod(_shape(spec)):
             yield from (
                 Plan(f"halved/{turn}", spec.name) for turn in range(throughout.HALVED * min(2, len(_shape(spec))))

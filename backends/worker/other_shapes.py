@@ -7,12 +7,12 @@ from typing import Any
 
 ShapeSet = dict[str, Any]
 
-FEWEST = 2
-"""Others are made up where a problem has fewer: users call a kernel at shapes that nobody verified."""
+FEWEST = 1
+"""One is made up where a problem has none: users call a kernel at shapes that nobody verified."""
 
 
 def before(one: ShapeSet, sets: list[ShapeSet], lot: str) -> list[ShapeSet]:
-    """All other shape sets of a job, or made-up ones, in an order that the ``lot`` decides."""
+    """All other shape sets of a job, or a made-up one, in an order that the ``lot`` decides."""
     others = [other for other in sets if other is not one]
     others += _halved(one)[: max(0, FEWEST - len(others))]
     random.Random(lot).shuffle(others)  # noqa: S311

@@ -1,4 +1,4 @@
-"""A kernel is called at other shapes before the one that counts, at made-up ones where the problem has no others."""
+"""A kernel is called at other shapes before the one that counts, at a made-up one where the problem has no others."""
 
 from typing import Any
 
@@ -21,9 +21,7 @@ def test_all_others_come_first_in_an_order_by_lot() -> None:
     assert all(set(names) == {"b", "c", "d"} for names in found)
 
 
-def test_a_lone_shape_set_comes_after_halves_of_its_lengths_wherever_they_are() -> None:
+def test_a_lone_shape_set_comes_after_half_of_its_rows_wherever_they_are() -> None:
     one = shapes("default", 100, 65)
     made = other_shapes.before(one, [one], "lot")
-    assert sorted(tuple(spec["shape"] or () for spec in other["inputs"]) for other in made) == [
-        ([50, 65], [65], ()), ([100, 33], [33], ()),
-    ]  # fmt: skip
+    assert [[spec["shape"] for spec in other["inputs"]] for other in made] == [[[50, 65], [65], None]]
