@@ -66,9 +66,9 @@ class Held:
         self._made = gc.get_objects()  # kept, for no other object to have one's id
         self._ids = frozenset(map(id, self._made))
         self._seen: dict[int, tuple[str, Any]] = {}
+        """Also by another name: which of several lists that look alike is held tells as much as what is in one."""
         self._told: list[Any] = []
         """What is told by where it is lives on, for nothing else to be there."""
-        """Also by another name: which of several lists that look alike is held tells as much as what is in one."""
         self._named_last, self._noted = "", 0
         self.unseen = False
         self._described: dict[str, Description] = {}
