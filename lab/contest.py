@@ -119,8 +119,8 @@ async def scrutinise(
     if wrong := await wrong_when_timed(bench, await arm_of(attempt), report):
         return doubted(comparison, "revert", f"failed a second look while it was timed: {wrong}")
     if surprising(bench, comparison):
-        await report("a surprising gain: verifying again with twice the cases")
-        await look_again(bench, attempt, 2, report, counts=counts)
+        await report("a surprising gain: verifying again on cases that no call has seen")
+        await look_again(bench, attempt, report, unseen=True, counts=counts)
     verdict = await run_sync(bench.verdict, attempt)  # another client may have looked again, too
     if verdict is not None and not verdict.passed:
         return doubted(comparison, "revert", f"failed a second look at {verdict.failed_gate}")

@@ -16,7 +16,7 @@ from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.contest import arm_of, sampler
 from nki_anvil.lab.digest import digest
 from nki_anvil.lab.end_to_end import WrongWhileTimed
-from nki_anvil.lab.judging import standing_best
+from nki_anvil.lab.judging import confirmed_best
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.report import page
 from nki_anvil.lab.results import Finished
@@ -29,14 +29,15 @@ async def finish_problem(lab: Laboratory, problem: str, *, report: Report = sile
     Raises the errors of problems and backends.
     """
     bench = await run_sync(workbench, lab, problem)
+    asked = await run_sync(bench.best)
     best, comparison = await claim(bench, report)
     await report("writing the report")
-    return await run_sync(partial(conclude, bench, best, comparison))
+    return await run_sync(partial(conclude, bench, asked, best, comparison))
 
 
 async def claim(bench: Workbench, report: Report) -> tuple[Best | None, Comparison | None]:
     """Best and its measurement, of the kernels that are best and baseline when they have been measured."""
-    while (best := await standing_best(bench, report)) is not None:
+    while (best := await confirmed_best(bench, report)) is not None:
         comparison = await remeasure(bench, best, report)
         now = await run_sync(bench.best_today)
         if now is not None and (now.digest, now.baseline.digest) == (best.digest, best.baseline.digest):
@@ -111,7 +112,8 @@ def _at_rest(bench: Workbench) -> bool:
     return attempt is not None and any(verdict.passed for verdict in attempt.verdicts())
 
 
-def conclude(bench: Workbench, best: Best | None, comparison: Comparison | None) -> Finished:
+def conclude(bench: Workbench, asked: Best | None, best: Best | None, comparison: Comparison | None) -> Finished:
+    """What is claimed, ``asked`` being best when the claim was asked for."""
     proof = evidence(bench, best, comparison) if best and comparison else None
     sealed = receipt.write(bench.problem.folder, proof) if proof else None
     finished_at = bench.now().isoformat()
@@ -146,6 +148,7 @@ def conclude(bench: Workbench, best: Best | None, comparison: Comparison | None)
         evidence=sealed.seal if sealed else None,
         evidence_path=bench.lab.shown(receipt.path(bench.problem.folder, bench.origin)) if sealed else None,
         fallen=bench.fallen(),
+        deposed=asked.attempt if asked and bench.failed(bench.problem.attempts.get(asked.attempt)) else None,
         faults=audit(bench.lab, bench.problem.name).faults,
         report=links.report(bench.problem.name),
         report_path=bench.lab.shown(path),

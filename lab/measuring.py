@@ -21,6 +21,9 @@ Array = np.ndarray[Any, Any]
 Record = dict[str, Any]
 
 HALVINGS: Final = 12
+"""Each with a seed of its own: what no magnitude changes, another draw may."""
+REDRAWN: Final = 2
+"""Draws at most of a case that only the reference can make, and that has no magnitude."""
 PROBE_TRIES: Final = 8
 UNEVEN_TERMS: Final = 4.0
 """By how much limits are wider where sums have terms of every kind: few orders of summation err alike there."""
@@ -48,17 +51,17 @@ class Measuring:
         own = case["family"] == "own"
         family = case["family"].partition("/")[0]
         partial, tied = family in PARTIAL, family in TIED
-        turns = 1 if own or is_met(family) else case.get("halvings") or HALVINGS
-        scales = [float(case.get("scale", 1.0)) * 0.5**n for n in range(turns)]
-        for scale in scales:
-            drawn = self.draw({**case, "scale": scale})
-            found = self.runs.measure(list(drawn.values()), int(case["seed"]), partial=partial, tied=tied)
+        turns = 1 if own else REDRAWN if is_met(family) else case.get("halvings") or HALVINGS
+        for turn in range(turns):
+            seed, scale = int(case["seed"]) + turn, float(case.get("scale", 1.0)) * 0.5**turn
+            drawn = self.draw({**case, "seed": seed, "scale": scale})
+            found = self.runs.measure(list(drawn.values()), seed, partial=partial, tied=tied)
             if found is not None and family == "medley" and not all(output.rowwise for output in found.outputs):
                 found = yardstick.widened(found, UNEVEN_TERMS)
             if found is not None and (found.admissible or (own and found.finite)):
                 if own:
-                    self._remember(int(case["seed"]), drawn, found)
-                return self._keep(case, drawn, found, scale, [])
+                    self._remember(seed, drawn, found)
+                return self._keep({**case, "seed": seed}, drawn, found, scale, [])
         return {"key": case["key"], "admissible": False}
 
     def draw(self, case: Record) -> dict[str, Any]:

@@ -422,5 +422,7 @@ class Finished:
     evidence_path: str | None = None
     fallen: tuple[int, ...] = ()
     """Attempts that were kept before the baseline and have failed since."""
+    deposed: int | None = None
+    """The attempt that was best when the claim was asked for, where it failed on cases drawn for it alone."""
     faults: tuple[str, ...] = ()
     """What an audit finds in the problem's records, of which the claim is the last."""

@@ -66,7 +66,8 @@ class Rules:
     implausible_share: float = 0.98
     """Of the program's floor: two percent for the error of the floor itself."""
     surprising_speedup: float = 2.0
-    """A gain beyond this over a best that is already over half of the bound is verified again with twice the cases."""
+    """A gain beyond this over a best that is already over half of the bound is verified again, on cases
+    that no call has seen."""
     surprising_percent_of_bound: float = 50.0
     converged_percent_of_bound: float = 95.0
     """Beyond this no gain is left that a benchmark could tell."""

@@ -30,7 +30,7 @@ class Load(Protocol):
 
 
 class Verify(Protocol):
-    """A full verification of a kernel's text. ``times`` multiplies the usual number of cases."""
+    """A full verification of a kernel's text, on the problem's cases or on as many that are drawn for it alone."""
 
     async def __call__(
         self,
@@ -41,7 +41,7 @@ class Verify(Protocol):
         backend: Backend,
         data: Path,
         random: Generator,
-        times: int,
+        unseen: bool,
         report: Report,
     ) -> Verdict: ...
 

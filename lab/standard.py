@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from numpy.random import Generator
 
+from nki_anvil.backends import scratch
 from nki_anvil.backends.backend import Backend, Report
 from nki_anvil.lab import end_to_end, loading
 from nki_anvil.lab.cases import Pool
@@ -41,20 +44,28 @@ async def verify(
     backend: Backend,
     data: Path,
     random: Generator,
-    times: int,
+    unseen: bool,
     report: Report,
 ) -> Verdict:
-    """The first verdict that fails, or the last of ``times``; each draws from the pool anew and adds to it."""
+    """By the problem's pool, which grows with it; ``unseen``, by one of its own, of other draws in every family."""
     if specification.e2e is not None:
         return await end_to_end.verify(specification, text, digest, backend=backend, report=report)
-    pool = Pool(specification, data)
-    while True:
+    async with _cases(data, unseen) as place:
+        pool = Pool(specification, place)
         judged = await verify_once(
             specification, text, digest, backend=backend, pool=pool, random=random, report=report
         )
-        times -= 1
-        if times <= 0 or not judged.verdict.passed:
-            return judged.verdict
+    return judged.verdict.model_copy(update={"unseen": unseen})
+
+
+@asynccontextmanager
+async def _cases(data: Path, unseen: bool) -> AsyncGenerator[Path]:
+    """Where the cases lie: the problem's own, or a folder that is gone afterwards."""
+    if not unseen:
+        yield data
+        return
+    async with scratch.aside(scratch.place(), "cases-") as aside:
+        yield aside
 
 
 async def look(

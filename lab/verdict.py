@@ -78,6 +78,8 @@ class Verdict(Record):
     toolchain: str
     gate_set: int = GATE_SET
     full: bool = True
+    unseen: bool = False
+    """On cases that were drawn for this look alone."""
     passed: bool
     gates: tuple[GateResult, ...]
     worst_error: float | None = None

@@ -12,7 +12,7 @@ from nki_anvil.backends.errors import PathUnwritable
 from nki_anvil.lab import state, working_file
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.digest import digest
-from nki_anvil.lab.judging import standing_best
+from nki_anvil.lab.judging import confirmed_best
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.opening import readable, refuse_source
 from nki_anvil.lab.problem import Problem
@@ -22,7 +22,7 @@ from nki_anvil.server import shelf
 
 
 async def export(lab: Laboratory, name: str, to: Path | None, *, force: bool = False, report: Report = silent) -> str:
-    """Writes best to `to`, verified again where another simulator, SDK or set of gates judged it.
+    """Writes best to `to`, verified again on cases that no call has seen, unless that was done.
 
     Returns where, and a unified diff against the working file. Raises ProblemUnknown, ProblemChanged, AttemptUnknown
     while nothing has passed, ArgumentsInvalid where a problem rests on `to`, PathOutside and PathUnwritable: also where
@@ -45,10 +45,10 @@ async def export(lab: Laboratory, name: str, to: Path | None, *, force: bool = F
 async def standing(lab: Laboratory, found: Problem, report: Report) -> Best:
     """Best by today's judgement, as far as the backend that judged it can be asked. Raises AttemptUnknown."""
     holder = shelf.holder_of(found)
-    if await run_sync(passes_today, lab, found, holder) is not False:
+    if await run_sync(passes_today, lab, found, holder) is None:
         return holder
     bench = Workbench(lab, found, lab.backends[holder.receipt.backend])
-    return await standing_best(bench, report) or await standing(lab, found, report)
+    return await confirmed_best(bench, report) or await standing(lab, found, report)
 
 
 def write(lab: Laboratory, found: Problem, holder: Best, path: Path) -> str:

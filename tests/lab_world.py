@@ -163,13 +163,13 @@ class World:
         )  # fmt: skip
 
     async def verify_text(
-        self, specification: Specification, text: str, digest: str, *, backend: Any, times: int, **_: Any
+        self, specification: Specification, text: str, digest: str, *, backend: Any, unseen: bool, **_: Any
     ) -> Verdict:
         self.verifications.append(digest)
         verdict = verdict_of(specification, text, digest, backend)
-        if (times > 1 and not self.second_look) or (self.refused and self.refused in text):
+        if (unseen and not self.second_look) or (self.refused and self.refused in text):
             return verdict_of(specification, text + "fails values\n", digest, backend)
-        return verdict
+        return verdict.model_copy(update={"unseen": unseen})
 
     def copied(self) -> Laboratory:
         """One on a copy of the whole workspace, state and all, in another folder."""

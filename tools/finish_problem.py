@@ -50,7 +50,7 @@ class FinishProblem(LongResult):
 
 
 async def finish_problem(call: Call, problem: Problem) -> FinishProblem:
-    """Measure the best kernel against the original baseline anew, and write the report.
+    """Verify the best kernel on cases not seen before, measure it against the baseline anew, and write the report.
 
     Call it when problem_status says converged, the budget is spent, or the user wants to stop; its figure is the
     claim to report. Nothing is closed: a finished problem can be taken up again. Seconds modelled, minutes on a
@@ -74,7 +74,7 @@ async def finish_problem(call: Call, problem: Problem) -> FinishProblem:
 def _summary(finished: Finished) -> str:
     tried = f"{_kept(finished)} kept of {count(_tried(finished), 'attempt')}"
     if finished.speedup is None:
-        return sentence(f"{finished.problem}: no kernel passed", tried, *_faults(finished))
+        return sentence(f"{finished.problem}: no kernel passed", _deposed(finished), tried, *_faults(finished))
     share = percent(finished.percent_of_peak, "peak") + percent(finished.percent_of_bound, "bound")
     between = interval(finished.speedup_low, finished.speedup_high)
     latencies = f"{microseconds(finished.baseline_latency_us)} to {microseconds(finished.latency_us)}"
@@ -83,10 +83,18 @@ def _summary(finished: Finished) -> str:
     return sentence(
         f"{finished.problem}: {times(finished.speedup)}{between} of the baseline, {how}: {latencies}{share}"
         f"{scored(finished.score, 'the baseline')}",
+        _deposed(finished),
         stands_in(finished.fallen),
         tried,
         *_faults(finished),
     )
+
+
+def _deposed(finished: Finished) -> str:
+    if finished.deposed is None:
+        return ""
+    who = f"attempt {finished.deposed}, best until now, failed on cases that no call had seen"
+    return f"{who}: verify_kernel with its text tells where"
 
 
 def _faults(finished: Finished) -> list[str]:

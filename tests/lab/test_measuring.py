@@ -162,6 +162,22 @@ def test_a_case_with_hardly_a_row_to_judge_by_is_made_weaker(measuring: Measurin
     assert np.isfinite(output.r).mean() >= KNOWN_SHARE
 
 
+def test_a_case_that_no_magnitude_makes_admissible_is_drawn_anew(measuring: Measuring, monkeypatch: pytest.MonkeyPatch):
+    seeds: list[int] = []
+
+    def unlucky_at_first(_: Any, inputs: Any, seed: int, **named: Any) -> Any:
+        seeds.append(seed)
+        return measured(measuring.runs, inputs, seed, **named) if len(seeds) > 2 else None
+
+    measured = honest_runs.HonestRuns.measure
+    monkeypatch.setattr(honest_runs.HonestRuns, "measure", unlucky_at_first)
+    answer = measuring.measure({**case(2), "family": "ties"})
+    assert (seeds, answer["seed"], answer["scale"]) == ([2, 3, 4], 4, 0.25)
+    drawn = measuring.draw({**case(4), "family": "ties", "scale": 0.25})
+    kept = yardstick_file.load(measuring.folder / "c2.npz").outputs[0]
+    assert np.array_equal(kept.r, measuring.runs.exact(list(drawn.values()))[0][0], equal_nan=True)
+
+
 SCORES = """
 import numpy as np
 

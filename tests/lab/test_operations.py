@@ -264,6 +264,27 @@ async def test_a_surprising_gain_is_verified_again_and_one_that_fails_then_is_re
     assert (await world.attempt(kernel(0.71))).outcome == "keep"
 
 
+async def test_a_best_that_fails_on_cases_drawn_for_it_alone_is_not_what_finish_claims(world: World) -> None:
+    await world.open()
+    await world.attempt(kernel(8))
+    await world.attempt(kernel(6))
+    unseen = world.lab.verify
+
+    async def of_the_pool(*given: Any, **named: Any) -> Any:
+        verdict = await unseen(*given, **named)
+        lucky = named["unseen"] and "latency 6" in given[1]
+        return verdict.model_copy(update={"passed": False}) if lucky else verdict
+
+    world.lab.verify = of_the_pool
+    finished = await world.finish()
+    assert (finished.best_digest, finished.speedup) == (digest(kernel(8)), pytest.approx(10 / 8))
+    assert finished.deposed == 2
+    assert not (await world.verify(kernel(6))).passed
+    times = len(world.verifications)
+    assert (await world.finish()).deposed is None
+    assert len(world.verifications) == times, "what was confirmed is not looked at again"
+
+
 async def test_the_attempts_budget_refuses_new_kernels_and_finishing_still_works(world: World) -> None:
     world.rules = Rules(attempts_limit=2)
     world.lab = world.again()

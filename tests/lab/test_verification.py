@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 from numpy_backend import KERNEL, POISON, NumpyBackend
 
+from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import BackendFailed, StateDamaged
 from nki_anvil.backends.job import Case, Job
 from nki_anvil.backends.run import Finding, KernelError, Run
+from nki_anvil.lab import standard
 from nki_anvil.lab.cases import Pool
 from nki_anvil.lab.loading import load
 from nki_anvil.lab.specification import Specification
@@ -56,6 +58,30 @@ async def judged(problem: str, kernel: Kernel, data: Path, full: bool = True) ->
         specification, KERNEL, "0" * 64, backend=NumpyBackend(kernel), pool=pool, random=RANDOM, full=full
     )
     return found.verdict
+
+
+async def test_a_look_at_unseen_cases_draws_as_many_and_leaves_the_pool_as_it_was(data: Path) -> None:
+    specification = await small("softmax", data)
+    seen: list[set[int]] = []
+
+    class Watched(NumpyBackend):
+        async def run(self, job: Job, report: Report = silent) -> Run:
+            seen.append({case.seed for case in job.cases})
+            return await super().run(job, report)
+
+    async def look(*, unseen: bool) -> Verdict:
+        return await standard.verify(
+            specification, KERNEL, "0" * 64, backend=Watched(softmax), data=data, random=RANDOM, unseen=unseen,
+            report=silent,
+        )  # fmt: skip
+
+    first = await look(unseen=False)
+    before = sorted(path.name for path in (data / "cases").rglob("*"))
+    alone = await look(unseen=True)
+    assert (first.passed, first.unseen, alone.passed, alone.unseen) == (True, False, True, True)
+    assert abs(alone.cases - first.cases) < 0.1 * first.cases
+    assert not seen[0] & seen[1]
+    assert sorted(path.name for path in (data / "cases").rglob("*")) == before
 
 
 def bf16(x: Any) -> Any:

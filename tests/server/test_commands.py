@@ -179,6 +179,17 @@ def test_export_verifies_again_what_another_simulator_let_pass(world: World, nki
     assert (world.workspace / "p.best.py").read_text() == kernel(10.0), "who failed gave the place back"
 
 
+def test_export_hands_out_no_best_that_fails_on_cases_drawn_for_it_alone(world: World, nki: Nki):
+    nki("open", "reference.py")
+    world.edit(kernel(5))
+    nki("verify")
+    nki("benchmark")
+    world.second_look = False
+    status, _, complaint = nki("export")
+    assert (status, (world.workspace / "p.best.py").exists()) == (2, False)
+    assert "No kernel of p has passed yet" in complaint
+
+
 def test_export_has_memory_take_back_what_a_best_that_fails_had_shown(world: World, nki: Nki):
     nki("open", "reference.py")
     world.edit(kernel(5))
@@ -394,7 +405,7 @@ def test_memory_goes_out_to_a_file_and_comes_back(world: World, nki: Nki, tmp_pa
 
 def test_a_look_from_a_script_answers_with_its_status(world: World, nki: Nki, monkeypatch: pytest.MonkeyPatch):
     async def quick(*given: Any, **named: Any) -> tuple[Any, None]:
-        return await world.lab.verify(*given, **named, times=1), None
+        return await world.lab.verify(*given, **named, unseen=False), None
 
     monkeypatch.setattr(world.lab, "look", quick)
     nki("open", "reference.py")

@@ -24,7 +24,7 @@ async def watched(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """An open problem whose quick look is the laboratory's fake of a verification."""
 
     async def quick(*given: Any, **named: Any) -> tuple[Verdict, float | None]:
-        verdict = await world.lab.verify(*given, **named, times=1)
+        verdict = await world.lab.verify(*given, **named, unseen=False)
         return verdict.model_copy(update={"full": False}), 4.0
 
     monkeypatch.setattr(world.lab, "look", quick)
