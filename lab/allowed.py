@@ -106,9 +106,9 @@ _NUMPY: Final = words("""
 
 _TYPING: Final = (
     frozenset(cast("list[str]", vars(typing)["__all__"])) | words("override deprecated TypeAliasType")
-) - words("TypedDict get_origin get_args overload get_overloads clear_overloads")
-"""What typing gives away, but for what makes or finds classes or remembers functions; what else it holds are modules
-that it imports."""
+) - words("TypedDict get_origin get_args overload get_overloads clear_overloads Text")
+"""What typing gives away, but for what makes or finds classes, remembers functions, or is ``str`` by another name; what
+else it holds are modules that it imports."""
 
 MODULES: Final[dict[str, frozenset[str] | None]] = {
     "nki": PUBLIC,

@@ -10,7 +10,7 @@ from anyio.to_thread import run_sync
 
 from nki_anvil.backends import errand
 from nki_anvil.backends.backend import Report, silent
-from nki_anvil.backends.errors import BackendError, BackendFailed, GateUnverified
+from nki_anvil.backends.errors import BackendError, BackendFailed, GateUnverified, PathUnwritable
 from nki_anvil.lab import seals, yields
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best, Holder, Receipt
@@ -168,7 +168,7 @@ async def profile_best(bench: Workbench, attempt: Attempt, report: Report) -> No
         await report("profiling the new best")
         profile = await profile_arm(bench.backend, bench.specification, await arm_of(attempt), bench.spend, report)
         await run_sync(attempt.add_profile, bench.backend.name, bench.toolchain, profile)
-    except BackendError:
+    except (BackendError, PathUnwritable):
         pass  # profile_kernel takes it when it is asked for
 
 

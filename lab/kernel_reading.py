@@ -49,7 +49,8 @@ def objections(text: KernelText, entry: str, *, imported: bool = False) -> list[
     unique = Unique(text.statements, modules)
     found: list[Objection] = []
     seen: set[int] = set()
-    _, loud = reached(text, entry)
+    names, loud = reached(text, entry)
+    found += _takes_any_name([one for name in (entry, *names) for one in defined[name]], entry)
     waiting = [*defined[entry], *defined["*"], *(text.statements if imported else loud)]
     absent = frozenset(text.absent)
     while waiting:
@@ -67,6 +68,15 @@ def reached(text: KernelText, entry: str) -> tuple[frozenset[str], list[ast.stmt
     """Every global name that the kernel hangs on, and the statements beside it whose form does not say what they do."""
     everything = bindings.definitions([*text.statements, *importing(text.skipped)])
     return quiet.needed_and_loud(text.statements, everything, {entry})
+
+
+def _takes_any_name(statements: Iterable[ast.stmt], entry: str) -> Iterator[Objection]:
+    """Kernels whose parameters do not say what they are called with: traces go by place, users by name too."""
+    for one in statements:
+        if isinstance(one, ast.FunctionDef) and (one.decorator_list or one.name == entry):
+            given = one.args
+            if given.kwarg or (given.vararg and given.kwonlyargs):
+                yield Objection(one.lineno, f"`{one.name}` takes tensors by any name. Name every parameter")
 
 
 def importing(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
@@ -217,6 +227,8 @@ class _Reader(ast.NodeVisitor):
             )
         elif node.attr in ("format", "format_map") and not (_plain_template(node.value) and id(node) in self._called):
             self._object(node, "`format` on a text that is not a plain literal is not available. Use an f-string")
+        elif node.attr == "type" and not {id(node)} & (self._called | self._in_place):
+            self._object(node, "`type` of a dtype can be called or compared, and not be given away. Call it")
         elif self._imported and node.attr in allowed.SPEAKING:
             self._object(node, f"`{node.attr}` is not available where figures are read from what is printed. Remove it")
         if paths := bindings.dotted(node, self._modules):

@@ -5,6 +5,7 @@ It must not know what the records mean; the tree is drawn here once.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import tempfile
@@ -178,7 +179,9 @@ def append_line(path: Path, record: dict[str, Any]) -> None:
     with writable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("ab+", buffering=0) as stream:
-            stream.write(line if _ends_a_line(stream) else b"\n" + line)
+            whole = line if _ends_a_line(stream) else b"\n" + line
+            if stream.write(whole) != len(whole):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _ends_a_line(stream: RawIOBase) -> bool:

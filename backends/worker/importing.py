@@ -94,6 +94,8 @@ class Aside:
 
     def __init__(self, budget: Budget) -> None:
         self._budget, self._running = budget, False
+        self.ended = False
+        """Whether its time was over before it was."""
 
     def __enter__(self) -> None:
         self._handler, self._timer = signal.signal(signal.SIGALRM, self._end), signal.getitimer(signal.ITIMER_REAL)[0]
@@ -101,7 +103,7 @@ class Aside:
         signal.setitimer(signal.ITIMER_REAL, self._budget.left())
 
     def __exit__(self, kind: Optional[type[BaseException]], *_: object) -> bool:
-        self._running = False
+        self._running, self.ended = False, kind is _Enough
         taken = time.monotonic() - self._started
         signal.signal(signal.SIGALRM, self._handler)
         signal.setitimer(signal.ITIMER_REAL, max(self._timer - taken, _AT_LEAST_S) if self._timer else 0)

@@ -53,6 +53,16 @@ class TraceUnstable(Exception):
         )
 
 
+class CachedSlowly(Exception):
+    """What a cache makes of further calls cannot be seen in the time there is."""
+
+    code = "TraceUnstable"
+    remedy = "Compute without `cache` and `lru_cache`, or let the kernel trace faster."
+
+    def __init__(self) -> None:
+        super().__init__("The kernel asks a cache, and traces too slowly to see what the cache makes of other calls.")
+
+
 class TooLarge(Exception):
     """The program has more bytes than the job allows."""
 
@@ -129,7 +139,7 @@ def _trace_and_deliver(
                     namespace = importing.load(text, executing.name_of_a_file(text))
                     hold = functools.partial(keeping.Held, namespace, apart=importing.apart(text), caches=True)
                     started = time.monotonic()
-                    data = _called_again(tracing(namespace), hold, others, request["limits"]["trace_s"])
+                    data = called_again(tracing(namespace), hold, others, request["limits"]["trace_s"])
                     if time.monotonic() - started < request["limits"]["trace_s"] / _PART:
                         alone = tracing(importing.load(text, executing.short_name()))()
                         _alike(data, alone, "its file is called otherwise, or it was called at other shapes before")
@@ -159,23 +169,27 @@ def _alike(one: bytes, other: bytes, *when: str) -> None:
         raise TraceUnstable([], *when)
 
 
-def _called_again(
+def called_again(
     traced: Callable[..., bytes], hold: Callable[[], keeping.Held], others: list[Any], trace_s: float
 ) -> bytes:
     """The program after calls with other shapes, once it is seen that further calls give no other.
 
     What is kept once for all, as in a cache, has been kept by then. A kernel that takes a large part of the time there
-    is for tracing is called no more.
+    is for tracing is called no more, and may have no caches: what they keep would be seen too late.
     """
     budget = importing.Budget(trace_s / _PART)
-    for inputs in others:
-        with importing.Aside(budget):
+    asides = [importing.Aside(budget) for _ in others]
+    for aside, inputs in zip(asides, others, strict=True):
+        with aside:
             traced(inputs)
     started = time.monotonic()
     data = traced()
-    if (taken := time.monotonic() - started) > 2 * trace_s / _PART:
-        return data
+    slow = (taken := time.monotonic() - started) > 2 * trace_s / _PART
     before = hold()
+    if before.unseen and (slow or any(aside.ended for aside in asides)):
+        raise CachedSlowly
+    if slow:
+        return data
     same = traced() == data
     kept = hold().changed(before)
     if kept or not same:

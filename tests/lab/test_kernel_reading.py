@@ -85,6 +85,7 @@ def test_an_ordinary_public_kernel_passes_and_what_was_left_out_is_said() -> Non
         ("getattr(x, name)", "literal name"),
         ("x.__class__.__bases__", "`__class__`"),
         ("(i for i in x).gi_frame", "`gi_frame`"),
+        ("map(np.dtype('U90').type, [x])", "be given away"),
         ("nl.sbuf = 3", "is set"),
         ("del x.shape", "is set"),
         ("import os; os.system('x')", "`os`"),
@@ -104,6 +105,7 @@ def test_an_ordinary_public_kernel_passes_and_what_was_left_out_is_said() -> Non
         ("breakpoint()", "`breakpoint`"),
         ("from functools import singledispatch", "singledispatch"),
         ("from functools import wraps", "wraps"),
+        ("from typing import Text", "`typing.Text`"),
         ("builder = x.storage.trace", "`storage`"),
         ("builder = getattr(x, 'storage', None)", "`storage`"),
         ("import operator; operator.attrgetter('a')", "attrgetter"),
@@ -326,3 +328,23 @@ def test_of_a_text_that_is_imported_everything_counts_that_the_import_runs(what:
 def test_the_bound_of_a_type_parameter_is_read_since_it_can_be_executed(helper: str) -> None:
     text = "import nki\n" + helper + "\n@nki.jit\ndef kernel(x):\n    return x\n"
     assert language.judge(text, None, imported=True).passed is False
+
+
+@pytest.mark.parametrize(
+    ("head", "passed"),
+    [
+        ("def kernel(*given, **named):", False),
+        ("def kernel(*given, x=None):", False),
+        ("def kernel(*given):", True),
+        ("def kernel(x, *, scale=1.0):", True),
+    ],
+)
+def test_a_kernel_that_is_another_when_it_is_called_by_names_is_refused(head: str, passed: bool) -> None:
+    for text in (f"{head}\n    return None\n", f"import nki\n\n@nki.jit\n{head}\n    return None\n"):
+        found = language.judge(text, None)
+        assert found.passed is passed, found.detail
+        assert passed or "Name every parameter" in f"{found.detail} {found.hint}"
+
+
+def test_the_kind_of_a_dtype_may_be_called_and_compared() -> None:
+    assert language.judge(body("np.dtype(np.float32).type(1) if x.dtype.type == np.float32 else None"), None).passed

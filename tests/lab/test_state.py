@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,3 +74,15 @@ def test_a_line_cut_short_by_a_crash_costs_only_itself(tmp_path: Path) -> None:
     path.write_text(path.read_text() + '{"n": 2, "cut')
     state.append_line(path, {"n": 3})
     assert [line["n"] for line in state.read_lines(path)] == [1, 3]
+
+
+def test_a_line_for_which_the_disk_has_half_the_room_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Short(io.BytesIO):
+        def write(self, data: Any) -> int:
+            return super().write(data[: len(data) // 2])
+
+    monkeypatch.setattr(Path, "open", lambda *_args, **_options: Short())
+    with pytest.raises(PathUnwritable, match="No space left"):
+        state.append_line(tmp_path / "diary.jsonl", {"n": 1})
