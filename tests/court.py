@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
+from nki_anvil.backends.backend import silent
 from nki_anvil.backends.child import ChildBackend
+from nki_anvil.lab import standard
 from nki_anvil.lab.cases import Pool
 from nki_anvil.lab.loading import load
 from nki_anvil.lab.specification import Specification
@@ -37,3 +39,13 @@ class Court:
         specification = self.opened[problem]
         found = await verify(specification, kernel, "0" * 64, backend=backend, pool=pool, random=self.random)
         return found.verdict
+
+    async def judge_a_claim(self, problem: str, kernel: str) -> Verdict:
+        """The verdict before a kernel is claimed: who passes is judged on cases drawn for that look alone as well."""
+        verdict = await self.judge(problem, kernel)
+        if not verdict.passed:
+            return verdict
+        return await standard.verify(
+            self.opened[problem], kernel, "0" * 64, backend=ChildBackend(self.data / "jobs", cores=2), data=self.data,
+            random=self.random, unseen=True, report=silent,
+        )  # fmt: skip

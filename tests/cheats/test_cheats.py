@@ -19,7 +19,7 @@ def entries(kernels: list[Entry]) -> list[object]:
 
 @pytest.mark.parametrize("cheat", entries(CHEATS))
 async def test_a_known_exploit_is_stopped_by_its_gate(cheat: Entry, court: Court) -> None:
-    verdict = await court.judge(cheat.problem, cheat.text())
+    verdict = await court.judge_a_claim(cheat.problem, cheat.text())
     assert verdict.failed_gate == cheat.gate, verdict.gates
     assert next(gate.detail for gate in verdict.gates if gate.passed is False)
 
