@@ -29,7 +29,7 @@ bench: $(STAMP)
 check-all: lint types test slow
 
 slow: $(STAMP) $(CLIENTS) $(CLUSTER)
-	@$(BIN)/pytest -m slow -n 2 --dist loadfile
+	@$(BIN)/pytest -m slow -n 2 --dist loadgroup
 
 # Long runs by hand; the same proofs run in short form in check-all.
 endurance: $(STAMP) $(CLUSTER)
