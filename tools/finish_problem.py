@@ -53,8 +53,8 @@ async def finish_problem(call: Call, problem: Problem) -> FinishProblem:
     """Verify the best kernel on cases not seen before, measure it against the baseline anew, and write the report.
 
     Call it when problem_status says converged, the budget is spent, or the user wants to stop; its figure is the
-    claim to report. Nothing is closed: a finished problem can be taken up again. Seconds modelled, minutes on a
-    device.
+    claim to report. Nothing is closed: a finished problem can be taken up again. Seconds at small shapes,
+    minutes at large ones or on a device.
     """
     lab = await call.laboratory()
     finished = await finishing.finish_problem(lab, problem, report=call.report)
