@@ -31,7 +31,7 @@ from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import numpy_dtype
 
-FORMAT: Final = 31
+FORMAT: Final = 32
 """Of a pool on disk; a pool of another format is made anew."""
 
 NOISE: Final = 2.0**-22
@@ -70,6 +70,8 @@ class Pool:
 
     specification: Specification
     data: Path
+    lots: int = 1
+    """So many times as many cases of kinds that are drawn by lot."""
     reference: Reference = field(init=False)
 
     def __post_init__(self) -> None:
@@ -169,6 +171,7 @@ class Pool:
             found["combined"],
             found["met"],
             large=bool(found["large"]),
+            lots=self.lots,
         )
         cases = [_planned(plan, shapes, random, found["gathered"]) for plan in plans]
         answers, own_failed = await self._measure_all(shapes, cases, plans, found, report)

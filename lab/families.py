@@ -58,7 +58,9 @@ FEW_COLUMNS: Final = 32
 MARKED: Final = 2
 """Cases of floats at what the reference compares with."""
 MEDLEYS: Final = 9
-"""Cases in which each input is of any kind; half as many of a lone one, and a third at large shapes."""
+"""Cases in which each input is of any kind; twice as many of a lone one, and a third at large shapes."""
+LONE_PATTERNS: Final = 2
+"""Further cases of patterns of a lone input, whose parts are what pairs of inputs are elsewhere."""
 PROBES: Final = 2
 """Per input: one at an edge, one anywhere; at large shapes one of the two, in turn."""
 
@@ -81,10 +83,14 @@ def plans(
     met: Mapping[str, Sequence[str]] | None = None,
     *,
     large: bool = False,
+    lots: int = 1,
 ) -> list[Plan]:
-    """Every case of a shape set. The reference's process found ``exact``, the contraction if there is one,
-    ``gathered``, by input the axes over which one output gathers it, ``combined``, sums and products of inputs, and
-    ``met``, by input the families for what it meets of others."""
+    """Every case of a shape set, and so many times those whose kinds are drawn by lot.
+
+    The reference's process found ``exact``, the contraction if there is one, ``gathered``, by input the axes over which
+    one output gathers it, ``combined``, sums and products of inputs, and ``met``, by input the families for what it
+    meets of others.
+    """
     inputs = [spec for spec in specification.reference_arguments(shapes).inputs if spec.shape is not None]
     elements = sum(prod(_shape(spec)) for spec in inputs)
     timed_only = shapes not in specification.verify and (large or elements > TIMED_WHOLLY)
@@ -106,7 +112,7 @@ def plans(
             *_faint(specification, floats),
             *_named(varied, floats),
             *(_of_one_kind(varied, floats, gathered or {}) if exact is None else ()),
-            *(_medleys(varied, large) if exact is None else ()),
+            *(_medleys(varied, large, lots) if exact is None else ()),
             *_whole_throughout(whole, gathered or {}),
         ]
     return [
@@ -119,7 +125,7 @@ def plans(
         *_faint(specification, floats),
         *_named(varied, floats),
         *(_of_one_kind(varied, floats, gathered or {}) if exact is None else ()),
-        *(_medleys(varied, large) if exact is None else ()),
+        *(_medleys(varied, large, lots) if exact is None else ()),
         *_whole([spec for spec in varied if spec not in floats]),
         *_whole_throughout([spec for spec in varied if spec not in floats], gathered or {}),
         *_exact(specification, exact),
@@ -408,10 +414,11 @@ def _of_one_kind(
         yield from (Plan(f"sided/{turn}") for turn in turns)
 
 
-def _medleys(varied: list[InputSpec], large: bool) -> list[Plan]:
-    """Where there is one input, its parts may be several. Not where sums of exact products show as much."""
-    cases = MEDLEYS if len(varied) > 1 else MEDLEYS // 2
-    return [Plan("medley")] * (cases // 3 if large else cases)
+def _medleys(varied: list[InputSpec], large: bool, lots: int) -> list[Plan]:
+    """Twice as many of a lone input, whose parts may be several. Not where sums of exact products show as much."""
+    medleys, alone = MEDLEYS // 3 if large else MEDLEYS, len(varied) == 1 and not large
+    drawn = [*["medley"] * (2 * medleys if alone else medleys), *["patterns"] * (LONE_PATTERNS if alone else 0)]
+    return [Plan(family) for family in drawn * lots]
 
 
 def _planes(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], large: bool) -> Iterator[Plan]:

@@ -9,8 +9,10 @@ import numpy as np
 from nki_anvil.backends.worker import whole_numbers
 
 Array = Any
-LEAST, NOTHING = 2.0**-100, 2.0**-40
-"""The smallest of numbers above zero, and what zero itself becomes there: a whole row of its inverse is a number."""
+LEAST = {"float16": -14, "float8_e5m2": -14, "float8_e4m3": -6}
+"""Powers of two of formats' smallest normal numbers; of others it is that of float32."""
+NOTHING = 2.0**-40
+"""What zero becomes where all is above it: a whole row of its inverse is a number."""
 Spec = dict[str, Any]
 """An input as a dictionary of ``job.json``."""
 
@@ -37,7 +39,9 @@ def inside(spec: Spec, values: Array) -> Array:
     if domain in ("nonnegative", "positive", "unit", "probability"):
         values = np.abs(values)
     if domain == "positive":
-        values = np.maximum(values, np.where(values == 0, np.float32(NOTHING), np.float32(LEAST)))
+        values = np.maximum(
+            values, np.where(values == 0, np.float32(NOTHING), np.float32(2.0 ** LEAST.get(spec["dtype"], -126)))
+        )
     if domain == "unit" and values.size:
         values = values / max(1.0, float(values.max()))
     if domain == "probability" and values.size:

@@ -37,7 +37,7 @@ REGIMES: tuple[regimes.Regime, ...] = (
     lambda r: r.own * r.powers(-7, -5),
     lambda r: r.own * r.powers(-5, -2.5),
     lambda r: r.own * r.powers(*regimes.OUTERMOST),
-    lambda r: r.own / r.powers(*regimes.OUTERMOST),
+    lambda r: r.own / r.powers(*regimes.INNERMOST),
     parts.ramp,
     parts.level,
     parts.far,

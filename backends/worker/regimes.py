@@ -22,8 +22,8 @@ TILE = (128, 512)
 """What a block covers: the partitions, and the float32 elements of a PSUM bank."""
 TINY = 1e-15
 """Far below any threshold a kernel might flush at, and its square still a normal float32."""
-OUTERMOST = (20.0, 30.0)
-"""Powers of ten at which squares overflow, or come to nothing."""
+OUTERMOST, INNERMOST = (20.0, 30.0), (20.0, 36.0)
+"""Powers of ten at which squares overflow, and below one at which they come to nothing."""
 SCALED, SIGNED = 3, 2
 BEYOND = ((3.7, 4.7), (8.0, 10.0))
 """Powers of ten by which products go beyond what masks are written as, -10000 and -1e9."""
@@ -77,9 +77,8 @@ def _huge(r: Region) -> Array:
 def _outermost(r: Region) -> Array:
     """Where squares are no numbers any more: 10^20 and more, 10^-20 and less, and elements of every size below one."""
     kinds: Array = ((np.arange(len(r.own)) + int(r.rng.integers(3))) % 3)[:, None]
-    sizes = r.powers(*OUTERMOST)
-    every = 10.0 ** (-r.scale * r.rng.uniform(0, OUTERMOST[1], r.own.shape))
-    return r.own * np.select([kinds == 0, kinds == 1], [sizes, 1 / sizes], every)
+    every = 10.0 ** (-r.scale * r.rng.uniform(0, INNERMOST[1], r.own.shape))
+    return r.own * np.select([kinds == 0, kinds == 1], [r.powers(*OUTERMOST), 1 / r.powers(*INNERMOST)], every)
 
 
 def _sorted(r: Region) -> Array:

@@ -26,6 +26,8 @@ SHARED = (1.0, 1.0, 0.0, -1.0)
 FAINT, LESS = -7.0, -16.0
 """Powers of ten of everything where all of it is faint, or less than that: sums and products are far below what guards
 a division."""
+LOST = (-33.0, -20.0)
+"""Powers of ten of rows whose squares are nothing, and which are numbers all the same."""
 NAMED = (1.1, 1.5)
 """Powers of ten of how far what an integer names stands above the rest: exponentials of it are numbers, of what is
 left of one as well."""
@@ -186,11 +188,15 @@ def faint(own: Array, rows: Sequence[int] | None, scale: float, shared: Any) -> 
 
 
 def _faint_rows(count: int, scale: float, shared: Any) -> Array:
-    """Bands of tiny rows, of small ones down to 1e-6, of zeros; the first is tiny, for there may be no other."""
-    size, _ = regimes.banded(count, 3)
-    kinds: Array = np.arange(count) // size % 3
+    """Bands of tiny rows, of small ones down to 1e-6, of zeros, of those whose squares are nothing.
+
+    The first is tiny, for there may be no other.
+    """
+    size, _ = regimes.banded(count, 4)
+    kinds: Array = np.arange(count) // size % 4
     small = 10.0 ** (scale * shared.uniform(-6, -2, count))
-    return np.choose(kinds, [np.full(count, regimes.TINY**scale), small, np.zeros(count)])
+    squares = 10.0 ** (scale * shared.uniform(*LOST, count))
+    return np.choose(kinds, [np.full(count, regimes.TINY**scale), small, np.zeros(count), squares])
 
 
 def spread(small: Sequence[int], large: Sequence[int]) -> tuple[int, ...] | None:

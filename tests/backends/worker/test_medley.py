@@ -22,7 +22,7 @@ def sided(values: Any) -> bool:
 
 
 def test_a_vector_meets_a_matrix_far_to_the_other_side() -> None:
-    found = {(float(np.sign(c["x"].max())), float(np.sign(c["y"].max()))) for c in cases(400, X, Y) if sided(c["x"])}
+    found = {(float(np.sign(c["x"].max())), float(np.sign(c["y"].max()))) for c in cases(800, X, Y) if sided(c["x"])}
     assert {(1.0, -1.0), (-1.0, 1.0), (1.0, 1.0), (-1.0, -1.0)} <= found
 
 
