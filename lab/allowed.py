@@ -65,6 +65,14 @@ in memory an array lies."""
 NAMING: Final = words("__repr__ __str__ __format__")
 """Methods that a text may define, and not ask for by name: what an object calls itself tells where it is."""
 
+LANGUAGE: Final = words("nki neuronxcc")
+PLAIN_BASES: Final = words("object Exception ValueError TypeError NotImplementedError RuntimeError")
+BASES: Final = words("""
+    enum.Enum enum.IntEnum enum.Flag enum.IntFlag enum.StrEnum typing.NamedTuple typing.Protocol typing.Generic
+    typing_extensions.NamedTuple typing_extensions.Protocol abc.ABC
+""")
+"""What a class may be derived from, beside classes of the text and of the language."""
+
 MAKERS: Final = dict.fromkeys(
     ("enum.Enum", "enum.IntEnum", "enum.Flag", "enum.IntFlag", "enum.StrEnum"), "the base of a class with members"
 ) | {
@@ -79,10 +87,11 @@ FORBIDDEN_PREFIXES: Final = ("__", "gi_", "cr_", "ag_", "f_", "tb_", "co_", "fun
 FORBIDDEN_ATTRIBUTES: Final = words("""
     ctypes tofile dump dumps fromfile storage indirection recorder builder mro evaluate _evaluate evaluate_bound
     evaluate_constraints evaluate_default evaluate_value register cache_info
-    cache_clear cache_parameters
+    cache_clear cache_parameters _finfo_cache _finfo_name_map _finfo_type_map _max_vals _min_vals
 """)
 """Through these arrays reach the system's libraries and files, tensors what records the program, classes the classes
-above them, annotations their text, which they execute; abstract classes remember others, and caches who asked."""
+above them, annotations their text, which they execute; abstract classes remember others, caches who asked, and types'
+limits their tables."""
 
 PRIVATE: Final = words("_asdict _field_defaults _fields _make _replace")
 """What named tuples offer, as documented. Any other private attribute has to be the text's own."""

@@ -35,6 +35,10 @@ class Unique:
             if any(path.startswith("enum.") for base in one.bases for path in bindings.dotted(base, modules))
         )
 
+    def is_class(self, name: str) -> bool:
+        """Whether a name is a class of the text, and never anything else."""
+        return name in self._classes
+
     def suffices(self, node: ast.Compare, modules: Mapping[str, frozenset[str]]) -> bool:
         """Whether one side of every ``is`` of a comparison is something that there is one of only."""
         sides = pairwise([node.left, *node.comparators])

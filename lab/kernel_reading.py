@@ -175,7 +175,7 @@ class _Reader(ast.NodeVisitor):
         """Why nobody may ask for a name, whatever it stands for; empty where that depends."""
         if name in allowed.NEVER:
             return f"`{name}` is not available in a kernel, also as a name of your own. Rename or remove it"
-        if name == "print" and not called and name not in self._defined | self._local:
+        if name == "print" and not called:
             return "`print` can be called, and not be given away. Remove it"
         if name in self._absent and not self._is_bound(name):
             return f"`{name}` is not there when a kernel is traced. Remove it"
@@ -217,7 +217,7 @@ class _Reader(ast.NodeVisitor):
     def visit_Attribute(self, node: ast.Attribute) -> None:
         if node.attr.startswith(allowed.FORBIDDEN_PREFIXES) or node.attr in allowed.FORBIDDEN_ATTRIBUTES:
             self._object(node, f"The attribute `{node.attr}` is not available in a kernel. Remove it")
-        elif self._imported and node.attr.startswith("_") and node.attr not in self._private:
+        elif node.attr.startswith("_") and node.attr not in self._private:
             self._object(node, f"The attribute `{node.attr}` is private to others. Use what is public")
         elif _is_special(node.attr) or node.attr in allowed.NAMING:
             self._object(node, f"`{node.attr}` means something to Python or to libraries. Rename or remove it")
@@ -348,7 +348,13 @@ class _Reader(ast.NodeVisitor):
             self._object(node, "A class with a metaclass or other keywords is not available. Write a plain class")
         if any(isinstance(part, (ast.Import, ast.ImportFrom)) for part in bindings.in_scope(node)):
             self._object(node, "An import in a class gives its module away. Write it at the top of the file")
-        self._put(part.func if isinstance(part, ast.Call) else part for part in node.decorator_list)
+        decorators = [part.func if isinstance(part, ast.Call) else part for part in node.decorator_list]
+        self._put(part for part in decorators if bindings.dotted(part, self._modules))
+        for base in node.bases:
+            if not self._is_base(base):
+                self._object(
+                    node, f"A class is not derived from `{ast.unparse(base)}` in a kernel. Write a plain class"
+                )
         if any(map(_is_member, node.body)):
             self._put(node.bases)
         for part in [*node.decorator_list, *node.bases, *bindings.type_parameters(node)]:
@@ -360,6 +366,16 @@ class _Reader(ast.NodeVisitor):
         for part in node.body:
             self.visit(part)
         self._scopes, self._selves = around, selves
+
+    def _is_base(self, base: ast.expr) -> bool:
+        """Classes of Python's own remember what nobody sees: the text's own, the language's, and few others."""
+        named = base.value if isinstance(base, ast.Subscript) else base
+        if isinstance(named, ast.Name) and (self._unique.is_class(named.id) or named.id in allowed.PLAIN_BASES):
+            return True
+        paths = bindings.dotted(named, self._modules)
+        return bool(paths) and all(
+            path in allowed.BASES or path.partition(".")[0] in allowed.LANGUAGE for path in paths
+        )
 
     def _object(self, node: ast.AST, message: str) -> None:
         self.found.append(Objection(getattr(node, "lineno", 0), message + "."))

@@ -6,6 +6,7 @@ through. Of a cache only what could be changed counts: that it has answered once
 
 from __future__ import annotations
 
+import abc
 import functools
 import gc
 import itertools
@@ -36,6 +37,7 @@ _FIXED: Final = (types.ModuleType, types.GetSetDescriptorType, types.MemberDescr
 _OTHERS: Final = frozenset({"nki", "nki_anvil", "neuronxcc", "numpy", "ml_dtypes", "types", "typing"})
 """Modules whose objects hold nothing that a text can change, unless they were made for it or wrap something of it."""
 _PYTHONS: Final = frozenset({"_abc_impl", "__weakref__", "__dict__"})
+_DESCRIPTORS: Final = (types.GetSetDescriptorType, type(vars(abc.ABC)["_abc_impl"]))
 _ASKED: Final = frozenset({"_value2member_map_"})
 """Tables of classes that Python fills when it is asked; of enumerations one that later Pythons tell of."""
 _PYTHONS_GLOBALS: Final = frozenset({"__builtins__", "__warningregistry__"})
@@ -165,11 +167,10 @@ class Held:
 
     def _named(self, attributes: Mapping[str, Any]) -> Iterator[Any]:
         left_out = _PYTHONS if self._caches else _PYTHONS | _ASKED
-        pythons = ("getset_descriptor", "_abc_data", "dict", "method_descriptor")
         return (
             part
             for name, one in attributes.items()
-            if name not in left_out or type(one).__name__ not in pythons
+            if not (name in left_out and (name in _ASKED or type(one) in _DESCRIPTORS))
             for part in (name, one)
         )
 

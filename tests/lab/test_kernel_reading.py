@@ -248,6 +248,15 @@ EXECUTED = 'a=__import__("os")'
         ("float = 0.5\n    x is float", "Compare by `==`"),
         ("'{:{}}'.format(x, x)", "not a plain literal"),
         ("y = __doc__", "`__doc__`"),
+        ("y = 0 and (print := 0)\n    hasattr(print, 'x')", "be given away"),
+        ("class C(type('')):\n        A = 1", "not derived from `type('')`"),
+        ("class C(np.dtype('U9').type):\n        A = 1", "not derived from"),
+        ("class C(type(x)):\n        A = 1", "not derived from"),
+        ("class C(collections.deque):\n        pass", "not derived from `collections.deque`"),
+        ("class C(staticmethod):\n        pass", "not derived from `staticmethod`"),
+        ("class B:\n        pass\n    B = dict\n    class C(B):\n        pass", "not derived from `B`"),
+        ("limits = np.finfo\n    limits._finfo_cache['a'] = 1", "`_finfo_cache`"),
+        ("kind = x\n    kind._table['a'] = 1", "private"),
     ],
 )
 def test_no_second_meaning_of_a_name_hides_what_it_is(statement: str, said: str) -> None:
@@ -344,6 +353,16 @@ def test_a_kernel_that_is_another_when_it_is_called_by_names_is_refused(head: st
         found = language.judge(text, None)
         assert found.passed is passed, found.detail
         assert passed or "Name every parameter" in f"{found.detail} {found.hint}"
+
+
+@pytest.mark.parametrize(
+    "base", ["object", "Enum", "enum.IntFlag", "NamedTuple", "Protocol[T]", "typing.Generic[T]", "nl.NKIObject", "Own"]
+)
+def test_a_class_may_be_derived_from_what_keeps_nothing_unseen(base: str) -> None:
+    head = "import enum\nimport typing\nfrom enum import Enum\nfrom typing import NamedTuple, Protocol, TypeVar\n"
+    text = f"{head}T = TypeVar('T')\n{body('y = C.A')}\nclass Own:\n    pass\n\n\nclass C({base}):\n    A = 1\n"
+    found = language.judge(text, None)
+    assert found.passed, found.detail
 
 
 def test_the_kind_of_a_dtype_may_be_called_and_compared() -> None:

@@ -19,6 +19,8 @@ LEAVES = {
         "BOX.put(1)",
     ),
     "a list in a class": ("class Box:\n    calls = []", "Box.calls.append(0)"),
+    "a list in a class that is called as Python's own": ("class Box:\n    _abc_impl = []", "Box._abc_impl.append(0)"),
+    "a dictionary in one": ("class Box:\n    _abc_impl = {}", "Box._abc_impl['a'] = 1"),
     "a closure": (
         "def make():\n    calls = []\n    def helper():\n        calls.append(0)\n    return helper\nhelper = make()",
         "helper()",
