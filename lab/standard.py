@@ -17,7 +17,6 @@ from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.verdict import Verdict
 from nki_anvil.lab.verification import verify as verify_once
 
-
 LOTS: Final = 3
 """Times as many cases of kinds drawn by lot in a look at unseen ones, which nobody waits for between two edits."""
 

@@ -37,7 +37,7 @@ _FIXED: Final = (types.ModuleType, types.GetSetDescriptorType, types.MemberDescr
 _OTHERS: Final = frozenset({"nki", "nki_anvil", "neuronxcc", "numpy", "ml_dtypes", "types", "typing"})
 """Modules whose objects hold nothing that a text can change, unless they were made for it or wrap something of it."""
 _PYTHONS: Final = frozenset({"_abc_impl", "__weakref__", "__dict__"})
-_DESCRIPTORS: Final = (types.GetSetDescriptorType, type(vars(abc.ABC)["_abc_impl"]))
+_DESCRIPTORS: Final[tuple[type, ...]] = (types.GetSetDescriptorType, type(vars(abc.ABC)["_abc_impl"]))
 _ASKED: Final = frozenset({"_value2member_map_"})
 """Tables of classes that Python fills when it is asked; of enumerations one that later Pythons tell of."""
 _PYTHONS_GLOBALS: Final = frozenset({"__builtins__", "__warningregistry__"})
