@@ -109,7 +109,7 @@ def _at_rest(bench: Workbench) -> bool:
         attempt = bench.problem.attempts.of(digest(working_file.read(path)))
     except PathUnreadable:
         return False
-    return attempt is not None and any(verdict.passed for verdict in attempt.verdicts())
+    return attempt is not None and bench.passes(attempt.digest)
 
 
 def conclude(bench: Workbench, asked: Best | None, best: Best | None, comparison: Comparison | None) -> Finished:

@@ -14,7 +14,7 @@ from string import Formatter
 from typing import Any, Final
 
 from nki_anvil.backends.worker.kernel_text import KernelText
-from nki_anvil.lab import allowed, bindings, quiet
+from nki_anvil.lab import allowed, bindings, by_name, quiet
 from nki_anvil.lab.identity import Unique
 
 _BUILTIN_NAMES: Final = frozenset(dir(builtins))
@@ -38,8 +38,8 @@ class Objection:
     message: str
 
 
-def objections(text: KernelText, entry: str, *, imported: bool = False) -> list[Objection]:
-    """Everything that is wrong with what ``entry`` reaches, by line.
+def objections(text: KernelText, entry: str, *, imported: bool = False, inputs: Sequence[str] = ()) -> list[Objection]:
+    """Everything that is wrong with what ``entry``, which takes ``inputs``, reaches, by line.
 
     With all of the text where it is ``imported`` into somebody's program: that runs every statement, and annotations.
     """
@@ -50,7 +50,8 @@ def objections(text: KernelText, entry: str, *, imported: bool = False) -> list[
     found: list[Objection] = []
     seen: set[int] = set()
     names, loud = reached(text, entry)
-    found += _takes_any_name([one for name in (entry, *names) for one in defined[name]], entry)
+    kernels = [one for name in (entry, *names) for one in defined[name]]
+    found += [Objection(*said) for said in by_name.complaints(kernels, entry, inputs)]
     waiting = [*defined[entry], *defined["*"], *(text.statements if imported else loud)]
     absent = frozenset(text.absent)
     while waiting:
@@ -68,15 +69,6 @@ def reached(text: KernelText, entry: str) -> tuple[frozenset[str], list[ast.stmt
     """Every global name that the kernel hangs on, and the statements beside it whose form does not say what they do."""
     everything = bindings.definitions([*text.statements, *importing(text.skipped)])
     return quiet.needed_and_loud(text.statements, everything, {entry})
-
-
-def _takes_any_name(statements: Iterable[ast.stmt], entry: str) -> Iterator[Objection]:
-    """Kernels whose parameters do not say what they are called with: traces go by place, users by name too."""
-    for one in statements:
-        if isinstance(one, ast.FunctionDef) and (one.decorator_list or one.name == entry):
-            given = one.args
-            if given.kwarg or (given.vararg and given.kwonlyargs):
-                yield Objection(one.lineno, f"`{one.name}` takes tensors by any name. Name every parameter")
 
 
 def importing(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
@@ -160,12 +152,12 @@ class _Reader(ast.NodeVisitor):
             self._object(node, f"`{node.id}` is not available in a kernel. Remove it, or rename what is your own")
         elif self._imported and node.id in allowed.SPEAKING:
             self._object(node, f"`{node.id}` is not available where figures are read from what is printed. Remove it")
-        elif node.id in self._defined or self._is_bound(node.id):
+        elif self._is_bound(node.id):
             return
-        elif paths:
-            self._members(node, paths)
         elif node.id in _BUILTIN_NAMES and node.id not in allowed.BUILTINS:
-            self._object(node, f"`{node.id}` is not available in a kernel. Remove it")
+            self._object(node, f"`{node.id}` is not available in a kernel. Remove it, or rename what is your own")
+        elif paths and node.id not in self._defined:
+            self._members(node, paths)
 
     def _is_bound(self, name: str) -> bool:
         """Whether a function around binds it, so that it is no global and no builtin."""

@@ -102,7 +102,12 @@ async def verify(
 
 def _read(specification: Specification, kernel: str) -> Judgement:
     """The language gate as far as the text alone tells; a long text takes its time."""
-    return language.judge(kernel, specification.entry, version=specification.nki_version)
+    return _language(specification, kernel)
+
+
+def _language(specification: Specification, kernel: str, traces: Sequence[Trace] = ()) -> Judgement:
+    inputs = [spec.name for spec in specification.shape_sets[specification.timed].inputs]
+    return language.judge(kernel, specification.entry, traces, specification.nki_version, inputs=inputs)
 
 
 async def _gather(
@@ -253,7 +258,7 @@ def _result(results: dict[str, CaseResult], key: str) -> CaseResult:
 
 def _judge(specification: Specification, kernel: str, evidence: Evidence) -> list[Judgement]:
     """The gates in order, up to the first that fails."""
-    judgements = [language.judge(kernel, specification.entry, evidence.run.traces, specification.nki_version)]
+    judgements = [_language(specification, kernel, evidence.run.traces)]
     for gate in GATES.values():
         if judgements[-1].passed is False:
             break

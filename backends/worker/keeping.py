@@ -37,7 +37,7 @@ _FIXED: Final = (types.ModuleType, types.GetSetDescriptorType, types.MemberDescr
 _OTHERS: Final = frozenset({"nki", "nki_anvil", "neuronxcc", "numpy", "ml_dtypes", "types", "typing"})
 """Modules whose objects hold nothing that a text can change, unless they were made for it or wrap something of it."""
 _PYTHONS: Final = frozenset({"_abc_impl", "__weakref__", "__dict__"})
-_DESCRIPTORS: Final[tuple[type, ...]] = (types.GetSetDescriptorType, type(vars(abc.ABC)["_abc_impl"]))
+_DESCRIPTORS: Final[tuple[type, ...]] = (types.GetSetDescriptorType, type(cast("Any", vars(abc.ABC))["_abc_impl"]))
 _ASKED: Final = frozenset({"_value2member_map_"})
 """Tables of classes that Python fills when it is asked; of enumerations one that later Pythons tell of."""
 _PYTHONS_GLOBALS: Final = frozenset({"__builtins__", "__warningregistry__"})
@@ -100,6 +100,8 @@ class Held:
         kind = cast("Any", type(value))
         if kind in _VALUES:
             return (kind, _exactly(value))
+        if isinstance(value, bytearray):  # which the collector does not know
+            return (kind, bytes(value))
         if kind.__module__.startswith("numpy") and hasattr(value, "metadata"):
             named: Mapping[str, Any] = value.metadata or {}
             return (id(value), *map(self._describe, named.items()))

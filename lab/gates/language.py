@@ -18,25 +18,33 @@ SHOWN = 3
 
 
 def judge(
-    kernel: str, entry: str | None, traces: Sequence[Trace] = (), version: str = CURRENT, *, imported: bool = False
+    kernel: str,
+    entry: str | None,
+    traces: Sequence[Trace] = (),
+    version: str = CURRENT,
+    *,
+    inputs: Sequence[str] = (),
+    imported: bool = False,
 ) -> Judgement:
     """Read the text as a version's compiler would; with traces, also whether it could be traced. Starts nothing.
 
-    All of the text, where somebody's program imports it as it is.
+    All of the text, where somebody's program imports it as it is. ``inputs`` are the names of what it is called with.
     """
     try:
-        return _read(kernel, entry, traces, version, imported)
+        return _read(kernel, entry, traces, version, inputs, imported)
     except RecursionError:
         return Judgement(
             False, "The kernel is nested too deeply to be read.", code="SyntaxError", hint="Break long expressions up."
         )
 
 
-def _read(kernel: str, entry: str | None, traces: Sequence[Trace], version: str, imported: bool) -> Judgement:
+def _read(
+    kernel: str, entry: str | None, traces: Sequence[Trace], version: str, inputs: Sequence[str], imported: bool
+) -> Judgement:
     try:
         text = parse(kernel)
         name = entry_name(text, entry)
-        found = objections(text, name, imported=imported) or left_out.objections(text, name)
+        found = objections(text, name, imported=imported, inputs=inputs) or left_out.objections(text, name)
     except KernelTextError as error:
         return _failed(
             KernelError(code=error.code, message=error.message, line=error.line, text=error.text, remedy=error.remedy)
