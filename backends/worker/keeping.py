@@ -37,7 +37,8 @@ _FIXED: Final = (types.ModuleType, types.GetSetDescriptorType, types.MemberDescr
 _OTHERS: Final = frozenset({"nki", "nki_anvil", "neuronxcc", "numpy", "ml_dtypes", "types", "typing"})
 """Modules whose objects hold nothing that a text can change, unless they were made for it or wrap something of it."""
 _PYTHONS: Final = frozenset({"_abc_impl", "__weakref__", "__dict__"})
-_DESCRIPTORS: Final[tuple[type, ...]] = (types.GetSetDescriptorType, type(cast("Any", vars(abc.ABC))["_abc_impl"]))
+_ABC_DATA: Final = cast("type", type(cast("Any", vars(abc.ABC))["_abc_impl"]))
+_DESCRIPTORS: Final = (types.GetSetDescriptorType, _ABC_DATA)
 _ASKED: Final = frozenset({"_value2member_map_"})
 """Tables of classes that Python fills when it is asked; of enumerations one that later Pythons tell of."""
 _PYTHONS_GLOBALS: Final = frozenset({"__builtins__", "__warningregistry__"})

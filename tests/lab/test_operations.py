@@ -347,6 +347,12 @@ async def test_the_hooks_file_knows_what_is_verified_best_and_finished(world: Wo
     world.edit(kernel(4, note="after it was verified"))
     await world.finish()
     assert known()["open"] is True, "nobody has verified what stands in the file"
+    world.edit(kernel(9.95))
+    await world.finish()
+    assert known()["open"] is False
+    world.backend.toolchain, world.refused = "fake-2", "latency 9.95"
+    await world.finish()
+    assert known()["open"] is True, "what stands in the file fails today"
 
 
 def test_the_hooks_file_keeps_the_newest_digests_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
