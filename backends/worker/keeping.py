@@ -6,7 +6,6 @@ through. Of a cache only what could be changed counts: that it has answered once
 
 from __future__ import annotations
 
-import abc
 import functools
 import gc
 import itertools
@@ -37,8 +36,7 @@ _FIXED: Final = (types.ModuleType, types.GetSetDescriptorType, types.MemberDescr
 _OTHERS: Final = frozenset({"nki", "nki_anvil", "neuronxcc", "numpy", "ml_dtypes", "types", "typing"})
 """Modules whose objects hold nothing that a text can change, unless they were made for it or wrap something of it."""
 _PYTHONS: Final = frozenset({"_abc_impl", "__weakref__", "__dict__"})
-_ABC_DATA: Final = cast("type", type(cast("Any", vars(abc.ABC))["_abc_impl"]))
-_DESCRIPTORS: Final = (types.GetSetDescriptorType, _ABC_DATA)
+_DESCRIPTORS: Final = ("getset_descriptor", "_abc_data", "method_descriptor")
 _ASKED: Final = frozenset({"_value2member_map_"})
 """Tables of classes that Python fills when it is asked; of enumerations one that later Pythons tell of."""
 _PYTHONS_GLOBALS: Final = frozenset({"__builtins__", "__warningregistry__"})
@@ -173,7 +171,7 @@ class Held:
         return (
             part
             for name, one in attributes.items()
-            if not (name in left_out and (name in _ASKED or type(one) in _DESCRIPTORS))
+            if not (name in left_out and (name in _ASKED or type(one).__name__ in _DESCRIPTORS))
             for part in (name, one)
         )
 
