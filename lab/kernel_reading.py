@@ -19,6 +19,8 @@ from nki_anvil.lab.identity import Unique
 
 _BUILTIN_NAMES: Final = frozenset(dir(builtins))
 
+_KINDS: Final = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type))
+
 _STATEMENTS: Final[dict[type[ast.AST], str]] = {
     ast.Try: "`try` is not available: a kernel that needs a fallback is two kernels. Remove it",
     ast.TryStar: "`try` is not available. Remove it",
@@ -50,7 +52,7 @@ def objections(text: KernelText, entry: str, *, imported: bool = False, inputs: 
     found: list[Objection] = []
     seen: set[int] = set()
     names, loud = reached(text, entry)
-    kernels = [one for name in (entry, *names) for one in defined[name]]
+    kernels = [one for name in (entry, *names) for one in defined.get(name, ())]
     found += [Objection(*said) for said in by_name.complaints(kernels, entry, inputs)]
     waiting = [*defined[entry], *defined["*"], *(text.statements if imported else loud)]
     absent = frozenset(text.absent)
@@ -152,16 +154,39 @@ class _Reader(ast.NodeVisitor):
             self._object(node, f"`{node.id}` is not available in a kernel. Remove it, or rename what is your own")
         elif self._imported and node.id in allowed.SPEAKING:
             self._object(node, f"`{node.id}` is not available where figures are read from what is printed. Remove it")
+        elif paths:
+            self._members(node, paths)
         elif self._is_bound(node.id):
             return
         elif node.id in _BUILTIN_NAMES and node.id not in allowed.BUILTINS:
             self._object(node, f"`{node.id}` is not available in a kernel. Remove it, or rename what is your own")
-        elif paths and node.id not in self._defined:
-            self._members(node, paths)
 
     def _is_bound(self, name: str) -> bool:
         """Whether a function around binds it, so that it is no global and no builtin."""
         return any(name in scope for scope in self._scopes)
+
+    def _is_builtin(self, name: str) -> bool:
+        """Whether it means what it does to Python wherever the text says it."""
+        return not self._is_bound(name) and name not in self._defined | self._local
+
+    def _is_kind(self, side: ast.expr) -> bool:
+        """Whether one side of a comparison is a type of Python's, the language's or the text's own, or several.
+
+        What anything else is compared with is given away: to its ``__eq__``, or to its ``__contains__``.
+        """
+        match side:
+            case ast.Tuple(elts=kinds) | ast.List(elts=kinds) | ast.Set(elts=kinds):
+                return all(map(self._is_kind, kinds))
+            case ast.Call(func=ast.Name(id="type"), args=[_], keywords=[]) | ast.Attribute(attr="type"):
+                return True
+            case ast.Name(id=name) if self._unique.is_class(name):
+                return True
+            case ast.Name(id=name) if name in _KINDS and self._is_builtin(name):
+                return True
+            case ast.Constant(value=None):
+                return True
+            case _:
+                return bool(bindings.dotted(side, self._modules))
 
     def _refused(self, name: str, *, called: bool) -> str:
         """Why nobody may ask for a name, whatever it stands for; empty where that depends."""
@@ -186,12 +211,14 @@ class _Reader(ast.NodeVisitor):
         match node:
             case ast.Call(func=ast.Name(id="type"), args=[argument], keywords=[]) if id(node) in self._in_place:
                 self.visit(argument)
-            case ast.Call(func=ast.Name(id="isinstance" | "issubclass" | "str" | "repr" | "print")):
-                self._put(node.args)
+            case ast.Call(func=ast.Name(id="isinstance" | "issubclass" | "str" | "repr" | "print" as name)):
+                self._put(node.args if self._is_builtin(name) else ())
                 self.generic_visit(node)
             case ast.Call(func=ast.Name(id=name)) if name in allowed.BY_NAME:
                 self._named_attribute(node, name)
-            case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")) as parent, attr="__init__")):
+            case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")) as parent, attr="__init__")) if (
+                self._is_builtin("super")
+            ):
                 for argument in [parent, *node.args, *(keyword.value for keyword in node.keywords)]:
                     self.visit(argument)
             case _:
@@ -244,7 +271,9 @@ class _Reader(ast.NodeVisitor):
         self._in_place.update(map(id, nodes))
 
     def visit_Compare(self, node: ast.Compare) -> None:
-        self._put([node.left, *node.comparators])
+        sides = [node.left, *node.comparators]
+        if all(map(self._is_kind, sides)):
+            self._put([part for side in sides for part in _parts(side)])
         if not self._unique.suffices(node, self._modules):
             self._object(node, "`is` tells which copy of an equal value is held. Compare by `==`")
         self.generic_visit(node)
@@ -382,6 +411,11 @@ def _is_member(statement: ast.stmt) -> bool:
             return not name.startswith("_")
         case _:
             return False
+
+
+def _parts(side: ast.expr) -> list[ast.expr]:
+    """A type, or each of several."""
+    return side.elts if isinstance(side, (ast.Tuple, ast.List, ast.Set)) else [side]
 
 
 def _is_special(name: str) -> bool:

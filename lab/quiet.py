@@ -56,6 +56,8 @@ _DECORATORS: Final = words("""
 _LANGUAGE: Final = ("nki", "neuronxcc")
 _SPELLED: Final = re.compile(rf"\b({'|'.join(sorted({*kernel_text.MODULES, 'builtins', 'sys'}))})\.\w")
 """A text that names something in a module which a kernel may use."""
+_SETS: Final = "os.environ.setdefault"
+"""As a store into it does: a name in pieces may be that of the chip."""
 _CHIP: Final = "NEURON_PLATFORM"
 """How the variable begins that says for which chip a kernel is made."""
 _OF_MODULES: Final = words("__name__ __file__ __doc__")
@@ -207,6 +209,8 @@ class Quiet:
                     yield from self._stores(parts, None)
                 case ast.Subscript(value=holder, slice=place):
                     yield from self._value(place)
+                    if self._dotted(holder) and not isinstance(place, ast.Constant):
+                        yield place
                     own = isinstance(holder, ast.Name) and holder.id in self._aside
                     if not own and (self._dotted(holder) or {""}) - set(_STORES):
                         yield target
@@ -228,7 +232,7 @@ class Quiet:
             case ast.Attribute():
                 yield from () if self._paths(node) or self._is_of_aside(node) else (node,)
             case ast.Call(func=called):
-                yield from () if self._is_callable(called, node) else (called,)
+                yield from () if self._is_callable(called, node) and self._says_what_it_sets(node) else (called,)
                 yield from self._arguments(node)
             case ast.ListComp(elt=made, generators=loops) | ast.GeneratorExp(elt=made, generators=loops):
                 yield from self._comprehension([made], loops)
@@ -340,6 +344,11 @@ class Quiet:
         made = isinstance(statement.value, (ast.List, ast.Dict, ast.Set, ast.Tuple, ast.Constant, ast.BinOp, ast.Call))
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         return made and all(isinstance(one, ast.Name) for one in targets) and next(self.loud(statement), None) is None
+
+    def _says_what_it_sets(self, call: ast.Call) -> bool:
+        """Whether a variable of the environment, if it is one, is named in one piece."""
+        named = bool(call.args) and isinstance(call.args[0], ast.Constant)
+        return named or _SETS not in self._dotted(call.func)
 
     def _is_callable(self, node: ast.expr, call: ast.Call) -> bool:
         match node:

@@ -214,6 +214,9 @@ EXECUTED = 'a=__import__("os")'
         (f"typing.TypedDict('T', {{'{EXECUTED}': int}})", "TypedDict"),
         ("dataclasses.dataclass(x)", "decorator of a class"),
         ("enum.Enum('E', {'__array_interface__': x})", "base of a class with members"),
+        ("from enum import Enum\n    Enum('E', {'__array_interface__': x})", "base of a class with members"),
+        ("from enum import Enum\n    x == Enum", "base of a class with members"),
+        ("from dataclasses import dataclass\n    dataclass(x)", "decorator of a class"),
         ("class E(enum.Enum):\n        pass\n    E('F', {'__array_interface__': x})", "base of a class with members"),
         (f"class C:\n        __annotations__ = {{'{EXECUTED}': int}}", "`__annotations__`"),
         ("class C:\n        def __array_interface__(self):\n            return x", "`__array_interface__`"),
@@ -248,6 +251,12 @@ EXECUTED = 'a=__import__("os")'
         ("float = 0.5\n    x is float", "Compare by `==`"),
         ("'{:{}}'.format(x, x)", "not a plain literal"),
         ("y = __doc__", "`__doc__`"),
+        ("def repr(one):\n        return one\n    repr(type(''))", "`type`"),
+        ("def isinstance(one, other):\n        return other\n    isinstance(1, type(''))", "`type`"),
+        ("def super():\n        return x\n    super().__init__(x)", "`__init__`"),
+        ("type('') == x", "`type`"),
+        ("type('') in x", "`type`"),
+        ("(lambda int: type('') == int)(x)", "`type`"),
         ("y = 0 and (print := 0)\n    hasattr(print, 'x')", "be given away"),
         ("class C(type('')):\n        A = 1", "not derived from `type('')`"),
         ("class C(np.dtype('U9').type):\n        A = 1", "not derived from"),
@@ -367,3 +376,11 @@ def test_a_class_may_be_derived_from_what_keeps_nothing_unseen(base: str) -> Non
 
 def test_the_kind_of_a_dtype_may_be_called_and_compared() -> None:
     assert language.judge(body("np.dtype(np.float32).type(1) if x.dtype.type == np.float32 else None"), None).passed
+
+
+@pytest.mark.parametrize("binding", ["{}: object", "UNUSED = 0 and ({} := 0)", "if 0:\n    {} = 0", "{} = 0\ndel {}"])
+@pytest.mark.parametrize("name", ["hash", "bytearray", "id"])
+def test_a_builtin_that_is_not_available_stays_so_whatever_seems_to_bind_its_name(binding: str, name: str) -> None:
+    found = language.judge(f"{binding.replace('{}', name)}\n{body(f'{name}(x)')}", None)
+    assert found.passed is False
+    assert f"`{name}`" in f"{found.detail} {found.hint}"
