@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from nki_anvil.backends.job import InputSpec
 from nki_anvil.backends.worker import depths, places, planes, regimes, relations, throughout, whole_numbers
-from nki_anvil.backends.worker.bending import mixed_turns
+from nki_anvil.backends.worker.bending import FINEST, mixed_turns
 from nki_anvil.backends.worker.inputs import FEW
 from nki_anvil.lab.specification import Specification
 
@@ -59,8 +59,13 @@ MARKED: Final = 2
 """Cases of floats at what the reference compares with."""
 MEDLEYS: Final = 9
 """Cases in which each input is of any kind; twice as many of a lone one, and a third at large shapes."""
+ROWS, AGAIN = 64, 8
+"""Cases of kinds drawn by lot are made again until they have so many rows in all, at most so many times."""
+BY_LOT: Final = ("medley", "patterns", "near", "level", "steady", "tiles", "signs", "against", "even", "marks")
 LONE_PATTERNS: Final = 2
 """Further cases of patterns of a lone input, whose parts are what pairs of inputs are elsewhere."""
+BOUNDED: Final = 3
+"""Cases of nearly one value of inputs that lie between bounds: how far from zero, and how nearly, is drawn by lot."""
 PROBES: Final = 2
 """Per input: one at an edge, one anywhere; at large shapes one of the two, in turn."""
 
@@ -92,6 +97,27 @@ def plans(
     meets of others.
     """
     inputs = [spec for spec in specification.reference_arguments(shapes).inputs if spec.shape is not None]
+    rows = max((prod(_shape(spec)[:-1]) for spec in inputs), default=1)
+    planned = _planned(specification, shapes, inputs, exact, gathered, combined, met, large, lots)
+    again = min(AGAIN, max(1, ROWS // rows))
+    return [plan for plan in planned for _ in range(again if _by_lot(plan) else 1)]
+
+
+def _by_lot(plan: Plan) -> bool:
+    return plan.family.partition("/")[0] in BY_LOT
+
+
+def _planned(
+    specification: Specification,
+    shapes: str,
+    inputs: list[InputSpec],
+    exact: dict[str, Any] | None,
+    gathered: Mapping[str, Sequence[int]] | None,
+    combined: Sequence[Mapping[str, str]],
+    met: Mapping[str, Sequence[str]] | None,
+    large: bool,
+    lots: int,
+) -> list[Plan]:
     elements = sum(prod(_shape(spec)) for spec in inputs)
     timed_only = shapes not in specification.verify and (large or elements > TIMED_WHOLLY)
     own = [Plan()] * (TIMED_CASES if timed_only else OWN_CASES)
@@ -188,6 +214,9 @@ def _families(varied: list[InputSpec], floats: list[InputSpec], large: bool) -> 
     for family in TOGETHER:
         if not (large and family in SPARED):
             yield from _through(family, floats[0])
+    rows = prod(_shape(floats[0])[:-1])
+    if rows <= FINEST:
+        yield from (Plan(f"ties/{turn}") for turn in range(0, FINEST + 1, rows))
     if len(floats) > 1 and not large:
         yield from _beyond(varied)
     yield from (Plan(f"peaks/{turn}") for turn in range(_turns(floats)))
@@ -398,6 +427,7 @@ def _of_one_kind(
     whole = sum(spec not in floats and _many(spec) for spec in varied)
     if groups:
         kinds = throughout.STEADY if min(groups) == 1 else 2 if max(groups) < throughout.GROUPS or whole else 1
+        kinds = max(kinds, BOUNDED if any(map(_is_bounded, wide)) else 1)
         yield from (Plan(f"steady/{turn}") for turn in range(kinds))
     elif whole:
         yield from (Plan("steady/1"), Plan("steady/2"))
@@ -412,6 +442,10 @@ def _of_one_kind(
         all_turns = [part + turn for part in (0, throughout.SIDES) for turn in range(sides)]
         turns = [0] if min(groups) >= 2 * throughout.SIDES else all_turns
         yield from (Plan(f"sided/{turn}") for turn in turns)
+
+
+def _is_bounded(spec: InputSpec) -> bool:
+    return spec.domain == "unit" or None not in (spec.low, spec.high)
 
 
 def _medleys(varied: list[InputSpec], large: bool, lots: int) -> list[Plan]:

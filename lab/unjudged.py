@@ -46,15 +46,26 @@ def without_undecided(r: F64, beside: Sequence[NDArray[Any]]) -> F64:
 def without_lost_rows(r: F64, runs: Sequence[NDArray[Any]], most: float) -> F64:
     """The exact result, not a number in rows where it, or a run, is not finite, or a run is off by more than that.
 
-    Of the directions in which there are rows, that of which the fewest are lost, and of those alike the last.
+    Of the directions in which some are lost, that of which the fewest are, and of those alike the last, unless without
+    them others are lost in another direction: a column's many rows hide what single ones of them have lost.
     """
     found = [one for one in directions(r.shape) if one != "tile"]
-    lost = [_lost(r, runs, most, direction) for direction in found]
-    shares = [float(one.mean()) for one in lost]
-    which = max(place for place, share in enumerate(shares) if share == min(shares))
-    if found[which] == "whole":
-        return np.full_like(r, np.nan) if lost[which].any() else r
-    return np.where(np.expand_dims(lost[which], int(found[which].removeprefix("axis"))), np.nan, r)
+    lost = {direction: _lost(r, runs, most, direction) for direction in found}
+    some = [direction for direction in reversed(found) if lost[direction].any()]
+    by_share = sorted(some, key=lambda direction: float(lost[direction].mean()))
+    for direction in by_share:
+        left = _without(r, lost[direction], direction)
+        rest, others = np.where(np.isnan(left), 0.0, r), [other for other in some if other != direction]
+        kept = [np.where(np.isnan(left), 0.0, run) for run in runs] if others else []
+        if not any(_lost(rest, kept, most, other).any() for other in others):
+            return left
+    return _without(r, lost[by_share[0]], by_share[0]) if some else r
+
+
+def _without(r: F64, lost: NDArray[np.bool_], direction: str) -> F64:
+    if direction == "whole":
+        return np.full_like(r, np.nan)
+    return np.where(np.expand_dims(lost, int(direction.removeprefix("axis"))), np.nan, r)
 
 
 def _lost(r: F64, runs: Sequence[NDArray[Any]], most: float, direction: str) -> NDArray[np.bool_]:

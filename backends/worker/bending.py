@@ -159,7 +159,8 @@ def mixed_turns(shape: Sequence[int]) -> int:
 def ties(d: Draw) -> Array:
     """Few distinct values, signed zeros among them, first and last element of a row extreme.
 
-    Half of them are half-way between whole numbers, in every second row between those of a power of two.
+    Half of them are half-way between whole numbers, in every second row between those of a power of two; where the
+    case has a number, its rows have one power after the other.
     """
     levels = np.array([-1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 1.5, 2.5], np.float32) * np.float32(d.scale * d.sigma)
     values = d.rng.choice(levels, d.own.shape)
@@ -167,6 +168,8 @@ def ties(d: Draw) -> Array:
         extreme = np.float32(4 * d.scale * d.sigma)
         values[..., 0], values[..., -1] = extreme, -extreme if d.rng.random() < 0.5 else extreme
     finer: Array = np.where(d.rng.random(d.rows) < 0.5, 0, d.rng.integers(1, FINEST + 1, d.rows))
+    if d.variant:
+        finer = (np.arange(prod(d.rows)).reshape(d.rows) + turn_of(d.variant)) % (FINEST + 1)
     return values * np.float32(2.0) ** -finer.astype(np.float32)
 
 

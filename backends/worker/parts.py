@@ -44,16 +44,27 @@ def far(r: Region) -> Array:
     return _parted(r, powers) * (1 + np.abs(r.own) / 8)
 
 
+def faint(r: Region) -> Array:
+    """One part is all but nothing beside the others: so is its norm, while theirs is not."""
+    count = r.rng.choice([2, 2, 3, 4], (len(r.own), 1))
+    chosen: Array = _places(r, count) == np.floor(count * r.rng.random((len(r.own), 1)))
+    return r.own * cast(Any, np).where(chosen, 1 / r.powers(7, 14), r.powers(-1, 2))
+
+
 def _parted(r: Region, powers: Array) -> Array:
     """Rows in two parts, three or four, each of one height: ten to the ``powers`` [rows, 4], above zero or below.
 
     One after the other, or in turn, one element of each or a few.
     """
-    count = r.rng.choice([2, 2, 3, 4], (len(r.own), 1))
-    number = cast(Any, np).arange(r.own.shape[-1])
-    runs = r.rng.choice([1, 1, 1, 2, 3, 4, 8], (len(r.own), 1))
-    in_turn: Array = r.rng.random((len(r.own), 1)) < 0.5
-    place = cast(Any, np).where(in_turn, number // runs % count, number * count // r.own.shape[-1])
+    place = _places(r, r.rng.choice([2, 2, 3, 4], (len(r.own), 1)))
     signs = r.rng.choice([-1.0, 1.0], (len(r.own), MOST))
     values: Array = np.take_along_axis(r.sigma * signs * 10.0 ** (r.scale * powers), place, axis=-1)
     return values
+
+
+def _places(r: Region, count: Array) -> Array:
+    """To which of ``count`` [rows, 1] parts of its row each element belongs."""
+    number = cast(Any, np).arange(r.own.shape[-1])
+    runs = r.rng.choice([1, 1, 1, 2, 3, 4, 8], (len(r.own), 1))
+    in_turn: Array = r.rng.random((len(r.own), 1)) < 0.5
+    return cast(Any, np).where(in_turn, number // runs % count, number * count // r.own.shape[-1])

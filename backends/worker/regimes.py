@@ -142,6 +142,7 @@ PATTERNS: tuple[Regime, ...] = (
     parts.ramp,
     parts.level,
     parts.far,
+    parts.faint,
 )
 """What ordinary data look like that a shortcut may ask for: positions, padding, activations, masks, tokens."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -117,6 +118,22 @@ def test_at_large_shapes_inputs_share_the_families_that_bend_one_alone():
     ]
     assert 3 * sum(plan.family == "medley" for plan in large) == sum(plan.family == "medley" for plan in small)
     assert sum(bool(plan.probe) for plan in small) == 3 * families.PROBES
+
+
+@pytest.mark.parametrize(("rows", "again"), [(1, 8), (4, 8), (16, 4), (40, 1), (160, 1)])
+def test_cases_drawn_by_lot_are_made_again_where_there_are_few_rows(rows: int, again: int):
+    x = InputSpec(name="x", shape=(rows, 48))
+    few, many = of_three_inputs(), of_three_inputs()
+    few.reference_arguments = lambda _: SimpleNamespace(inputs=[x])
+    many.reference_arguments = lambda _: SimpleNamespace(inputs=[x.model_copy(update={"shape": (160, 48)})])
+    counts = [Counter(plan.family for plan in families.plans(one, "default", None)) for one in (few, many)]
+    assert counts[0]["medley"] == again * counts[1]["medley"] == again * 2 * families.MEDLEYS
+    assert counts[0]["own"] == counts[1]["own"]
+
+
+def test_a_look_before_a_claim_draws_more_of_what_is_drawn_by_lot():
+    once, thrice = (families.plans(of_three_inputs(), "default", None, lots=lots) for lots in (1, 3))
+    assert sum(plan.family == "medley" for plan in thrice) == 3 * sum(plan.family == "medley" for plan in once)
 
 
 SATURATING = """

@@ -22,6 +22,11 @@ def test_halves_are_far_apart_in_some_rows_and_their_products_beyond_what_masks_
         assert (found.min(axis=1) > 1e9).sum() > 3
 
 
+def test_one_part_is_all_but_nothing_beside_the_others() -> None:
+    halves = np.linalg.norm(parts.faint(region()).reshape(-1, 2, 48), axis=2)
+    assert (halves.min(axis=1) < 1e-6 * halves.max(axis=1)).sum() > 30
+
+
 def test_halves_are_each_nearly_one_value_in_some_rows() -> None:
     difference = np.diff(parts.level(region()).reshape(-1, 2, 48), axis=1)[:, 0]
     level = difference.std(axis=1) < 0.02 * np.abs(difference.mean(axis=1))

@@ -52,12 +52,19 @@ def test_where_tiles_begin_and_end_is_an_edge_inside_a_row() -> None:
     assert set(places.edges(768)) <= set(columns.tolist())
 
 
-def test_equal_chunks_of_long_rows_have_edges_but_in_a_run_of_few_rows() -> None:
+def test_equal_chunks_of_long_rows_have_edges_but_in_a_short_run_behind_others() -> None:
     chunks = {999, 1000, 1999, 2000, 749, 750, 1199, 1200, 2624, 2625}
     assert chunks <= set(places.edges(3000))
     cases = [places.peaks(np.random.default_rng(turn), 128, 3000, turn) for turn in range(places.CASES)]
     assert chunks <= set(np.concatenate(cases).tolist())
-    assert len(places.edges(3000, 1)) < 30
+    assert not chunks <= set(places.edges(3000, 0))
+
+
+@pytest.mark.parametrize("rows", [1, 4, 7])
+def test_the_first_chunks_of_round_lengths_have_edges_where_there_are_few_rows(rows: int) -> None:
+    turns = places.turns(rows, 2400, places.CASES)
+    found = {int(c) for turn in range(turns) for c in places.peaks(np.random.default_rng(turn), rows, 2400, turn)}
+    assert {499, 500, 999, 1000, 299, 300, 1999, 2000} <= found
 
 
 @pytest.mark.parametrize("rows", [1, 5, 8, 16, 39, 40, 96, 320])
