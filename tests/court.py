@@ -1,5 +1,7 @@
 """A court for kernel texts: the real simulator behind the real gates, with pools that all tests of a session share."""
 
+import re
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,9 +31,21 @@ class Court:
     async def pool(self, problem: str) -> Pool:
         """The cases of a problem, opened where it was not yet."""
         if problem not in self.opened:
-            folder = next(folder / problem for folder in FOLDERS if (folder / problem).is_dir())
-            self.opened[problem] = await load(folder)
+            self.opened[problem] = await load(_folder(problem))
         return Pool(self.opened[problem], self.data)
+
+    async def resized(self, problem: str, dims: dict[str, int]) -> str:
+        """The name of the same problem at other dims."""
+        name = f"{problem} {dims}"
+        if name not in self.opened:
+            folder = shutil.copytree(_folder(problem), self.data / "resized" / name)
+            text = (folder / "problem.toml").read_text()
+            for dim, length in dims.items():
+                text, found = re.subn(rf"^{dim} = \d+$", f"{dim} = {length}", text, flags=re.MULTILINE)
+                assert found, f"{problem} has no dimension {dim}"
+            (folder / "problem.toml").write_text(text)
+            self.opened[name] = await load(folder)
+        return name
 
     async def judge(self, problem: str, kernel: str) -> Verdict:
         """The verdict of a full verification."""
@@ -49,3 +63,7 @@ class Court:
             self.opened[problem], kernel, "0" * 64, backend=ChildBackend(self.data / "jobs", cores=2), data=self.data,
             random=self.random, unseen=True, report=silent,
         )  # fmt: skip
+
+
+def _folder(problem: str) -> Path:
+    return next(folder / problem for folder in FOLDERS if (folder / problem).is_dir())
