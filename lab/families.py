@@ -59,8 +59,8 @@ MARKED: Final = 2
 """Cases of floats at what the reference compares with."""
 MEDLEYS: Final = 9
 """Cases in which each input is of any kind; twice as many of a lone one, and a third at large shapes."""
-ROWS, AGAIN = 64, 8
-"""Cases of kinds drawn by lot are made again until they have so many rows in all, at most so many times."""
+ROWS, ELEMENTS, AGAIN = 64, 1 << 17, 8
+"""Cases of kinds drawn by lot are made again until they have so many rows, or elements, in all, at most so often."""
 BY_LOT: Final = ("medley", "patterns", "near", "level", "steady", "tiles", "signs", "against", "even", "marks")
 LONE_PATTERNS: Final = 2
 """Further cases of patterns of a lone input, whose parts are what pairs of inputs are elsewhere."""
@@ -97,10 +97,16 @@ def plans(
     meets of others.
     """
     inputs = [spec for spec in specification.reference_arguments(shapes).inputs if spec.shape is not None]
-    rows = max((prod(_shape(spec)[:-1]) for spec in inputs), default=1)
     planned = _planned(specification, shapes, inputs, exact, gathered, combined, met, large, lots)
-    again = min(AGAIN, max(1, ROWS // rows))
+    again = _again(inputs)
     return [plan for plan in planned for _ in range(again if _by_lot(plan) else 1)]
+
+
+def _again(inputs: list[InputSpec]) -> int:
+    """How often what is drawn by lot is drawn."""
+    rows = max((prod(_shape(spec)[:-1]) for spec in inputs), default=1)
+    elements = sum(prod(_shape(spec)) for spec in inputs)
+    return max(1, min(AGAIN, ROWS // max(1, rows), ELEMENTS // max(1, elements)))
 
 
 def _by_lot(plan: Plan) -> bool:
@@ -215,7 +221,7 @@ def _families(varied: list[InputSpec], floats: list[InputSpec], large: bool) -> 
         if not (large and family in SPARED):
             yield from _through(family, floats[0])
     rows = prod(_shape(floats[0])[:-1])
-    if rows <= FINEST:
+    if 0 < rows <= FINEST:
         yield from (Plan(f"ties/{turn}") for turn in range(0, FINEST + 1, rows))
     if len(floats) > 1 and not large:
         yield from _beyond(varied)

@@ -131,6 +131,14 @@ def test_cases_drawn_by_lot_are_made_again_where_there_are_few_rows(rows: int, a
     assert counts[0]["own"] == counts[1]["own"]
 
 
+@pytest.mark.parametrize(("shape", "again"), [((1, 100_000), 1), ((100_000,), 1), ((1, 30_000), 4), ((0, 48), 8)])
+def test_long_rows_and_vectors_are_as_many_elements(shape: tuple[int, ...], again: int):
+    alone = of_three_inputs()
+    alone.reference_arguments = lambda _: SimpleNamespace(inputs=[InputSpec(name="x", shape=shape)])
+    drawn = [plan for plan in families.plans(alone, "default", None) if plan.family == "medley"]
+    assert len(drawn) == again * 2 * families.MEDLEYS
+
+
 def test_a_look_before_a_claim_draws_more_of_what_is_drawn_by_lot():
     once, thrice = (families.plans(of_three_inputs(), "default", None, lots=lots) for lots in (1, 3))
     assert sum(plan.family == "medley" for plan in thrice) == 3 * sum(plan.family == "medley" for plan in once)
