@@ -66,6 +66,7 @@ NAMING: Final = words("__repr__ __str__ __format__")
 """Methods that a text may define, and not ask for by name: what an object calls itself tells where it is."""
 
 LANGUAGE: Final = words("nki neuronxcc")
+"""Packages that kernels are written with."""
 PLAIN_BASES: Final = words("object Exception ValueError TypeError NotImplementedError RuntimeError")
 BASES: Final = words("""
     enum.Enum enum.IntEnum enum.Flag enum.IntFlag enum.StrEnum typing.NamedTuple typing.Protocol typing.Generic

@@ -12,11 +12,10 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Final
 
-from nki_anvil.lab import bindings
+from nki_anvil.lab import allowed, bindings
 
-_KINDS: Final = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type))
-_LANGUAGE: Final = ("nki", "neuronxcc")
-"""Other modules have numbers among their members."""
+KINDS: Final = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type))
+"""Names of Python's own types."""
 _ALONE: Final = (None, True, False, ...)
 
 
@@ -28,7 +27,7 @@ class Unique:
         bound = Counter(name for node in nodes for name in bindings.binds(node))
         classes = [node for node in nodes if isinstance(node, ast.ClassDef) and bound[node.name] == 1]
         self._classes = frozenset(one.name for one in classes)
-        self._kinds = _KINDS - bound.keys()
+        self._kinds = KINDS - bound.keys()
         self._enumerations = frozenset(
             one.name
             for one in classes
@@ -53,6 +52,6 @@ class Unique:
                 return True
             case ast.Attribute(value=ast.Name(id=name)) if name in self._enumerations:
                 return True
-            case _:
+            case _:  # other modules have numbers among their members
                 paths = bindings.dotted(side, modules)
-                return bool(paths) and all(path.partition(".")[0] in _LANGUAGE for path in paths)
+                return bool(paths) and all(path.partition(".")[0] in allowed.LANGUAGE for path in paths)

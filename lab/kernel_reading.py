@@ -15,11 +15,9 @@ from typing import Any, Final
 
 from nki_anvil.backends.worker.kernel_text import KernelText
 from nki_anvil.lab import allowed, bindings, by_name, quiet
-from nki_anvil.lab.identity import Unique
+from nki_anvil.lab.identity import KINDS, Unique
 
 _BUILTIN_NAMES: Final = frozenset(dir(builtins))
-
-_KINDS: Final = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type))
 
 _STATEMENTS: Final[dict[type[ast.AST], str]] = {
     ast.Try: "`try` is not available: a kernel that needs a fallback is two kernels. Remove it",
@@ -181,7 +179,7 @@ class _Reader(ast.NodeVisitor):
                 return True
             case ast.Name(id=name) if self._unique.is_class(name):
                 return True
-            case ast.Name(id=name) if name in _KINDS and self._is_builtin(name):
+            case ast.Name(id=name) if name in KINDS and self._is_builtin(name):
                 return True
             case ast.Constant(value=None):
                 return True

@@ -53,7 +53,6 @@ _DECORATORS: Final = words("""
     abc.abstractmethod
 """)
 """Decorators of Python's own that do not call what they are given."""
-_LANGUAGE: Final = ("nki", "neuronxcc")
 _SPELLED: Final = re.compile(rf"\b({'|'.join(sorted({*kernel_text.MODULES, 'builtins', 'sys'}))})\.\w")
 """A text that names something in a module which a kernel may use."""
 _SETS: Final = "os.environ.setdefault"
@@ -328,7 +327,7 @@ class Quiet:
                 return name in self._plain
             case ast.Attribute():
                 paths = self._paths(node) or {""}
-                return all(path.partition(".")[0] in _LANGUAGE or _is_constant(path) for path in paths)
+                return all(path.partition(".")[0] in allowed.LANGUAGE or _is_constant(path) for path in paths)
             case ast.Call(func=ast.Name(id=function)):
                 plain = function in _PLAIN_CALLS and function not in self._defined and not node.keywords
                 return plain and all(self._is_plain_value(one) for one in node.args)
@@ -363,7 +362,7 @@ class Quiet:
             return True
         called, given = (node.func, _given_to(node)) if isinstance(node, ast.Call) else (node, [])
         paths = self._dotted(called)
-        ours = bool(paths) and all(path in _DECORATORS or path.partition(".")[0] in _LANGUAGE for path in paths)
+        ours = bool(paths) and all(path in _DECORATORS or path.partition(".")[0] in allowed.LANGUAGE for path in paths)
         return ours and not any(self._values(given))
 
     def _is_of_aside(self, node: ast.expr) -> bool:

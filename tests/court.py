@@ -28,6 +28,10 @@ class Court:
     random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(20))
     opened: dict[str, Specification] = field(default_factory=dict)
 
+    @property
+    def backend(self) -> ChildBackend:
+        return ChildBackend(self.data / "jobs", cores=2)
+
     async def pool(self, problem: str) -> Pool:
         """The cases of a problem, opened where it was not yet."""
         if problem not in self.opened:
@@ -49,9 +53,9 @@ class Court:
 
     async def judge(self, problem: str, kernel: str) -> Verdict:
         """The verdict of a full verification."""
-        pool, backend = await self.pool(problem), ChildBackend(self.data / "jobs", cores=2)
+        pool = await self.pool(problem)
         specification = self.opened[problem]
-        found = await verify(specification, kernel, "0" * 64, backend=backend, pool=pool, random=self.random)
+        found = await verify(specification, kernel, "0" * 64, backend=self.backend, pool=pool, random=self.random)
         return found.verdict
 
     async def judge_a_claim(self, problem: str, kernel: str) -> Verdict:
@@ -60,8 +64,8 @@ class Court:
         if not verdict.passed:
             return verdict
         return await standard.verify(
-            self.opened[problem], kernel, "0" * 64, backend=ChildBackend(self.data / "jobs", cores=2), data=self.data,
-            random=self.random, unseen=True, report=silent,
+            self.opened[problem], kernel, "0" * 64, backend=self.backend, data=self.data, random=self.random,
+            unseen=True, report=silent,
         )  # fmt: skip
 
 
