@@ -14,11 +14,11 @@ def words(text: str) -> frozenset[str]:
 
 
 BUILTINS: Final = words("""
-    abs all any bool bytes callable complex dict divmod enumerate filter float frozenset int isinstance issubclass
-    iter len list map max min next object pow print property range repr reversed round set slice sorted staticmethod
-    classmethod str sum super tuple zip True False None Ellipsis NotImplemented
+    abs all any bool dict divmod enumerate float frozenset int isinstance issubclass len list max min object pow print
+    property range repr reversed round set slice sorted staticmethod str sum super tuple zip
+    True False None Ellipsis
     ArithmeticError AssertionError AttributeError Exception IndexError KeyError NotImplementedError RuntimeError
-    StopIteration TypeError ValueError ZeroDivisionError
+    TypeError ValueError ZeroDivisionError
 """)
 """``type``, ``getattr`` and ``hasattr`` are there in the forms that ``kernel_reading`` knows."""
 
@@ -44,39 +44,36 @@ EVALUATING: Final = words("get_type_hints ForwardRef evaluate_forward_ref get_an
 SPEAKING: Final = words("print device_print")
 """What a kernel that runs inside of a user's program may not do: figures are read from what that program says."""
 
+RUNNING: Final = words("simulate simulate_kernel benchmark profile baremetal")
+"""What runs a kernel on data, by the settings of whoever calls it."""
+
 FOREIGN: Final = words("""
     abc builtins contextlib ctypes functools gc importlib inspect io itertools json logging np numpy os pathlib pickle
     platform re shutil subprocess sys tempfile threading torch traceback types warnings weakref
 """)
 """Modules that others have imported for themselves, and that can be reached through them."""
 
-SPECIAL: Final = words("""
-    __all__ __version__ __author__ __slots__ __match_args__
-    __init__ __post_init__ __new__ __call__ __repr__ __str__ __format__ __hash__ __bool__ __len__
-    __iter__ __next__ __reversed__ __contains__ __getitem__ __setitem__ __class_getitem__ __index__ __int__ __float__
-    __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __neg__ __pos__ __abs__ __invert__ __add__ __radd__ __iadd__ __sub__
-    __rsub__ __isub__ __mul__ __rmul__ __imul__ __truediv__ __rtruediv__ __floordiv__ __rfloordiv__ __mod__ __rmod__
-    __pow__ __rpow__ __matmul__ __rmatmul__ __and__ __rand__ __or__ __ror__ __xor__ __rxor__ __lshift__ __rlshift__
-    __rshift__ __rrshift__ __divmod__ __round__ __ceil__ __floor__ __trunc__ __copy__ __deepcopy__
-""")
-"""Names with two underscores that a text may give a meaning to. Others tell libraries which text to execute, or where
-in memory an array lies."""
+SPECIAL: Final = words("__all__ __version__ __author__ __init__ __post_init__ __repr__ __str__")
+"""Names with two underscores that a text may give a meaning to. By others Python calls what a text has not called, and
+hands it what nobody has given away; libraries are told which text to execute, or where in memory an array lies."""
 
-NAMING: Final = words("__repr__ __str__ __format__")
+NAMING: Final = words("__repr__ __str__")
 """Methods that a text may define, and not ask for by name: what an object calls itself tells where it is."""
 
 LANGUAGE: Final = words("nki neuronxcc")
 """Packages that kernels are written with."""
 PLAIN_BASES: Final = words("object Exception ValueError TypeError NotImplementedError RuntimeError")
 BASES: Final = words("""
-    enum.Enum enum.IntEnum enum.Flag enum.IntFlag enum.StrEnum typing.NamedTuple typing.Protocol typing.Generic
-    typing_extensions.NamedTuple typing_extensions.Protocol abc.ABC
+    enum.Enum enum.IntEnum enum.StrEnum typing.NamedTuple typing_extensions.NamedTuple
 """)
 """What a class may be derived from, beside classes of the text and of the language."""
 
-MAKERS: Final = dict.fromkeys(
-    ("enum.Enum", "enum.IntEnum", "enum.Flag", "enum.IntFlag", "enum.StrEnum"), "the base of a class with members"
-) | {
+NO_FIELDS: Final = words("ClassVar InitVar KW_ONLY")
+"""Annotations by which dataclasses tell what is no field, in texts wherever they find their module."""
+TYPES_ABSENT: Final = words("torch.device torch.dtype torch.Tensor jax.Array")
+"""What a field may be said to be, though it is not there when a kernel is traced."""
+
+MAKERS: Final = dict.fromkeys(("enum.Enum", "enum.IntEnum", "enum.StrEnum"), "the base of a class with members") | {
     "dataclasses.dataclass": "the decorator of a class",
     "numpy.ndarray": "a type that something is compared with",
 }
@@ -94,8 +91,19 @@ FORBIDDEN_ATTRIBUTES: Final = words("""
 above them, annotations their text, which they execute; abstract classes remember others, caches who asked, and types'
 limits their tables."""
 
-PRIVATE: Final = words("_asdict _field_defaults _fields _make _replace")
+UNSEEN: Final = words("""
+    func args keywords base data flags setflags resize put metadata newbyteorder byteswap descr fields flat send throw
+    close fget fset fdel getter setter deleter default default_factory obj add_note with_traceback signature types
+    reduceat accumulate outer at resolve_dtypes
+""")
+"""Attributes of Python's and NumPy's objects in which a call can be kept, or which hand out what they were made of. An
+object of the text's own may have them."""
+
+PRIVATE: Final = words("_asdict _fields _make _replace")
 """What named tuples offer, as documented. Any other private attribute has to be the text's own."""
+
+OF_NUMPY: Final = words("dtype axis axes k keepdims num endpoint indexing order")
+"""How NumPy's functions may be told what to do: not where to write, nor what to leave as memory was found."""
 
 PUBLIC: Final = None
 """Every name that does not begin with an underscore."""
@@ -114,9 +122,9 @@ _NUMPY: Final = words("""
 """)
 """Dtypes, functions given as ``op``, and constants that depend on no data: there is none in the process that traces."""
 
-_TYPING: Final = (
-    frozenset(cast("list[str]", vars(typing)["__all__"])) | words("override deprecated TypeAliasType")
-) - words("TypedDict get_origin get_args overload get_overloads clear_overloads Text")
+_TYPING: Final = (frozenset(cast("list[str]", vars(typing)["__all__"])) | words("override TypeAliasType")) - words(
+    "TypedDict get_origin get_args overload get_overloads clear_overloads Text deprecated"
+)
 """What typing gives away, but for what makes or finds classes, remembers functions, or is ``str`` by another name; what
 else it holds are modules that it imports."""
 
@@ -130,13 +138,12 @@ MODULES: Final[dict[str, frozenset[str] | None]] = {
     "typing": _TYPING,
     "typing_extensions": _TYPING,
     "collections.abc": PUBLIC,
-    "collections": words("namedtuple OrderedDict defaultdict deque Counter abc"),
-    "dataclasses": words("dataclass field replace astuple asdict fields KW_ONLY"),
-    "enum": words("Enum IntEnum Flag IntFlag StrEnum auto unique"),
-    "functools": words("partial reduce cache lru_cache"),
-    "itertools": PUBLIC,
+    "collections": words("namedtuple abc"),
+    "dataclasses": words("dataclass field replace"),
+    "enum": words("Enum IntEnum StrEnum auto"),
+    "functools": words("partial reduce"),
+    "itertools": words("product chain zip_longest accumulate combinations permutations pairwise"),
     "operator": words("add sub mul floordiv truediv neg eq ne lt le gt ge"),
-    "abc": words("ABC abstractmethod"),
     "__future__": words("annotations"),
 }
 """The longest prefix decides, and what is below a module with PUBLIC names is public as well."""

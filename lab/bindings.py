@@ -126,7 +126,7 @@ def type_parameters(definition: ast.FunctionDef | ast.ClassDef) -> list[ast.AST]
     return list(getattr(definition, "type_params", []))
 
 
-def annotated(function: ast.FunctionDef) -> Iterator[ast.expr]:
+def annotated(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.expr]:
     for node in [*ast.walk(function.args), function]:
         annotation = node.annotation if isinstance(node, ast.arg) else getattr(node, "returns", None)
         if annotation is not None:

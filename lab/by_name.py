@@ -24,6 +24,12 @@ def complaints(statements: Iterable[ast.stmt], entry: str, inputs: Sequence[str]
 
 def _misplaced(function: ast.FunctionDef, inputs: Sequence[str]) -> Iterator[Message]:
     given = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+    for argument in function.args.kwonlyargs:
+        if argument.arg in inputs:
+            yield (
+                function.lineno,
+                f"`{argument.arg}` is an input of the problem, and given by name alone. Remove the `*` before it.",
+            )
     for place, name in enumerate(inputs):
         if name in given and given.index(name) != place:
             yield (

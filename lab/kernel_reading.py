@@ -8,26 +8,18 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from string import Formatter
 from typing import Any, Final
 
+from nki_anvil.backends.worker.absent import needing
 from nki_anvil.backends.worker.kernel_text import KernelText
-from nki_anvil.lab import allowed, bindings, by_name, quiet
+from nki_anvil.lab import allowed, bindings, by_name, constants, dotted_paths, forms, quiet
 from nki_anvil.lab.identity import KINDS, Unique
 
 _BUILTIN_NAMES: Final = frozenset(dir(builtins))
-
-_STATEMENTS: Final[dict[type[ast.AST], str]] = {
-    ast.Try: "`try` is not available: a kernel that needs a fallback is two kernels. Remove it",
-    ast.TryStar: "`try` is not available. Remove it",
-    ast.Global: "`global` is not available. Pass the value as an argument",
-    ast.AsyncFunctionDef: "`async` is not available. Use a plain function",
-    ast.AsyncFor: "`async` is not available. Use a plain loop",
-    ast.AsyncWith: "`async` is not available. Use a plain block",
-    ast.Await: "`await` is not available. Call the function plainly",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +40,34 @@ def objections(text: KernelText, entry: str, *, imported: bool = False, inputs: 
     private = bindings.private(text.statements) | allowed.PRIVATE
     unique = Unique(text.statements, modules)
     found: list[Objection] = []
-    seen: set[int] = set()
     names, loud = reached(text, entry)
     kernels = [one for name in (entry, *names) for one in defined.get(name, ())]
     found += [Objection(*said) for said in by_name.complaints(kernels, entry, inputs)]
     waiting = [*defined[entry], *defined["*"], *(text.statements if imported else loud)]
     absent = frozenset(text.absent)
+    left = [one for one in text.skipped if not isinstance(one, ast.If) or not is_main(one.test)]
+    missing = needing([*text.statements, *text.skipped], text.absent).union(*map(bindings.bound, left))
+    read: dict[int, ast.stmt] = {}
     while waiting:
         statement = waiting.pop()
-        if id(statement) not in seen:
-            seen.add(id(statement))
-            reader = _Reader(modules, frozenset(defined), private, imported, absent, unique)
+        if id(statement) not in read:
+            read[id(statement)] = statement
+            reader = _Reader(modules, frozenset(defined), private, imported, absent, missing, unique)
             reader.visit(statement)
             found += reader.found
             waiting += [one for name in reader.reached for one in defined[name]]
+    found += _of_builtins([*text.statements, *importing(text.skipped)])
+    found += [Objection(*said) for said in forms.complaints(read.values(), text.statements)]
+    found += [Objection(*said) for said in constants.complaints([*read.values()], modules)]
     return sorted(set(found), key=lambda objection: objection.line)
+
+
+def _of_builtins(statements: Sequence[ast.stmt]) -> Iterator[Objection]:
+    """Names that mean one thing to a trace, and another wherever the text is imported."""
+    for name, meanings in bindings.definitions(statements).items():
+        if name in allowed.BUILTINS:
+            line = min(one.lineno for one in meanings)
+            yield Objection(line, f"`{name}` is Python's, and a name of the text as well. Rename your own.")
 
 
 def reached(text: KernelText, entry: str) -> tuple[frozenset[str], list[ast.stmt]]:
@@ -100,6 +105,7 @@ class _Reader(ast.NodeVisitor):
         private: frozenset[str],
         imported: bool,
         absent: frozenset[str],
+        missing: frozenset[str],
         unique: Unique,
     ) -> None:
         self.found: list[Objection] = []
@@ -110,6 +116,8 @@ class _Reader(ast.NodeVisitor):
         self._imported = imported
         self._absent = absent
         """Names of modules that are left out: what stands for them answers no question as they would."""
+        self._missing = missing
+        """The same, and names of what cannot be made without them."""
         self._unique = unique
         self._called: set[int] = set()
         """Nodes that are called."""
@@ -128,9 +136,6 @@ class _Reader(ast.NodeVisitor):
             self._local = frozenset(bindings.stored(node))
             for name, paths in bindings.modules(ast.walk(node)).items():
                 self._modules[name] = self._modules.get(name, frozenset()) | paths
-        if type(node) in _STATEMENTS:
-            self._object(node, _STATEMENTS[type(node)])
-            return None
         if isinstance(node, bindings.COMPREHENSIONS):
             return self._comprehension(node)
         for name in bindings.binds(node):
@@ -201,10 +206,7 @@ class _Reader(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         self._called.add(id(node.func))
-        named = {keyword.arg for keyword in node.keywords}
-        if "where" in named and "out" not in named:
-            self._object(node, "`where` without `out` leaves memory as it was found. Give `out`, or use `np.where`")
-        if "module" in named:
+        if any(keyword.arg == "module" for keyword in node.keywords):
             self._object(node, "`module` says that something is another's. Leave it out")
         match node:
             case ast.Call(func=ast.Name(id="type"), args=[argument], keywords=[]) if id(node) in self._in_place:
@@ -224,12 +226,22 @@ class _Reader(ast.NodeVisitor):
 
     def _named_attribute(self, node: ast.Call, function: str) -> None:
         match node.args:
+            case [ast.Name(id=name), *_] if name in allowed.BUILTINS and self._is_builtin(name):
+                self._object(node, f"`{function}` of Python's `{name}` tells nothing of a kernel. Remove it")
+            case [_, ast.Constant(value=str() as attribute), *_] if not attribute.isidentifier():
+                self._object(node, f"`{function}` asks for what is no name. Remove it")
+            case [value, ast.Constant(value=str()), *_] if not self._is_of_language(value):
+                self._object(node, f"`{function}` of a module tells versions of Python apart. Write what it has")
             case [value, ast.Constant(value=str() as attribute), *rest]:
                 self.visit(ast.copy_location(ast.Attribute(value, attribute, ast.Load()), node))
                 for argument in rest:
                     self.visit(argument)
             case _:
                 self._object(node, f"`{function}` needs a literal name here. Write the attribute behind a dot")
+
+    def _is_of_language(self, node: ast.expr) -> bool:
+        """Whether it is none of Python's modules, nor behind one."""
+        return all(path.partition(".")[0] in allowed.LANGUAGE for path in bindings.dotted(node, self._modules))
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         if node.attr.startswith(allowed.FORBIDDEN_PREFIXES) or node.attr in allowed.FORBIDDEN_ATTRIBUTES:
@@ -255,7 +267,7 @@ class _Reader(ast.NodeVisitor):
 
     def _members(self, node: ast.AST, paths: Iterable[str]) -> None:
         for path in paths:
-            if complaint := _complaint(path):
+            if complaint := dotted_paths.complaint(path):
                 self._object(node, complaint)
             elif not isinstance(node, ast.expr):
                 continue
@@ -280,10 +292,6 @@ class _Reader(ast.NodeVisitor):
         self._put([node.value])
         self.generic_visit(node)
 
-    def visit_Constant(self, node: ast.Constant) -> None:
-        if node.value == "where":
-            self._object(node, "`where` is given by its name, beside `out`. Write it out")
-
     def visit_Expr(self, node: ast.Expr) -> None:
         """A docstring has no effect."""
         if not isinstance(node.value, ast.Constant):
@@ -302,11 +310,6 @@ class _Reader(ast.NodeVisitor):
                 self._object(node, f"`from {node.module} import *` hides what is used. Name what you import")
             self._members(node, [f"{node.module}.{alias.name}"])
 
-    def visit_MatchClass(self, node: ast.MatchClass) -> None:
-        if node.kwd_attrs or node.patterns:
-            self._object(node, "A class pattern with anything in it reads attributes unseen. Use `isinstance` and `if`")
-        self.generic_visit(node)
-
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         """Annotations are evaluated where the text is imported alone."""
         for part in [
@@ -318,7 +321,7 @@ class _Reader(ast.NodeVisitor):
             self.visit(part)
         around = self._selves
         if "self" in bindings.own(node):
-            self._selves = id(node) in self._methods and bindings.is_given_self(node)
+            self._selves = id(node) in self._methods and not node.decorator_list and bindings.is_given_self(node)
         self._inside(bindings.own(node), node.body)
         self._selves = around
 
@@ -343,23 +346,25 @@ class _Reader(ast.NodeVisitor):
             self.visit(part)
         self._scopes = around
 
-    def visit_With(self, node: ast.With) -> None:
-        if any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in ast.walk(node)):
-            self._object(
-                node, "A generator that is dropped inside of `with` has its errors printed. Yield outside of it"
-            )
-        self.generic_visit(node)
-
-    def visit_YieldFrom(self, node: ast.YieldFrom) -> None:
-        self._object(node, "A generator that is dropped in `yield from` has its errors printed. Yield in a loop")
-        self.generic_visit(node)
-
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         self.visit(node.target)
         if node.value is not None:
             self.visit(node.value)
         if self._imported:
             self.visit(node.annotation)
+        is_text = isinstance(node.annotation, ast.Constant) or "annotations" in self._modules
+        first = _first_dotted(node.annotation)
+        paths = self._paths_of(first)
+        if is_text and any(path.rpartition(".")[2] in allowed.NO_FIELDS for path in paths or {first}):
+            self._object(node, "What is no field of a dataclass has no text for an annotation. Write it without one")
+        name = first.partition(".")[0]
+        if name in self._missing and not (paths and paths <= allowed.TYPES_ABSENT):
+            self._object(node, f"`{name}` is not there when a kernel is traced, and says what a field is. Remove it")
+
+    def _paths_of(self, dotted: str) -> frozenset[str]:
+        """Where a name and what stands behind its dots lead."""
+        name, dot, rest = dotted.partition(".")
+        return frozenset(path + dot + rest for path in self._modules.get(name, ()))
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         """A name that a class binds is the builtin's before, whatever the functions around it bind."""
@@ -411,6 +416,13 @@ def _is_member(statement: ast.stmt) -> bool:
             return False
 
 
+def _first_dotted(annotation: ast.expr) -> str:
+    """The words that an annotation begins with, by which dataclasses tell from a text what is no field."""
+    text = annotation.value if isinstance(annotation, ast.Constant) else ast.unparse(annotation)
+    found = re.match(r"\s*(\w+(?:\s*\.\s*\w+)*)", str(text))
+    return re.sub(r"\s", "", found[1]) if found else ""
+
+
 def _parts(side: ast.expr) -> list[ast.expr]:
     """A type, or each of several."""
     return side.elts if isinstance(side, (ast.Tuple, ast.List, ast.Set)) else [side]
@@ -430,31 +442,10 @@ def _plain_template(node: ast.expr) -> bool:
     if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
         return False
     try:
-        fields = [(name or "", way or "") for _, name, way, _ in Formatter().parse(node.value)]
+        fields = [(name or "", way or "", turned) for _, name, way, turned in Formatter().parse(node.value)]
     except ValueError:
         return False
-    return not any("." in name or "[" in name or "{" in way for name, way in fields)
-
-
-def _complaint(path: str) -> str | None:
-    """Why a dotted path is not available; None where it is."""
-    parts = path.split(".")
-    for end in range(len(parts), 0, -1):
-        prefix = ".".join(parts[:end])
-        if prefix in allowed.MODULES:
-            return _below(prefix, parts[end:])
-    return f"`{parts[0]}` is not available in a kernel. Write it with nki, numpy for dtypes and constants, and math"
-
-
-def _below(module: str, rest: Sequence[str]) -> str | None:
-    names = allowed.MODULES[module]
-    if not allowed.EVALUATING.isdisjoint(rest):
-        return f"`{module}.{'.'.join(rest)}` executes the text of annotations. Remove it"
-    if names is allowed.PUBLIC and not allowed.FOREIGN.isdisjoint(rest):
-        return f"`{module}.{'.'.join(rest)}` leads out of {module}. Use its own names"
-    if any(part.startswith("_") for part in rest):
-        return f"`{module}.{'.'.join(rest)}` is private. Use the public names of {module}"
-    if names is None or not rest or rest[0] in names or rest[0] == "*":
-        return None
-    instead = " Data is computed by instructions, with nki.isa" if module == "numpy" else ""
-    return f"`{module}.{rest[0]}` is not available in a kernel.{instead}".rstrip(".")
+    return not any(
+        "." in name or "[" in name or "{" in way or way.endswith("n") or (way and turned)
+        for name, way, turned in fields
+    )

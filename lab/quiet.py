@@ -38,7 +38,7 @@ _SETTINGS: Final = words("level format datefmt force")
 _STORES: Final = ("os.environ",)
 _UNFAIR: Final = (
     allowed.FORBIDDEN_ATTRIBUTES | allowed.EVALUATING | (sys.stdlib_module_names - {"random"})
-    | words("setattr delattr setitem delitem patch MonkeyPatch monkeypatch")
+    | words("np nki neuronxcc setattr delattr setitem delitem patch MonkeyPatch monkeypatch")
 )  # fmt: skip
 """Modules stand behind others that have imported them for themselves; others' tools set what is in modules."""
 _PLAIN_CALLS: Final = words("int float bool str len min max abs round sum pow range divmod")
@@ -55,10 +55,25 @@ _DECORATORS: Final = words("""
 """Decorators of Python's own that do not call what they are given."""
 _SPELLED: Final = re.compile(rf"\b({'|'.join(sorted({*kernel_text.MODULES, 'builtins', 'sys'}))})\.\w")
 """A text that names something in a module which a kernel may use."""
+_HARMLESS: Final = words("""
+    torch.manual_seed torch.zeros torch.ones torch.full torch.empty torch.rand torch.randn torch.randint torch.arange
+    torch.linspace torch.eye torch.tensor torch.as_tensor torch.from_numpy torch.zeros_like torch.ones_like
+    torch.device torch.no_grad torch.inference_mode torch.compile torch.allclose torch.equal torch.softmax torch.matmul
+    torch.Tensor torch.dtype torch.nn torch.testing torch.cuda.is_available torch.cuda.manual_seed
+    torch_xla.device torch_xla.core.xla_model.xla_device torch_neuronx.trace torch_neuronx.DataParallel
+    jax.random jax.numpy.zeros jax.numpy.ones jax.numpy.full jax.numpy.arange jax.numpy.array jax.numpy.asarray
+    jax.numpy.linspace jax.numpy.eye jax.numpy.allclose jax.jit jax.devices jax.default_backend jax.Array jax.device_put
+    pytest.mark pytest.fixture pytest.param pytest.approx pytest.raises pytest.skip pytest.importorskip
+""")
+"""Members of frameworks that change nothing for anybody else: no settings of the process, no files, no texts that are
+executed. What other members do, and other libraries, nobody knows: they stand under the main guard."""
+_IS_DTYPE: Final = re.compile(r"(torch|jax)\.(numpy\.)?(b?float|u?int|bool|complex|long|half|double)\w*")
+_WORDS: Final = re.compile(r"(?!.*\b(?:for|lambda|import|del)\b)[\w\s.,:/|\[\]+-]*")
+"""A text that nobody can execute to any effect: it calls and assigns nothing."""
 _SETS: Final = "os.environ.setdefault"
 """As a store into it does: a name in pieces may be that of the chip."""
-_CHIP: Final = "NEURON_PLATFORM"
-"""How the variable begins that says for which chip a kernel is made."""
+_CHIP: Final = ("NEURON_PLATFORM", "NKI_")
+"""How the variables begin that say for which chip a kernel is made, and how it computes."""
 _OF_MODULES: Final = words("__name__ __file__ __doc__")
 _METHODS: Final = words("property staticmethod classmethod")
 _EXPRESSIONS: Final = (
@@ -136,9 +151,13 @@ class Quiet:
                 yield from self._values([test, message])
             case ast.Assign(targets=targets, value=value):
                 yield from self._stores(targets, value)
-            case ast.AnnAssign(target=target, value=value) | ast.AugAssign(target=target, value=value):
+            case ast.AnnAssign(target=target, value=value, annotation=annotation):
+                yield from _computed(annotation)
+                yield from self._stores([target], value)
+            case ast.AugAssign(target=target, value=value):
                 yield from self._stores([target], value)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield from (one for part in bindings.annotated(statement) for one in _computed(part))
                 yield from (one for one in statement.decorator_list if not self._is_decorator(one))
                 yield from self._values(bindings.defaults(statement.args))
             case ast.ClassDef():
@@ -244,6 +263,7 @@ class Quiet:
 
     def _comprehension(self, made: Sequence[ast.expr], loops: Sequence[ast.comprehension]) -> Iterator[ast.AST]:
         """A name that a loop binds may be handed on, and not be called."""
+        yield from (one for loop in loops for one in self._stores([loop.target], None) if not _is_name(loop.target))
         bound = {name for loop in loops for name in bindings.stored(loop.target)}
         parts = [*made, *(part for loop in loops for part in (loop.iter, *loop.ifs))]
         called = {id(part.func) for one in parts for part in ast.walk(one) if isinstance(part, ast.Call)}
@@ -252,14 +272,23 @@ class Quiet:
                 yield node
 
     def _arguments(self, call: ast.Call) -> Iterator[ast.AST]:
-        """Nothing is handed over that stands for a part of the language, or for the text's own module."""
+        """Nothing is handed over that stands for a part of the language, or for the text's own module; nor to others
+        a text that they could execute."""
         given = _given_to(call)
+        if not self._is_pythons(call.func):
+            yield from (part for one in given for part in _executable(one))
         yield from self._values(given)
         if isinstance(call.func, ast.Name) and call.func.id not in self._defined:
             yield from (keyword.value for keyword in call.keywords if not self._is_setting(keyword))
             return
         if self._dotted(call.func) != frozenset({"logging.getLogger"}):
             yield from (node for one in given for node in self._kept_back(one))
+
+    def _is_pythons(self, called: ast.expr) -> bool:
+        """Whether it is a builtin, or of Python's and NumPy's functions one that executes nothing."""
+        if isinstance(called, ast.Name) and called.id not in self._defined:
+            return True
+        return bool(paths := self._dotted(called)) and paths <= _KNOWN
 
     def _is_setting(self, keyword: ast.keyword) -> bool:
         """Whether a builtin is only told how; a function that it is told would be called."""
@@ -276,7 +305,7 @@ class Quiet:
         elif not paths:
             for part in ast.iter_child_nodes(node):
                 yield from self._kept_back(part)
-        elif not all(_is_absent(path.partition(".")[0]) or _is_constant(path) for path in paths):
+        elif not all(_is_frameworks(path) or _IS_DTYPE.fullmatch(path) or _is_constant(path) for path in paths):
             yield node
 
     def _tells(self, node: ast.AST) -> bool:
@@ -380,9 +409,13 @@ class Quiet:
         )
 
     def _is_of_absent(self, node: ast.expr) -> bool:
-        """Whether it is below a module of somebody else, also behind calls."""
+        """Whether it is a harmless member of a framework, or behind calls of one."""
+        asked: tuple[str, ...] = ()
         while isinstance(node, (ast.Attribute, ast.Call)):
+            if isinstance(node, ast.Attribute):
+                asked = (node.attr, *asked)
             if isinstance(node, ast.Call):
+                asked = ()
                 if next(self._arguments(node), None) is not None:
                     return False
                 node = node.func
@@ -391,7 +424,7 @@ class Quiet:
             else:
                 return False
         paths = self._paths(node)
-        return bool(paths) and all(_is_absent(path.partition(".")[0]) for path in paths)
+        return bool(paths) and all(_is_frameworks(path, asked) for path in paths)
 
     def _dotted(self, node: ast.AST) -> frozenset[str]:
         """The paths of what stands behind an imported name; none where it is anything else."""
@@ -404,13 +437,35 @@ class Quiet:
         return found if all(map(_is_fair, parts)) else frozenset()
 
 
+def _is_name(target: ast.expr) -> bool:
+    return isinstance(target, ast.Name)
+
+
+def _computed(annotation: ast.expr) -> Iterator[ast.AST]:
+    """What a framework that reads annotations would execute: a call, or a text that holds one."""
+    yield from (part for part in ast.walk(annotation) if isinstance(part, ast.Call))
+    yield from _executable(annotation)
+
+
+def _executable(given: ast.expr) -> Iterator[ast.AST]:
+    """Texts that are more than words, and what may make such."""
+    for part in ast.walk(given):
+        if isinstance(part, ast.Constant) and isinstance(part.value, (str, bytes)):
+            if not _WORDS.fullmatch(part.value if isinstance(part.value, str) else part.value.decode("latin-1")):
+                yield part
+        elif isinstance(part, ast.FormattedValue) and part.format_spec is not None:
+            yield part
+
+
 def _given_to(call: ast.Call) -> list[ast.expr]:
     return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
-def _is_absent(module: str) -> bool:
-    """Whether it is neither the kernel's, nor Python's own."""
-    return module not in kernel_text.MODULES and module not in sys.stdlib_module_names
+def _is_frameworks(path: str, asked: Sequence[str] = ()) -> bool:
+    """Whether what is asked for behind a path is a harmless member of a framework."""
+    parts = [*path.split("."), *asked]
+    above = {".".join(parts[:end]) for end in range(1, len(parts) + 1)}
+    return not above.isdisjoint(_HARMLESS)
 
 
 def _is_constant(path: str) -> bool:

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Optional
 
+_OF_THEIR_OWN = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+"""What binds names for itself alone."""
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -68,4 +70,11 @@ def targets(statement: ast.stmt) -> Iterator[str]:
     if isinstance(statement, DEFINITIONS):
         yield statement.name
     else:
-        yield from (n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+        yield from (n.id for n in _around(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+
+
+def _around(node: ast.AST) -> Iterator[ast.AST]:
+    yield node
+    if not isinstance(node, _OF_THEIR_OWN):
+        for part in ast.iter_child_nodes(node):
+            yield from _around(part)

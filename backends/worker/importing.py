@@ -10,10 +10,11 @@ import ast
 import signal
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Final, Optional
 
-from nki_anvil.backends.worker.absent import AbsentModule, mentioned, needing, targets
+from nki_anvil.backends.worker.absent import Absent, AbsentModule, mentioned, needing, targets
 from nki_anvil.backends.worker.executing import Leaving, execute, fresh_module
 from nki_anvil.backends.worker.kernel_text import MODULES, KernelText
 
@@ -25,32 +26,36 @@ _HERE: Final = MODULES | sys.stdlib_module_names
 """Modules whose import is tried. Another's library, where there is one, takes seconds."""
 
 
-def load(text: KernelText, name: str) -> dict[str, Any]:
+def load(text: KernelText, name: str, *, asserting: bool = True) -> dict[str, Any]:
     """Execute every statement in a fresh module of that name; returns its namespace.
 
     What needs a module that is not here binds names that fail when they are used. What else goes wrong in statements
-    that a kernel does without is passed over, for another machine may have what they need. Checks by ``assert`` are
-    left out, as ``python -O`` does.
+    that a kernel does without is passed over, for another machine may have what they need. Unless ``asserting``, checks
+    by ``assert`` are left out, as ``python -O`` does.
     """
     statements = sorted((*text.statements, *text.skipped), key=lambda one: (one.lineno, one.col_offset))
     absent = needing(statements, text.absent)
     here = [one for one in statements if _may_be_here(one)]
     try:
-        return _executed(text, name, here, absent, _Readable(absent))
+        return _executed(text, name, here, absent, _Readable(absent), asserting)
     except Exception:  # whose annotations fail, can be imported by a Python that does not execute them
-        return _executed(text, name, here, absent, _Readable(None))
+        return _executed(text, name, here, absent, _Readable(None), asserting)
 
 
-def apart(text: KernelText) -> frozenset[str]:
-    """Names that only statements bind which a kernel does without."""
-    statements = [*text.statements, *text.skipped]
-    absent = needing(statements, text.absent)
+def apart(text: KernelText, namespace: Mapping[str, Any]) -> frozenset[str]:
+    """Names that only statements bind which a kernel does without, and those of what could not be made."""
+    absent = frozenset(name for name, value in namespace.items() if type(value) is Absent)
     skipped = {name for one in text.skipped for name in targets(one)}
     return absent | (skipped - {name for one in text.statements for name in targets(one)})
 
 
 def _executed(
-    text: KernelText, name: str, statements: list[ast.stmt], absent: frozenset[str], readable: ast.NodeTransformer
+    text: KernelText,
+    name: str,
+    statements: list[ast.stmt],
+    absent: frozenset[str],
+    readable: ast.NodeTransformer,
+    asserting: bool,
 ) -> dict[str, Any]:
     module = fresh_module(text, name)
     budget = Budget(ASIDE_S)
@@ -62,7 +67,7 @@ def _executed(
         hopeless = not absent.isdisjoint(mentioned(statement))
         return Leaving(module, statement, ends=Exception if hopeless else AbsentModule)
 
-    execute(module, statements, readable, within, asserting=False)
+    execute(module, statements, readable, within, asserting=asserting)
     return module.__dict__
 
 

@@ -103,9 +103,10 @@ class Held:
             return (kind, bytes(value))
         if kind.__module__.startswith("numpy") and hasattr(value, "metadata"):
             named: Mapping[str, Any] = value.metadata or {}
+            self._told.append(value)
             return (id(value), *map(self._describe, named.items()))
         if isinstance(value, np.generic) and not isinstance(value, np.void):
-            return (kind, value.tobytes())
+            return (kind, value.tobytes(), str(cast("Any", value).dtype))
         if isinstance(value, _FIXED) or self._is_of_others(value):
             self._told.append(value)
             return (id(value),)
@@ -218,6 +219,8 @@ def _exactly(value: Any) -> Any:
     if isinstance(value, (float, complex)):
         bits = struct.pack("dd", complex(value).real, complex(value).imag)
         return bits if value == value else (bits, id(value))
+    if isinstance(value, range):  # two that give the same numbers are equal
+        return (value.start, value.stop, value.step)
     return value
 
 

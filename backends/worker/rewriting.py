@@ -7,7 +7,7 @@ and annotations mean what they mean to whoever imports the text, but where they 
 from __future__ import annotations
 
 import ast
-import copy
+import types
 from collections.abc import Callable
 from typing import Any, Optional, TypeVar
 
@@ -16,9 +16,11 @@ from nki_anvil.backends.worker.absent import needing
 from nki_anvil.backends.worker.executing import Leaving, execute, fresh_module, plain_name
 from nki_anvil.backends.worker.kernel_text import KernelText, describe
 
-_SET, _OWN, _TOLD, _FORMAT = ".set", ".own", ".told", ".format"
-"""Names that no text can spell, for what takes the place of a set's display and of an object whose attribute is set,
-for what looks through texts that calls return, and for what writes a value in a way that is computed."""
+_CALL, _OWN, _TOLD, _FORMAT, _MOD, _SHOWN = ".call", ".own", ".told", ".format", ".mod", ".shown"
+_THROUGH, _PARTED, _EACH = ".through", ".parted", ".each"
+"""Names that no text can spell, for what makes its calls, for what looks at objects whose attribute is set, at texts
+that are made and at values before they are, for what writes a value in a way that is computed, for ``%``, and for what
+looks at what is gone through."""
 
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -38,10 +40,9 @@ def load(text: KernelText) -> tuple[dict[str, Any], list[str]]:
     """
     module = fresh_module(text, plain_name())
     told = telling.watching(module.__name__)
-    unordered.guard(module.__dict__)
-    telling.guard(module.__dict__, told)
-    module.__dict__["sum"] = adding.added
-    module.__dict__.update({_SET: unordered.Unordered, _OWN: _owning(module.__name__), _TOLD: told, _FORMAT: format})
+    module.__dict__.update({_OWN: _owning(module.__name__), _TOLD: told, _FORMAT: format, _SHOWN: telling.shown})
+    module.__dict__.update({_CALL: _calling(module.__name__, told), _MOD: telling.remainder})
+    module.__dict__.update({_THROUGH: unordered.through, _PARTED: unordered.parted, _EACH: unordered.each_parted})
     left_out: list[ast.stmt] = []
     changing = _Rewriting(needing(text.statements, text.absent))
     execute(module, text.statements, changing, lambda statement: Leaving(module, statement, left_out.append))
@@ -54,17 +55,40 @@ class _Rewriting(ast.NodeTransformer):
     def __init__(self, absent: frozenset[str]) -> None:
         self._absent = absent
 
-    def visit_Set(self, node: ast.Set) -> ast.expr:
-        self.generic_visit(node)
-        return _call(_SET, ast.copy_location(ast.Tuple(node.elts, ast.Load()), node))
-
-    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
-        self.generic_visit(node)
-        return _call(_SET, ast.copy_location(ast.GeneratorExp(node.elt, node.generators), node))
-
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
-        return node if _is_super(node) else _call(_TOLD, node)
+        if _is_super(node):
+            return node
+        return ast.copy_location(ast.Call(ast.Name(_CALL, ast.Load()), [node.func, *node.args], node.keywords), node)
+
+    def visit_Starred(self, node: ast.Starred) -> ast.Starred:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
+            node.value = _call(_THROUGH, node.value)
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
+        self.generic_visit(node)
+        if depth := max(map(_depth, node.targets)):
+            node.value = _call(_PARTED, node.value, ast.Constant(depth))
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AugAssign:
+        """A list goes through what is added to it."""
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Add):
+            node.value = _call(_THROUGH, node.value)
+        return node
+
+    def visit_For(self, node: ast.For) -> ast.For:
+        self.generic_visit(node)
+        node.iter = _gone_through(node.iter, node.target)
+        return node
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
+        self.generic_visit(node)
+        node.iter = _gone_through(node.iter, node.target)
+        return node
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
         self.generic_visit(node)
@@ -72,7 +96,7 @@ class _Rewriting(ast.NodeTransformer):
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.FormattedValue:
         """How a value is written may be a text that is computed, and be handed to what writes it."""
-        node.value = self.visit(node.value)
+        node.value = _call(_SHOWN, self.visit(node.value))
         way = node.format_spec
         if way is None or all(isinstance(part, ast.Constant) for part in ast.walk(way) if isinstance(part, ast.expr)):
             return node
@@ -83,16 +107,7 @@ class _Rewriting(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
-        return _call(_TOLD, node) if isinstance(node.op, ast.Mod) else node
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt] | ast.stmt:
-        """What ``%=`` makes is looked through where it is kept, if asking for that again does nothing."""
-        self.generic_visit(node)
-        if not isinstance(node.op, ast.Mod) or any(isinstance(part, ast.Call) for part in ast.walk(node.target)):
-            return node
-        kept = copy.deepcopy(node.target)
-        vars(kept)["ctx"] = ast.Load()
-        return [node, ast.copy_location(ast.Expr(_call(_TOLD, kept)), node)]
+        return _call(_TOLD, _call(_MOD, node.left, node.right)) if isinstance(node.op, ast.Mod) else node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)
@@ -129,6 +144,17 @@ def _is_super(node: ast.Call) -> bool:
     return isinstance(node.func, ast.Name) and node.func.id == "super"
 
 
+def _depth(target: ast.expr) -> int:
+    """So many levels within each other lie the names that it binds."""
+    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
+    return 1 + max(map(_depth, parts), default=0) if parts else 0
+
+
+def _gone_through(items: ast.expr, target: ast.expr) -> ast.expr:
+    depth = _depth(target)
+    return _call(_EACH, items, ast.Constant(depth)) if depth else _call(_THROUGH, items)
+
+
 def _call(name: str, *given: ast.expr) -> ast.expr:
     return ast.copy_location(ast.Call(ast.Name(name, ast.Load()), list(given), []), given[0])
 
@@ -146,3 +172,27 @@ def _owning(module: Optional[str]) -> Callable[[Any], Any]:
         return one
 
     return own
+
+
+def _calling(module: str, told: Callable[[Any], Any]) -> Callable[..., Any]:
+    """What makes a text's calls; a text itself has Python's own builtins, and no way to ask whether it is watched."""
+
+    def own(function: Any) -> bool:
+        function = getattr(function, "__func__", function)
+        if isinstance(function, type):
+            return function.__module__ == module
+        return isinstance(function, types.FunctionType) and function.__globals__.get("__name__") == module
+
+    def call(function: Any, /, *given: Any, **named: Any) -> Any:
+        if function is str or function is repr or _is_formatting(function):
+            for one in (*given, *named.values()):
+                telling.shown(one)
+        handed = unordered.handed(function, given, named, own)
+        return told((adding.added if function is sum else function)(*handed, **named))
+
+    around = {**globals(), "__name__": module}  # where classes that are made say they are of
+    return types.FunctionType(call.__code__, around, "call", None, call.__closure__)
+
+
+def _is_formatting(function: Any) -> bool:
+    return isinstance(getattr(function, "__self__", None), str) and getattr(function, "__name__", "") == "format"

@@ -5,12 +5,24 @@ Two traces that agree prove nothing about a third in a file of another name.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+import re
+import types
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 import numpy as np
 
+from nki_anvil.backends.worker.unordered import through
+
 _ADDRESS = " at 0x"
+_CUT = re.compile(r"%(\([^)]*\))?[-#0 +]*[\d*]*\.[\d*]*[hlL]?[srab]")
+"""A precision of a text, in ``%``."""
+_DEEPEST = 8
+_PYTHONS = ("builtins", "functools", "collections", "itertools", "operator", "contextlib")
+_KNOWN = (str, bytes, int, float, complex, type(None), type, range, type(...), types.FunctionType, type(len))
+_WIDEST = 8
+"""Bytes of a number; of wider ones some are never written."""
 
 
 class PlaceTold(Exception):
@@ -23,38 +35,14 @@ class PlaceTold(Exception):
         super().__init__(f"The kernel {how}: its module and address are told.")
 
 
-class _Guarded(type):
-    """The class of what stands for ``str``."""
+class ArrayWritten(Exception):
+    """An array's elements are written as text."""
 
-    def __call__(cls, *given: Any, **named: Any) -> Any:
-        return cls.told(str(*given, **named))
+    code = "TraceUnstable"
+    remedy = "Write the numbers themselves, by `int(...)` or `float(...)`."
 
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, str)
-
-    def __eq__(cls, other: object) -> bool:
-        return other is str or other is cls
-
-    def __hash__(cls) -> int:
-        return hash(str)
-
-    def __repr__(cls) -> str:
-        return repr(str)
-
-    told: Callable[[Any], Any]
-
-
-class _Function:
-    """A function whose texts are looked through; no function of Python's own, which would be a method in a class."""
-
-    def __init__(self, function: Callable[..., Any], told: Callable[[Any], Any]) -> None:
-        self._function, self._told = function, told
-
-    def __call__(self, *given: Any, **named: Any) -> Any:
-        return self._told(self._function(*given, **named))
-
-    def __repr__(self) -> str:
-        return repr(self._function)
+    def __init__(self) -> None:
+        super().__init__("The kernel writes an array as text, and how arrays look a user's program decides.")
 
 
 def watching(name: str) -> Callable[[Any], Any]:
@@ -70,19 +58,50 @@ def watching(name: str) -> Callable[[Any], Any]:
         elif isinstance(value, (list, tuple)):
             for one in cast("list[Any]", value):
                 told(one) if isinstance(one, (str, bytes, tuple)) else None
-        elif isinstance(value, np.ndarray) and _holds_texts(cast("Any", value).dtype):
-            raise PlaceTold("puts objects or texts into an array, which makes texts of whatever it is given")
+        elif isinstance(value, (np.ndarray, np.generic)) and not _holds_numbers(cast("Any", value).dtype):
+            raise PlaceTold("makes an array of other things than numbers: of texts, objects, times, or bytes between")
         return cast("Any", value)
 
     return told
 
 
-def _holds_texts(dtype: Any) -> bool:
-    """Also in one of its fields, or as objects."""
-    return dtype.kind in "USO" or dtype.names is not None
+def shown(value: Any, depth: int = 0) -> Any:
+    """The value, which is about to be written as text. Raises ArrayWritten for what may be or hold an array.
+
+    Known are numbers and texts, types, objects of the text's and the language's classes, and what is made of these.
+    """
+    through(value)
+    for part in _written(value) if depth < _DEEPEST else [np.zeros(())]:
+        shown(part, depth + 1)
+    return value
 
 
-def guard(namespace: dict[str, Any], told: Callable[[Any], Any]) -> None:
-    """Give a text what makes texts where no call of its own shows it, as where it is handed to ``map``."""
-    namespace["str"] = _Guarded("str", (str,), {"told": staticmethod(told)})
-    namespace["repr"] = _Function(repr, told)
+def _written(value: Any) -> Iterable[Any]:
+    """What else is written with it."""
+    if isinstance(value, dict):
+        return [part for pair in cast("dict[Any, Any]", value).items() for part in pair]
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return cast("list[Any]", value)
+    if isinstance(value, (np.ndarray, np.generic)):
+        raise ArrayWritten
+    if type(value).__module__ in _PYTHONS and not isinstance(value, _KNOWN) and type(value) is not object:
+        raise ArrayWritten
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [getattr(value, one.name, None) for one in dataclasses.fields(value)]
+    return ()
+
+
+def remainder(one: Any, other: Any) -> Any:
+    """``%``. Raises PlaceTold where it cuts what is told short."""
+    if isinstance(one, (str, bytes)):
+        shown(other)
+    if isinstance(one, (str, bytes)) and _CUT.search(one if isinstance(one, str) else one.decode("latin-1")):
+        raise PlaceTold("cuts a text short by its format")
+    return one % other
+
+
+def _holds_numbers(dtype: Any) -> bool:
+    """Of the sizes that a chip has, or Python; those of other packages are of NumPy's kind for plain bytes."""
+    if dtype.kind == "V":
+        return dtype.names is None and dtype.subdtype is None and not issubclass(dtype.type, np.void)
+    return dtype.kind in "biuf" and dtype.itemsize <= _WIDEST

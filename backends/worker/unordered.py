@@ -1,19 +1,20 @@
-"""Sets that say what they hold, and not in which order.
+"""Sets say what they hold, and not in which order.
 
 Python orders a set by its members' hashes, which of texts, None and plain objects are drawn anew for each process, and
-by how it came to be. Two traces that agree prove nothing about a third.
+by how it came to be. Two traces that agree prove nothing about a third. A text's sets are Python's own; what goes
+through them is looked at.
 """
 
 from __future__ import annotations
 
-import builtins
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, cast
 
-_MAKING = (
-    "__or__", "__and__", "__sub__", "__xor__", "__ror__", "__rand__", "__rsub__", "__rxor__",
-    "union", "intersection", "difference", "symmetric_difference", "copy",
-)  # fmt: skip
+_SETS: Final = (set, frozenset)
+_FREE: Final = (set, frozenset, len, bool, any, all, isinstance, issubclass, type)
+"""What is handed a set and tells nothing of its order."""
+_CHOOSING: Final = (sorted, min, max)
 
 
 class OrderUnknown(Exception):
@@ -22,92 +23,59 @@ class OrderUnknown(Exception):
     code = "TraceUnstable"
     remedy = "Go through a tuple, or through sorted(...) of the set; `in`, `len` and its operators ask for no order."
 
-
-class _Kind(type):
-    """Their class: what is a set to Python is one to a text."""
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, frozenset if cls is UnorderedFrozen else set)
-
-    def __repr__(cls) -> str:
-        return repr(frozenset if cls is UnorderedFrozen else set)
+    def __init__(self) -> None:
+        super().__init__("The kernel goes through a set, and its order is not the same everywhere.")
 
 
-class _Asked:
-    """What shows an order, for both kinds of sets."""
-
-    def __iter__(self) -> Iterator[Any]:
-        found = list(members(self))
-        if len(found) > 1:
-            raise OrderUnknown("The kernel goes through a set, and its order is not the same everywhere.")
-        return iter(found)
-
-    def isdisjoint(self, other: Iterable[Any]) -> bool:
-        return frozenset(members(self)).isdisjoint(_within(other))
-
-    def __repr__(self) -> str:
-        plain = frozenset[Any] if isinstance(self, frozenset) else set[Any]
-        return repr(plain(list(self)))
-
-    __str__ = __repr__
+def through(value: Any) -> Any:
+    """The value, which is about to be gone through. Raises OrderUnknown for a set of several."""
+    if isinstance(value, _SETS) and len(cast("set[Any]", value)) > 1:
+        raise OrderUnknown
+    return cast("Any", value)
 
 
-class Unordered(_Asked, set[Any], metaclass=_Kind):
-    """Stands for ``set``."""
-
-    def pop(self) -> Any:
-        chosen = next(iter(self))
-        self.remove(chosen)
-        return chosen
-
-
-class UnorderedFrozen(_Asked, frozenset[Any], metaclass=_Kind):
-    """Stands for ``frozenset``."""
+def parted(values: Any, depth: int) -> Any:
+    """The same of what is bound to several names at once, which lie so many levels within each other."""
+    through(values)
+    if depth == 1:
+        return values
+    found = [*values]
+    return [parted(one, depth - 1) if isinstance(one, (list, tuple, *_SETS)) else one for one in found]
 
 
-def guard(namespace: dict[str, Any]) -> None:
-    """Give a text these sets, and what may go through them since its result has no trace of their order."""
-    namespace.update({"set": Unordered, "frozenset": UnorderedFrozen})
-    namespace.update({name: _Blind(getattr(builtins, name)) for name in ("sorted", "min", "max")})
+def each_parted(values: Any, depth: int) -> Iterator[Any]:
+    """What a loop goes through, each of which it binds to several names."""
+    for one in through(values):
+        yield parted(one, depth)
 
 
-def members(one: Any) -> Iterator[Any]:
-    """A set's, in whatever order they come: for who asks nothing that hangs on it."""
-    plain: Any = frozenset if isinstance(one, frozenset) else set
-    return plain.__iter__(one)
+def handed(function: Any, given: Sequence[Any], named: Any, own: Callable[[Any], bool]) -> Sequence[Any]:
+    """What a function is given: by who chooses among members of a set, those in an order of their own.
+
+    Raises OrderUnknown where anybody but the text's ``own`` functions and those that ask for no order is given a set.
+    """
+    if any(function is one for one in _CHOOSING) and len(given) == 1 and "key" not in named:
+        return [_within(given[0])]
+    if isinstance(getattr(function, "__self__", None), _SETS):
+        if getattr(function, "__name__", "") == "pop":
+            through(function.__self__)
+    elif not (any(function is one for one in _FREE) or own(function)):
+        for one in (*given, *named.values()):
+            through(one)
+    return given
 
 
 def _within(items: Any) -> Iterable[Any]:
-    return members(items) if isinstance(items, (set, frozenset)) else items
+    """A set's members where one of any two is the lesser, so that their order is one, however they come."""
+    if not isinstance(items, _SETS):
+        return items
+    found = list(cast("set[Any]", items))
+    return found if _are_ordered(found) else through(items)
 
 
-class _Blind:
-    """``sorted``, ``min`` and ``max``: by the members alone they tell one result, by a key also the first of equals.
-
-    No function of Python's own, for that would be a method where it stands in a class.
-    """
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
-
-    def __call__(self, *given: Any, **named: Any) -> Any:
-        by_members_alone = len(given) == 1 and "key" not in named
-        return self._function(*map(_within, given) if by_members_alone else given, **named)
-
-    def __repr__(self) -> str:
-        return repr(self._function)
-
-
-def _keeping_kind(kind: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
-    """What a plain set's operator finds, as a guarded set."""
-
-    def made(self: Any, *others: Iterable[Any]) -> Any:
-        found = plain(self, *others)
-        return found if found is NotImplemented else kind(found)
-
-    return made
-
-
-for _kind, _plain in ((Unordered, set), (UnorderedFrozen, frozenset)):
-    for _name in _MAKING:
-        setattr(_kind, _name, _keeping_kind(_kind, getattr(_plain, _name)))
+def _are_ordered(found: Sequence[Any]) -> bool:
+    if all(isinstance(one, (int, float)) for one in found):
+        return all(one == one for one in found)  # what is no number is not equal to itself
+    if all(isinstance(one, tuple) for one in found):
+        return all(map(_are_ordered, (list(level) for level in itertools.zip_longest(*found, fillvalue=0))))
+    return all(isinstance(one, str) for one in found)

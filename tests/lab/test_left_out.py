@@ -12,7 +12,7 @@ import numpy as np
 P = nl.tile_size.pmax
 SIGN = -1.0
 TABLE = [1.0, 2.0]
-SAME = TABLE
+SAME = P
 SIZES = {"rows": 128}
 
 
@@ -107,8 +107,6 @@ CHANGING = [
     "class Ours(type):\n    pass\nclass Box(metaclass=Ours):\n    pass\ndef g(a: Box | None = None):\n    return a",
     "class Box:\n    def __class_getitem__(cls, n):\n        TABLE.pop()\ndef g(a: Box[int] = None):\n    return a",
     "BOX = Config()\ndef g(a: BOX | None = None):\n    return a",
-    "if True:\n    def range(n):\n        return [n]\nrange: object",
-    "if True:\n    def range(n):\n        return [n]\nUNUSED = False and (range := 1)",
     "(0 for _ in ()).gi_frame.f_globals.update(SIGN=1.0)",
     "assert not (0 for _ in ()).gi_frame.f_globals.update(SIGN=1.0)",
     "import os\nos.sys._getframe().f_globals.update(SIGN=1.0)",
@@ -158,6 +156,23 @@ CHANGING = [
     "import torch\n@torch.compile(mode=TABLE.pop())\ndef g(x):\n    return x",
     "if TABLE.pop():\n    pass",
     "__name__ = '__main__'\nif __name__ == '__main__':\n    kernel = other",
+    "import pydantic\npydantic.TypeAdapter('int')",
+    "import torch\ntorch.manual_seed('f(1)')",
+    "import torch\ntorch.device('[0 for m.pi in [1]]')",
+    "import torch\ntorch.jit.script(P)",
+    "import torch\ntorch.set_flush_denormal(True)",
+    "from torch import set_flush_denormal as quickly\nquickly(True)",
+    "import torch\ntorch.nn.Linear(2, 2).apply(torch.set_flush_denormal)",
+    "import jax\njax.numpy.set_printoptions(suppress=True)",
+    "from pydantic_core import to_jsonable_python as len\nUNUSED = [len for len in (1,)]",
+    "from sympy import Min as max",
+    "import torch\n@torch.export.load\ndef g(x):\n    return x",
+    "import torch\ntorch.utils.data.np.seterr()",
+    "import torch\nprint([0 for torch.pi in [1]])",
+    "import torch\nclass Model(torch.nn.Module):\n    rows: f(1) = 1",
+    "import pydantic\nclass Sizes(pydantic.BaseModel):\n    rows: int = 1",
+    "import matplotlib.pyplot as plt\nprint(plt.np)",
+    "import os\nos.environ['NKI_PRECISE_FP'] = '0'",
     "vars()['__name__'] = '__main__'\nif __name__ == '__main__':\n    kernel = other",
 ]
 
@@ -177,7 +192,10 @@ def test_a_left_out_statement_that_changes_what_the_kernel_reaches_is_refused_wi
             "may bind any name",
             "its own name",
             "metaclass",
+            "could be changed",
+            "given away",
             "means something",
+            "a name of the text as well",
         )
     )
     assert found.hint

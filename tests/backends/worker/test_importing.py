@@ -88,13 +88,17 @@ def test_annotations_that_fail_are_left_as_text() -> None:
     assert names["helper"].__annotations__ == {"x": "undefined | None", "y": "int"}
 
 
-def test_an_assertion_that_does_something_is_not_done() -> None:
-    assert imported("def sign():\n    sign = 2.0\n    assert (sign := 1.0)\n    return sign\n")["sign"]() == 2.0
+@pytest.mark.parametrize(("asserting", "sign"), [(True, 1.0), (False, 2.0)])
+def test_an_assertion_that_does_something_is_left_out_where_python_is_told_so(asserting: bool, sign: float) -> None:
+    text = parse("def sign():\n    sign = 2.0\n    assert (sign := 1.0)\n    return sign\n")
+    assert importing.load(text, "my_kernel", asserting=asserting)["sign"]() == sign
 
 
 def test_names_that_a_kernel_does_without_are_apart() -> None:
+    made = "LONGEST = max([0], [1, 2], key=lambda torch: len(torch))\n"
     text = "import os\nimport torch\nX = torch.zeros(3)\nP = 128\nif P:\n    SIZE, OTHER = 3, 4\nOTHER = 5\n"
-    assert importing.apart(parse(text + KERNEL)) == {"os", "torch", "X", "SIZE"}
+    parsed = parse(text + made + KERNEL)
+    assert importing.apart(parsed, importing.load(parsed, "my_kernel")) == {"torch", "X", "SIZE"}
 
 
 def test_names_of_modules_have_nothing_in_common_and_the_words_that_a_text_could_ask_for() -> None:
