@@ -33,8 +33,8 @@ LEAST: Final = 1e-3
 """Of what a product is multiplied with, beside its largest: of less no product is one value with."""
 LEVEL: Final = 2.0**7
 """How far above and below zero, times the root of the contraction's length, by which what is softened is divided."""
-DEPTHS: Final = (12000.0, 2.0**31)
-"""How far below as a whole: beyond what maxima start at, -10000 and -1e9."""
+DEPTHS: Final = (12000.0, 2.0**31, 2.0**46, 2.0**105)
+"""How far below as a whole: beyond what maxima start at, -10000, -1e9, -1e13, -1e30."""
 BITS: Final = 23
 """Of what float32 holds exactly, one for what a product has besides."""
 LIFTED: Final = 2.0**8

@@ -24,14 +24,14 @@ from nki_anvil.backends.job import Case, Probe, Record
 from nki_anvil.backends.worker import arrays, inputs
 from nki_anvil.lab import families, measuring_groups, yardstick_file
 from nki_anvil.lab.at_once import at_once
-from nki_anvil.lab.families import Plan
+from nki_anvil.lab.planned_case import Plan
 from nki_anvil.lab.problem_checks import Structure, check
 from nki_anvil.lab.reference import Reference
 from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import numpy_dtype
 
-FORMAT: Final = 32
+FORMAT: Final = 34
 """Of a pool on disk; a pool of another format is made anew."""
 
 NOISE: Final = 2.0**-22

@@ -14,6 +14,8 @@ from nki_anvil.backends.job import InputSpec, ShapeSet
 
 MOST: Final = 64
 """Marks of one input at most: of a table of numbers not each is a case."""
+ROUNDS: Final = 4
+"""Places among an integer's rounds of a length."""
 FLOATS: Final = (2.0**-10, 1e5)
 """How large a mark of a float is: about zero there are ties, and from there on masks."""
 
@@ -37,12 +39,38 @@ def _whole(node: ast.AST) -> int | None:
 
 
 def marked(arguments: ShapeSet, numbers: Iterable[int], compared: Iterable[float] = ()) -> ShapeSet:
-    """The same arguments with their marks: of integers all, and lengths of axes; of floats what is ``compared``."""
+    """The same arguments with their marks: of integers all, and lengths of axes, in whose rounds others may count; of
+    floats what is ``compared``."""
     lengths = {n for spec in arguments.inputs for n in spec.drawn or spec.shape or ()}
+    most = max((int(spec.high) for spec in arguments.inputs if _counts(spec) and spec.high is not None), default=0)
     compared = sorted(compared)
-    whole = list(dict.fromkeys([*(int(n) for n in compared if float(n).is_integer()), *sorted(lengths | set(numbers))]))
+    whole = list(
+        dict.fromkeys(
+            [
+                *(int(n) for n in compared if float(n).is_integer()),
+                *sorted(lengths | set(numbers)),
+                *_rounds(lengths, most),
+            ]
+        )
+    )
     steps = list(dict.fromkeys(sign * n for n in compared for sign in (1.0, -1.0) if FLOATS[0] <= abs(n) <= FLOATS[1]))
     return arguments.model_copy(update={"inputs": tuple(_with(spec, whole, steps) for spec in arguments.inputs)})
+
+
+def _counts(spec: InputSpec) -> bool:
+    return "float" not in spec.dtype or spec.domain in ("integer", "index")
+
+
+def _rounds(lengths: set[int], most: int) -> list[int]:
+    """Where some rounds of a length begin and end, among them odd ones far up: a quotient by floats is off there."""
+    found = [
+        n * length - less
+        for length in sorted(lengths)
+        if length > 1
+        for n in sorted({2, 3, *((most // length * part // ROUNDS - 1) | 1 for part in range(1, ROUNDS + 1))})
+        for less in (0, 1)
+    ]
+    return [one for one in found if one < most]
 
 
 def _with(spec: InputSpec, whole: list[int], steps: list[float]) -> InputSpec:

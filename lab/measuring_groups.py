@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from typing import Final
 
-from nki_anvil.lab.families import Plan
+from nki_anvil.lab.planned_case import Plan
 
 GROUP: Final = 4
 """Cases of a large shape set in one request."""

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from nki_anvil.backends.worker import places, regimes
+from nki_anvil.backends.worker import places, planes, regimes
 from nki_anvil.backends.worker.arguments import Array, Spec
 
 FINEST = 6
@@ -36,6 +36,8 @@ class Draw:
         """Among all inputs."""
         self.largest = own.size
         """Elements of the largest input."""
+        self.reach = 0.0
+        """Power of ten up to which it may go where all other inputs are as the problem draws them; else 0."""
         self.peers: list[int] = []
         """Which inputs have the target's shape; ``place`` is the place among them, None for others."""
         self.place: int | None = None
@@ -111,14 +113,15 @@ def spike(d: Draw) -> Array:
 def peaks(d: Draw) -> Array:
     """In every row one element towers over the rest by 10^U(2, 2.3): at edges, then in every column in turn.
 
-    The variant counts cases.
+    The variant counts cases; ``turned/`` before it, what an output gathers along another axis has them.
     """
-    values = np.array(d.own, dtype=np.float32)
-    rows = values.reshape(-1, values.shape[-1])
+    way, _, turn = d.variant.rpartition("/")
+    axes = tuple(d.axes) if way == "turned" and d.axes else (d.own.ndim - 1,)
+    rows = np.array(planes.laid_out(d.own, axes), dtype=np.float32)
     count, length = rows.shape
-    columns = places.peaks(d.rng, count, length, int(d.variant or 0))
+    columns = places.peaks(d.rng, count, length, turn_of(turn))
     rows[np.arange(count), columns] = 10.0 ** d.rng.uniform(2, 2.3, count) * d.scale * d.sigma
-    return values
+    return planes.put_back(rows, d.own, axes)
 
 
 def shifted(d: Draw) -> Array:

@@ -11,9 +11,11 @@ import numpy as np
 
 Array = Any
 
-DEPTHS = (2.0**7, 2.0**15, 2.0**31)
+DEPTHS = (2.0**7, 2.0**15, 2.0**31, 2.0**46, 2.0**105)
 """How far below, and in the next turns above: beyond what maxima and minima start at or are clamped to, 0, -100,
--10000, -1e9."""
+-10000, -1e9, -1e13, -1e30."""
+FACTORED = 3
+"""Of which so many are depths of products as well."""
 FINE = 2.0**-8
 """Own draws are kept to so fine a step where both are exact in float32."""
 SMALL = 8
@@ -30,7 +32,7 @@ def sunken(own: Array, turn: int) -> Array:
 
 def factor(own: Array, turn: int, positive: bool) -> Array:
     """One of two factors whose products, summed along rows and over the root of their length, are that far below."""
-    depth = DEPTHS[turn % len(DEPTHS)]
+    depth = DEPTHS[turn % FACTORED]
     strength = np.sqrt(4 * depth / np.sqrt(max(1, own.shape[-1])))
     return (np.abs(own) * (strength if positive else -strength)).astype(np.float32)
 

@@ -17,6 +17,7 @@ from nki_anvil.backends.worker import (
     bending,
     companions,
     depths,
+    kindred,
     medley,
     planes,
     regimes,
@@ -114,6 +115,8 @@ def _one(spec: Spec, position: int, case: Case, target: Spec, every: list[Spec])
     draw.position = position
     draw.largest = max(prod(drawn_shape(other)) for other in every if other.get("shape") is not None)
     draw.axes = axes
+    lone = sum(bool(other.get("shape")) for other in every) == 1
+    draw.reach = regimes.LONE if lone else regimes.AMONG if case.get("only") else 0.0
     if family in _BESIDE:
         draw.first = lambda: _BESIDE[family](spec, variant or spec["name"], int(case["seed"]), every)
     if family in _RELATED:
@@ -159,13 +162,15 @@ def _bands(d: Draw) -> Array:
     if not d.is_like:
         return d.own
     turned = d.variant.startswith("turned")
-    return regimes.bands(d.own, d.rng, d.scale, d.sigma, turned, turn=turn_of(d.variant.removeprefix("turned/")))
+    return regimes.bands(
+        d.own, d.rng, d.scale, d.sigma, turned, turn=turn_of(d.variant.removeprefix("turned/")), reach=d.reach
+    )
 
 
 def _planes(d: Draw) -> Array:
     """The variant names axes, joined by commas, and the case's number."""
     axes, turn = _axes_and_turn(d.variant)
-    return planes.bent(d.own, axes, d.rng, d.scale, d.sigma, turn)
+    return planes.bent(d.own, axes, d.rng, d.scale, d.sigma, turn, d.reach)
 
 
 def _towers(d: Draw) -> Array:
@@ -295,10 +300,15 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "bands": _bands,
     "signs": lambda d: regimes.signs(d.own, d.rng, d.scale, d.is_target, int(d.variant or 0)),
     "sunken": _sunken,
-    "tiles": lambda d: regimes.tiles(d.own, d.rng, d.scale, d.sigma, turn_of(d.variant)) if d.is_like else d.own,
+    "tiles": lambda d: (
+        regimes.tiles(d.own, d.rng, d.scale, d.sigma, turn_of(d.variant), d.reach) if d.is_like else d.own
+    ),
+    "last": lambda d: (
+        regimes.last(d.own, d.rng, d.scale, d.sigma, turn_of(d.variant)) if d.is_like and d.own.ndim > 1 else d.own
+    ),
     "blocks": lambda d: regimes.blocks(d.own, d.rng, d.scale),
     "small": lambda d: regimes.everywhere(d.own, d.rng, d.scale, -6, -2),
-    "huge": lambda d: regimes.everywhere(d.own, d.rng, d.scale, 4, 12),
+    "huge": lambda d: regimes.everywhere(d.own, d.rng, d.scale, *regimes.HUGE),
     "scales": lambda d: regimes.scales(d.own, d.rng, int(d.variant or 0)),
     "patterns": lambda d: regimes.bands(d.own, d.rng, d.scale, d.sigma, of=regimes.PATTERNS, turn=turn_of(d.variant)),
     "planes": _planes,
@@ -314,6 +324,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "opposed": lambda d: relations.opposed(d.own, int(d.variant or d.own.shape[-1]), d.scale, d.is_target, d.shared),
     "faint": lambda d: relations.faint(d.own, d.shared_rows, d.scale, d.shared),
     "nothing": lambda d: relations.nothing(d.own, d.scale, turn_of(d.variant)),
+    "kindred": lambda d: kindred.kindred(d.own, d.first(), d.rng, d.scale, turn_of(d.variant.partition("/")[2])),
     "named": lambda d: relations.named(d.own, d.first(), d.rng, turn_of(d.variant.partition("/")[2])),
     "mixed": bending.mixed,
     "whole": lambda d: d.own,
@@ -322,6 +333,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
 _BESIDE: dict[str, Callable[[Spec, str, int, list[Spec]], Array]] = {
     "near": _met,
     "level": _met,
+    "kindred": lambda _, variant, seed, every: _other(variant.partition("/")[0], seed, every),
     "named": lambda _, variant, seed, every: _other(variant.partition("/")[0], seed, every),
 }
 """What another input holds that a family needs."""
@@ -340,7 +352,7 @@ PARTIAL = (
     *MET,
     "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "near",
     "level", "opposed", "faint", "mixed", "whole", "planes", "steady", "sided",
-    "medley", "halved", "nothing", "named",
+    "medley", "halved", "nothing", "named", "last", "kindred",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 TIED = ("integers", "ties", "marks", MOVED)

@@ -14,8 +14,8 @@ from nki_anvil.backends.worker.region import Region
 Array = Any
 MOST = 4
 """Parts of a row."""
-BEYOND = (4.4, 6.0)
-"""Powers of ten from which on products are beyond what masks are written as."""
+BEYOND, FARTHEST = (4.4, 6.0), 18.0
+"""Powers of ten from which on products are beyond what masks are written as, and up to which they are numbers."""
 
 
 def ramp(r: Region) -> Array:
@@ -40,6 +40,8 @@ def far(r: Region) -> Array:
     powers = cast(Any, np).where(
         beyond, r.rng.uniform(*BEYOND, beyond.shape), r.rng.uniform(0, BEYOND[0], beyond.shape)
     )
+    farthest: Any = r.rng.random((len(r.own), 1)) < 0.3
+    powers = cast(Any, np).where(farthest, r.rng.uniform(BEYOND[1], FARTHEST, beyond.shape), powers)
     powers = powers + r.rng.random((len(r.own), MOST)) / 2
     return _parted(r, powers) * (1 + np.abs(r.own) / 8)
 

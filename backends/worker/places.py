@@ -24,9 +24,9 @@ ENDS, INNER, CASES = 2, 12, 8
 """Rows of a run that peak at an edge: its first and last at either end of the row, in the next turn at the other, and
 two or more inside, at most so many, so that in so many cases a run has each."""
 ROUND = (100, 200, 250, 300, 400, 500, 600, 700, 750, 1000, 1024, 1536, 2000)
-"""Lengths of chunks of which, where there are few rows in all, the first two and the last begin and end at edges."""
+"""Lengths of chunks of which, in such long rows, the first two and the last begin and end at edges."""
 SHORTEST = 8
-"""A run with fewer rows has none of those: its rows take the edges in turn, and the other columns after them."""
+"""A run with fewer rows has no first and last: its rows take the edges in turn, and the other columns after them."""
 
 
 def edges(length: int, rows: int = RUN) -> list[int]:
@@ -36,7 +36,7 @@ def edges(length: int, rows: int = RUN) -> list[int]:
     begun += [length - length % TILE, middle, length - 1]
     if length > REACHED and rows >= SHORTEST:
         begun += [chunk for parts in PARTS for chunk in range(-(-length // parts), length, -(-length // parts))]
-    if length > REACHED and 0 < rows < SHORTEST:
+    if length > REACHED and rows:
         begun += [chunk for size in ROUND for chunk in (size, 2 * size, (length - 1) // size * size)]
     return sorted({e for e in (*EDGES, *begun, *(first - 1 for first in begun)) if 0 <= e < length})
 
@@ -56,9 +56,11 @@ def in_turn(rows: int, length: int) -> int:
 
 
 def turns(rows: int, length: int, most: int) -> int:
-    """Cases until every column had a peak in every tile, at most so many, but until every edge had in a short run."""
+    """Cases until every column had a peak in every tile, at most so many, but until every edge had."""
     short, count = rows % RUN, len(edges(length, _alone(rows)))
     edged = -(-count // short) if 0 < short < SHORTEST else 0
+    if length > REACHED:
+        edged = max(edged, edge_turns(rows, length))
     columns = length + (count if rows < SHORTEST else 0)
     return max(edged, min(most, -(-columns // max(1, in_turn(rows, length)))))
 

@@ -38,18 +38,19 @@ REGIMES: tuple[regimes.Regime, ...] = (
     lambda r: r.own * r.powers(-5, -2.5),
     lambda r: r.own * r.powers(*regimes.OUTERMOST),
     lambda r: r.own / r.powers(*regimes.INNERMOST),
+    regimes.beyond,
     parts.ramp,
     parts.level,
     parts.far,
 )
-"""Level, far below zero, far above, nothing, tiny, exactly one value, small about where guards are, beyond squares; a
-step from each element to the next, and parts with heights of their own."""
+"""Level, far below zero, far above, nothing, tiny, exactly one value, small about where guards are, beyond squares,
+beyond masks; a step from each element to the next, and parts with heights of their own."""
 
 
-def bent(own: Array, axes: Sequence[int], rng: Any, scale: float, sigma: float, turn: int) -> Array:
+def bent(own: Array, axes: Sequence[int], rng: Any, scale: float, sigma: float, turn: int, reach: float = 0.0) -> Array:
     """Every plane along these axes has a regime; where there are fewer planes than regimes, the next case goes on."""
     rows = laid_out(own, axes)
-    return put_back(regimes.bands(rows, rng, scale, sigma, of=REGIMES, turn=turn), own, axes)
+    return put_back(regimes.bands(rows, rng, scale, sigma, of=REGIMES, turn=turn, reach=reach), own, axes)
 
 
 def turns(shape: Sequence[int], axes: Sequence[int]) -> int:

@@ -7,7 +7,7 @@ tensor is seen by conditions that single rows among ordinary ones never meet.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,9 +24,16 @@ TINY = 1e-15
 """Far below any threshold a kernel might flush at, and its square still a normal float32."""
 OUTERMOST, INNERMOST = (20.0, 30.0), (20.0, 36.0)
 """Powers of ten at which squares overflow, and below one at which they come to nothing."""
+LONE, AMONG = 38.0, 34.0
+"""Where numbers end; and from where on products with ordinary ones may be none, in whatever order they are made."""
+HUGE, SQUARED = (4.0, 12.0), (12.0, 17.5)
+"""Powers of ten at which products of three are numbers, and from there on squares and their sums."""
+LAST = 4
+"""How often a short last tile has a row of each kind, at most: how far, and where, is drawn by lot."""
 SCALED, SIGNED = 3, 2
-BEYOND = ((3.7, 4.7), (8.0, 10.0))
-"""Powers of ten by which products go beyond what masks are written as, -10000 and -1e9."""
+BEYOND = ((3.7, 4.7), (8.0, 10.0), (11.5, 30.0))
+"""Powers of ten by which products go beyond what masks are written as, -10000 and -1e9; with the last also all of them
+where few are summed, one of which may be small."""
 """Cases of ``scales`` and of ``signs``."""
 SCALES = (0.0, 1e-6, 1e-3, 1.0, 1e3)
 
@@ -38,8 +45,16 @@ def _below(r: Region) -> Array:
     """Far below zero: the largest element, too; every third row below what is written for no number at all."""
     near = -(np.abs(r.own) * 100 * r.scale + r.sigma * r.powers(2, 4))
     farther: Array = (np.arange(len(near)) + int(r.rng.integers(3))) % 3 == 0
-    near[farther] = (-(np.abs(r.own) + r.sigma) * r.powers(10, 12))[farther]
+    near[farther] = -np.abs(beyond(r))[farther]
     return near
+
+
+def beyond(r: Region) -> Array:
+    """All of it as far to one side as what is written for no number at all: up to 10^12, squares of which are numbers,
+    and half of the rows, where an input is bent alone, up to where numbers end."""
+    even: Array = (np.arange(len(r.own)) % 2 == 0)[:, None]
+    powers: Array = cast(Any, np).where(even | (not r.reach), r.powers(10, 12), r.powers(12, r.reach or 12))
+    return r.signs() * (np.abs(r.own) + r.sigma) * powers
 
 
 def _above(r: Region) -> Array:
@@ -71,14 +86,18 @@ def _small(r: Region) -> Array:
 
 
 def _huge(r: Region) -> Array:
-    return r.own * r.powers(4, 12)
+    """Where an input is bent alone, every other row as far as its square is still a number."""
+    even: Array = (np.arange(len(r.own)) % 2 == 0)[:, None]
+    powers: Array = cast(Any, np).where(even | (not r.reach), r.powers(*HUGE), r.powers(*SQUARED))
+    return r.own * powers
 
 
 def _outermost(r: Region) -> Array:
     """Where squares are no numbers any more: 10^20 and more, 10^-20 and less, and elements of every size below one."""
     kinds: Array = ((np.arange(len(r.own)) + int(r.rng.integers(3))) % 3)[:, None]
     every = 10.0 ** (-r.scale * r.rng.uniform(0, INNERMOST[1], r.own.shape))
-    return r.own * np.select([kinds == 0, kinds == 1], [r.powers(*OUTERMOST), 1 / r.powers(*INNERMOST)], every)
+    outermost = r.powers(OUTERMOST[0], r.reach or OUTERMOST[1])
+    return r.own * np.select([kinds == 0, kinds == 1], [outermost, 1 / r.powers(*INNERMOST)], every)
 
 
 def _sorted(r: Region) -> Array:
@@ -155,6 +174,7 @@ def bands(
     turned: bool = False,
     of: Sequence[Regime] = REGIMES,
     turn: int = 0,
+    reach: float = 0.0,
 ) -> Array:
     """Every regime in a band of rows of its own, in an order of this case; of columns where it is ``turned``.
 
@@ -167,8 +187,29 @@ def bands(
     values = np.empty(rows.shape, np.float64)
     for band, kind in enumerate(kinds):
         part = slice(band * size, (band + 1) * size)
-        values[part] = of[kind](Region(rows[part].astype(np.float64), rng, scale, sigma))
+        values[part] = of[kind](Region(rows[part].astype(np.float64), rng, scale, sigma, reach))
     return _back(values, own, turned)
+
+
+def last(own: Array, rng: Any, scale: float, sigma: float, turn: int) -> Array:
+    """Rows beyond the last whole tile, which kernels treat by themselves, each of another kind; in each case others."""
+    matrices = own.reshape((-1, 1, own.shape[-1]) if own.ndim < 2 else (-1, *own.shape[-2:])).astype(np.float64)
+    short = matrices.shape[1] % TILE[0]
+    kinds: Sequence[Regime] = (*REGIMES, *PATTERNS)
+    for matrix in matrices:
+        for row in range(matrices.shape[1] - short, matrices.shape[1]):
+            region = Region(matrix[None, row], rng, scale, sigma, 0.0)
+            matrix[row] = kinds[(row + turn * short) % len(kinds)](region)[0]
+    return _back(matrices, own, False)
+
+
+def last_turns(shape: Sequence[int]) -> int:
+    """Cases until a short last tile had rows of each kind, several times where it has few; none without such a tile."""
+    rows = shape[-2] if len(shape) > 1 else 0
+    short = rows % TILE[0]
+    if rows <= TILE[0] or not short:
+        return 0
+    return -(-len((*REGIMES, *PATTERNS)) * min(LAST, -(-BAND // short)) // short)
 
 
 def banded(rows: int, kinds: int) -> tuple[int, int]:
@@ -263,12 +304,12 @@ def signs(own: Array, rng: Any, scale: float, target: bool, turn: int) -> Array:
     return _back(np.abs(rows) * (10.0**exponents * sign)[:, None], own, False)
 
 
-def tiles(own: Array, rng: Any, scale: float, sigma: float, turn: int = 0) -> Array:
+def tiles(own: Array, rng: Any, scale: float, sigma: float, turn: int = 0, reach: float = 0.0) -> Array:
     """Every tile of rows is far below zero, far above, or of nearly one value in each row; in the next turn another."""
     rows, of = _rows(own, False).astype(np.float64), _tiles(own)
     count = int(of.max()) + 1
     for tile, kind in enumerate((np.arange(count) + turn) % len(TILED)):
-        rows[of == tile] = TILED[kind](Region(rows[of == tile], rng, scale, sigma))
+        rows[of == tile] = TILED[kind](Region(rows[of == tile], rng, scale, sigma, reach))
     return _back(rows, own, False)
 
 

@@ -27,8 +27,9 @@ GROUPS = 8
 """Values until all of those were met."""
 INSIDE = (0.1, 0.9)
 """Where between their bounds it lies."""
-STRENGTHS = (1.15, 1.5)
-"""Powers of ten of how far to one side: a logarithm of one and an exponential has lost what is left of it there."""
+STRENGTHS = ((1.15, 1.5), (1.5, 1.68), (1.68, 1.92))
+"""Powers of ten of how far to one side: a logarithm of one and an exponential has lost what is left of it there; and
+on as far as exponentials are numbers."""
 NARROW = 2.0**-6
 
 
@@ -59,14 +60,14 @@ def steady(
 def sided(own: Array, axes: Sequence[int], rng: Any, scale: float, turn: int, place: int = 0) -> Array:
     """Each group is far above zero or far below, in turn; the ``place`` among the inputs decides how fast.
 
-    In the next ``SIDES`` turns by the root of that: products are as far.
+    In the next ``SIDES`` turns by the root of that: products are as far. In those after them farther.
     """
     if not own.ndim:
         return own
     groups = planes.laid_out(own.astype(np.float64), planes.along(own, axes))
     signs: Array = np.where(side(np.arange(len(groups)), turn, place), -1.0, 1.0)[:, None]
     rooted: Array = np.where(((np.arange(len(groups)) + turn) // SIDES) % 2, 0.5, 1.0)[:, None]
-    strengths = 10.0 ** (scale * rooted * rng.uniform(*STRENGTHS, (len(groups), 1)))
+    strengths = 10.0 ** (scale * rooted * rng.uniform(*STRENGTHS[max(0, turn // SIDES - 1)], (len(groups), 1)))
     bent = signs * strengths * (1 + NARROW * rng.standard_normal(groups.shape))
     return planes.put_back(bent, own, planes.along(own, axes)).astype(np.float32)
 
@@ -74,7 +75,8 @@ def sided(own: Array, axes: Sequence[int], rng: Any, scale: float, turn: int, pl
 def halved(own: Array, rng: Any, scale: float, turn: int) -> Array:
     """Parts along an axis, the last one first, are far to either side, as those of pairs that are packed into one.
 
-    Halves, elements in turn, and quarters of which two are on the same side, in ``HALVED`` turns for each axis.
+    Halves, elements in turn, and quarters of which two are on the same side, in ``HALVED`` turns for each axis; then
+    farther.
     """
     way, axis = turn % HALVED, own.ndim - 1 - turn // HALVED % max(1, own.ndim)
     length = own.shape[axis]
@@ -85,7 +87,8 @@ def halved(own: Array, rng: Any, scale: float, turn: int) -> Array:
         .where(parts[way // 2] == way % 2, 1.0, -1.0)
         .reshape([-1 if n == axis else 1 for n in range(own.ndim)])
     )
-    strength = 10.0 ** (scale * rng.uniform(*STRENGTHS)) / (4 if way >= 4 else 2)
+    strengths = STRENGTHS[turn // (HALVED * max(1, own.ndim))]
+    strength = 10.0 ** (scale * rng.uniform(*strengths)) / (4 if way >= 4 else 2)
     return (signs * strength * (1 + NARROW * rng.standard_normal(own.shape))).astype(np.float32)
 
 

@@ -12,6 +12,7 @@ FEW = [
     ("packed_softmax_from_a_mask", {"M": 3}),
     ("packed_softmax_from_a_mask", {"M": 1}),
     ("packed_softmax_from_zero", {"M": 4}),
+    ("packed_softmax_from_a_mask_in_its_last_tile", {"M": 129}),
     ("packed_cosine_clamps_the_product", {"M": 2}),
     ("rounds_half_way_points_up", {"M": 1, "N": 8}),
     ("rounds_half_way_points_up", {"M": 3, "N": 7}),

@@ -22,9 +22,18 @@ def test_a_text_names_its_whole_numbers_with_their_signs() -> None:
 
 def test_an_integer_has_the_marks_inside_its_range_and_floats_have_none() -> None:
     x = InputSpec(name="x", shape=(96, 64))
-    tokens = InputSpec(name="tokens", shape=(8,), dtype="int32", domain="integer", low=-2, high=96)
+    tokens = InputSpec(name="tokens", shape=(1,), dtype="int32", domain="integer", low=-2, high=100)
     whole = marks.marked(ShapeSet(name="default", inputs=(x, tokens)), marks.named(TEXT))
-    assert [spec.marks for spec in whole.inputs] == [(), (8, 64)]
+    assert [spec.marks for spec in whole.inputs] == [(), (1, 63, 64, 95, 96)]
+
+
+def test_an_integer_meets_the_ends_of_rounds_of_a_length_odd_ones_far_up_among_them() -> None:
+    ring = InputSpec(name="ring", shape=(96, 64))
+    position = InputSpec(name="position", shape=(1,), dtype="int32", domain="integer", low=0, high=9600)
+    found = marks.marked(ShapeSet(name="default", inputs=(ring, position)), ()).inputs[1].marks
+    assert {96, 191, 192, 288, 287} <= set(found)
+    assert any(mark % 192 == 96 and mark > 9000 for mark in found)
+    assert len(found) <= marks.MOST
 
 
 def test_floats_have_the_marks_that_they_are_compared_with_of_both_signs_inside_their_range() -> None:

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from nki_anvil.backends.job import InputSpec
-from nki_anvil.lab import families, honest_runs, limits, measuring_groups, yardstick_file
+from nki_anvil.lab import families, families_by_lot, honest_runs, limits, measuring_groups, yardstick_file
 from nki_anvil.lab.arithmetic import Arithmetic
-from nki_anvil.lab.families import Plan
 from nki_anvil.lab.measuring import Measuring
+from nki_anvil.lab.planned_case import Plan
 from nki_anvil.lab.reference_module import ReferenceModule
 from nki_anvil.lab.run_errors import KNOWN_SHARE
 
@@ -127,7 +127,7 @@ def test_cases_drawn_by_lot_are_made_again_where_there_are_few_rows(rows: int, a
     few.reference_arguments = lambda _: SimpleNamespace(inputs=[x])
     many.reference_arguments = lambda _: SimpleNamespace(inputs=[x.model_copy(update={"shape": (160, 48)})])
     counts = [Counter(plan.family for plan in families.plans(one, "default", None)) for one in (few, many)]
-    assert counts[0]["medley"] == again * counts[1]["medley"] == again * 2 * families.MEDLEYS
+    assert counts[0]["medley"] == again * counts[1]["medley"] == again * 2 * families_by_lot.MEDLEYS
     assert counts[0]["own"] == counts[1]["own"]
 
 
@@ -136,7 +136,7 @@ def test_long_rows_and_vectors_are_as_many_elements(shape: tuple[int, ...], agai
     alone = of_three_inputs()
     alone.reference_arguments = lambda _: SimpleNamespace(inputs=[InputSpec(name="x", shape=shape)])
     drawn = [plan for plan in families.plans(alone, "default", None) if plan.family == "medley"]
-    assert len(drawn) == again * 2 * families.MEDLEYS
+    assert len(drawn) == again * 2 * families_by_lot.MEDLEYS
 
 
 def test_a_look_before_a_claim_draws_more_of_what_is_drawn_by_lot():

@@ -24,7 +24,7 @@ def test_everything_is_above_it_in_the_next_turns(turn: int) -> None:
     assert all(array.min() > depths.DEPTHS[turn] - 8 for array in drawn.values())
 
 
-@pytest.mark.parametrize("turn", range(len(depths.DEPTHS)))
+@pytest.mark.parametrize("turn", range(depths.FACTORED))
 def test_products_over_the_root_of_their_length_are_as_far_below_as_the_terms_beside_them(turn: int) -> None:
     drawn = inputs.draw({"inputs": SPECS}, {"seed": 1, "family": f"sunken/products/{turn}"})
     scores = drawn["q"].astype(np.float64) @ drawn["k"].T / np.sqrt(32)

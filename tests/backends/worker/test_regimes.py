@@ -27,6 +27,22 @@ def test_every_shape_has_regions(family: str, shape: list[int]) -> None:
     assert np.isfinite(x).all()
 
 
+@pytest.mark.parametrize("rows", [129, 132, 160, 300])
+def test_rows_of_a_short_last_tile_are_of_every_kind_in_turn_and_others_as_they_were_drawn(rows: int) -> None:
+    turns = regimes.last_turns((rows, 64))
+    short = rows % 128
+    kinds = len(regimes.REGIMES) + len(regimes.PATTERNS)
+    assert turns * short >= kinds
+    own = drawn("own", [rows, 64])
+    zeros = 0
+    for turn in range(turns):
+        x = drawn(f"last/{turn}", [rows, 64])
+        assert (x[:-short] == own[:-short]).all()
+        zeros += (x[-short:] == 0).all(axis=-1).sum()
+    assert zeros == -(-turns * short // kinds) or zeros == turns * short // kinds
+    assert regimes.last_turns((128, 64)) == regimes.last_turns((100, 64)) == regimes.last_turns((64,)) == 0
+
+
 @pytest.mark.parametrize("family", ["bands", "bands/turned"])
 def test_each_case_has_a_band_of_every_regime(family: str) -> None:
     x = drawn(family, [352, 768]) if family == "bands" else drawn(family, [768, 352]).T

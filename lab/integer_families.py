@@ -1,0 +1,61 @@
+"""Which families inputs of integers get: ranges, ends, marks, and what two of them are to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from math import prod
+from typing import Final
+
+from nki_anvil.backends.job import InputSpec
+from nki_anvil.backends.worker import planes, whole_numbers
+from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many
+
+EDGES: Final = 32
+"""Cases of integers at edges and marks at most: a single position, or a length, is at one in each."""
+APART: Final = 4
+"""Numbers of a range from which on distances of two such integers mean something."""
+BESIDE: Final = 8
+"""Pairs of integers at most that are beside each other, and cases of each pair."""
+
+
+def whole(integers: list[InputSpec]) -> Iterator[Plan]:
+    """All integers together until each had every regime, and each alone where there are several."""
+    if not integers:
+        return
+    shapes = [drawn_shape(spec) for spec in integers]
+    for family, turned in (("whole", False), ("whole/turned", True)):
+        turns = [whole_numbers.turns(shape, turned) for shape in shapes if not turned or len(shape) > 1]
+        yield from (Plan(f"{family}/{turn}") for turn in range(max(turns, default=0)))
+    ranges = [
+        whole_numbers.Range(int(spec.low or 0), int(spec.high or 1), tuple(map(int, spec.marks))) for spec in integers
+    ]
+    ends = [len(whole_numbers.near_edges(within)) for within in ranges]
+    cases = max(-(-count // max(1, prod(shape))) for count, shape in zip(ends, shapes, strict=True))
+    yield from (Plan(f"whole/edges/{turn}") for turn in range(min(cases, EDGES)))
+    if len(integers) > 1:
+        yield from (Plan("whole", spec.name) for spec in integers)
+        yield from (Plan(f"whole/ends/{turn}") for turn in range(2))
+        yield from _beside(integers, ranges)
+
+
+def whole_throughout(integers: list[InputSpec], gathered: Mapping[str, Sequence[int]]) -> Iterator[Plan]:
+    """What one output gathers over more than rows; and two integers that are nearly the same."""
+    for spec in integers:
+        shape, axes = drawn_shape(spec), gathered.get(spec.name, ())
+        if tuple(axes) not in ((), (len(shape) - 1,)):
+            groups = planes.how_many(shape, axes)
+            turns = whole_numbers.turns((groups, prod(shape) // groups), False)
+            yield from (Plan(f"whole/throughout/{turn}", spec.name) for turn in range(turns))
+    for one, other in combinations(integers, 2):
+        if drawn_shape(one) == drawn_shape(other) and is_many(one):
+            yield from [Plan(f"whole/nearly:{other.name}", one.name)] * 2
+
+
+def _beside(integers: list[InputSpec], ranges: list[whole_numbers.Range]) -> Iterator[Plan]:
+    """One of two integers of which sums or differences may be asked, by the other and what means something to both."""
+    wide = [(spec, within) for spec, within in zip(integers, ranges, strict=True) if within.high - within.low >= APART]
+    pairs = [(spec, within, other) for spec, within in wide for other, _ in wide if other is not spec]
+    for spec, within, other in pairs[:BESIDE]:
+        turns = min(whole_numbers.pairings(within, prod(drawn_shape(spec))), BESIDE)
+        yield from (Plan(f"whole/beside:{other.name}:{turn}", spec.name) for turn in range(turns))

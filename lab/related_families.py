@@ -1,0 +1,103 @@
+"""Families of what inputs are to each other: which pairs and peers of a problem get them, and how many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+from typing import Final
+
+from nki_anvil.backends.job import InputSpec
+from nki_anvil.backends.worker import kindred as along
+from nki_anvil.backends.worker import relations
+from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many
+from nki_anvil.lab.specification import Specification
+
+NEAR: Final = 4
+"""Pairs of an input and another one that spreads over it, at most; half as many at large shapes."""
+COMBINED: Final = 8
+"""Pairs at most of inputs that are known to be added or multiplied."""
+KINDRED: Final = 12
+"""Cases at most of rows along another input's; half as many at large shapes."""
+
+
+def related(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
+    """What inputs of one shape are to each other, a batch's matrices, and several shapes along an axis they share."""
+    shapes: dict[tuple[int, ...], list[str]] = {}
+    for spec in floats:
+        shapes.setdefault(drawn_shape(spec), []).append(spec.name)
+    families = ("lone/0",) if large else ("lone/0", "lone/1", "alike")
+    yield from (Plan(family, names[0]) for names in shapes.values() if len(names) > 1 for family in families)
+    yield from (Plan("alike", names[0]) for shape, names in shapes.items() if len(shape) > 2 and len(names) == 1)
+    for length in dict.fromkeys(n for shape in shapes for n in shape[-2:] if n > 1):
+        sharing = [names[0] for shape, names in shapes.items() if length in shape[-2:]]
+        if len(sharing) > 1:
+            yield from (Plan(f"opposed/{length}", name) for name in (sharing[:1] if large else sharing[:2]))
+
+
+def kindred(specification: Specification, shapes: str, floats: list[InputSpec], large: bool) -> Iterator[Plan]:
+    """Rows along another input's, of pairs that may be queries and keys, where matrices are multiplied."""
+    if not ((work := specification.work.get(shapes)) and work.matmul_flops):
+        return
+    of = {spec.name: drawn_shape(spec) for spec in floats}
+    pairs = [(one, two) for one in of for two in of if one != two and along.may_meet(of[one], of[two])]
+    plans = [Plan(f"kindred/{two}/{turn}", one) for one, two in pairs for turn in along.turns(of[one], of[two])]
+    yield from plans[: KINDRED // 2 if large else KINDRED]
+
+
+def near(floats: list[InputSpec], combined: Sequence[Mapping[str, str]], large: bool) -> Iterator[Plan]:
+    """Inputs that nearly cancel, or whose products are nearly one value: those that are known to meet come first.
+
+    Others spread over an input, as a given mean or a bias does, or share its rows; each large one has one in turn.
+    """
+    known = {spec.name for spec in floats}
+    met = [c for c in combined if {c["large"], c["small"]} <= known][:COMBINED]
+    plans = [
+        Plan(f"level/{c['small']}" if c["how"] == "product" else f"near/{c['small']}{c['factor']}", c["large"])
+        for c in met
+    ]
+    most = len(plans) + (NEAR // 2 if large else NEAR)
+    yield from list(dict.fromkeys([*plans, *_in_rounds(floats)]))[:most]
+
+
+def _in_rounds(floats: list[InputSpec]) -> Iterator[Plan]:
+    shapes = {spec.name: drawn_shape(spec) for spec in floats}
+    pairs = [
+        [
+            Plan(f"near/{small}", large)
+            for small, other in shapes.items()
+            if relations.spread(other, shape) or (prod(other) <= prod(shape) and relations.share_rows(other, shape))
+        ]
+        for large, shape in shapes.items()
+    ]
+    for turn in range(max(map(len, pairs), default=0)):
+        yield from (of_one[turn] for of_one in pairs if turn < len(of_one))
+
+
+def faint(specification: Specification, floats: list[InputSpec]) -> Iterator[Plan]:
+    """All inputs faint at once, in the rows of an output, if it is plain which inputs have those: else as a whole.
+
+    Told by the shapes of the default set, for which outputs are known. It is plain where all others are weights, whose
+    rows are contracted with another input's, or vectors.
+    """
+    if len(floats) < 2:
+        return
+    names = {spec.name for spec in floats}
+    shapes = {s.name: drawn_shape(s) for s in specification.reference_arguments("default").inputs if s.name in names}
+    rows = {output.shape[:-1] for output in specification.outputs.get("default", ()) if len(output.shape) > 1}
+    first = next((name for name, shape in shapes.items() if shape[:-1] in rows), None)
+    others = [shape for shape in shapes.values() if prod(shape[:-1]) > 1 and shape[:-1] not in rows]
+    contracted = all(any(shape[-2] == other[-1:][0] for other in shapes.values() if other) for shape in others)
+    yield Plan("faint", first) if first and contracted else Plan("faint/whole")
+    yield from (Plan("nothing/0"), Plan("nothing/1"))
+
+
+def named(varied: list[InputSpec], floats: list[InputSpec]) -> Iterator[Plan]:
+    """Rows whose elements an integer for each of them names, as a label does."""
+    for label in varied:
+        if label in floats or not is_many(label):
+            continue
+        rows, most = prod(drawn_shape(label)), int(label.high or 0)
+        for spec in floats:
+            shape = drawn_shape(spec)
+            if len(shape) > 1 and prod(shape[:-1]) == rows and 0 < most < shape[-1]:
+                yield from (Plan(f"named/{label.name}/{turn}", spec.name) for turn in range(2))
