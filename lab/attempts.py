@@ -165,7 +165,7 @@ class Attempt(Evidence):
         """The full verdict on this kernel under this key."""
         wanted = (version, backend, toolchain, gate_set, True)
         own = (verdict for verdict in self.verdicts() if verdict.kernel_digest == self.digest)
-        return next((verdict for verdict in own if _key(verdict) == wanted), None)
+        return next((verdict for verdict in own if verdict.key == wanted), None)
 
     def add_verdict(self, verdict: Verdict) -> Verdict:
         """Keep a verdict, in place of one with the same key unless that one failed. Returns the one that is kept.
@@ -174,10 +174,10 @@ class Attempt(Evidence):
         """
         with self.changing():
             known = self.verdicts()
-            failed = next((other for other in known if _key(other) == _key(verdict) and not other.passed), None)
+            failed = next((other for other in known if other.key == verdict.key and not other.passed), None)
             if failed is not None:
                 return failed
-            others = tuple(other for other in known if _key(other) != _key(verdict))
+            others = tuple(other for other in known if other.key != verdict.key)
             state.write_model(self.folder / "verdict.json", Verdicts(verdicts=(*others, verdict)))
         return verdict
 
@@ -205,10 +205,6 @@ class Attempt(Evidence):
     def add_reflexion(self, reflexion: Reflexion) -> None:
         with self.changing():
             state.write_model(self.folder / "reflexion.json", Reflexions(reflexions=(*self.reflexions(), reflexion)))
-
-
-def _key(verdict: Verdict) -> tuple[str, str, str, int, bool]:
-    return (verdict.problem_version, verdict.backend, verdict.toolchain, verdict.gate_set, verdict.full)
 
 
 Mark = tuple[int, int, int] | None

@@ -1,52 +1,58 @@
-"""Which verdicts were being stored, and may not have had their consequences: a note before and a note after.
+"""Which verdicts are being stored, and may not have had their consequences: a note before, taken away after.
 
-A server that is killed in between leaves the first alone, and the next look at the problem draws the conclusions.
+A server that is killed in between leaves the note, and the next look at the problem draws the conclusions. A failure
+that could not be stored with its attempt stands by its note alone.
 """
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from pydantic import ValidationError
-
+from nki_anvil.backends.errors import StateDamaged
 from nki_anvil.backends.job import Record
 from nki_anvil.lab import state
+from nki_anvil.lab.verdict import Verdict
 
-FILE = "owed.jsonl"
+FOLDER = "owed"
 
 
 class Debt(Record):
     begun: str
     attempt: int
-    passed: bool
-    """As the verdict said that was about to be stored."""
+    verdict: Verdict
+    """That was about to be stored."""
 
 
-def begin(folder: Path, attempt: int, *, passed: bool) -> Debt:
+def begin(folder: Path, attempt: int, verdict: Verdict) -> Debt:
     """To be called before a verdict is stored."""
-    debt = Debt(begun=secrets.token_hex(8), attempt=attempt, passed=passed)
-    state.append_line(folder / FILE, debt.model_dump())
+    debt = Debt(begun=secrets.token_hex(8), attempt=attempt, verdict=verdict)
+    with state.writable(folder):
+        (folder / FOLDER).mkdir(exist_ok=True)
+    state.write_model(_path(folder, debt), debt)
     return debt
 
 
 def end(folder: Path, debt: Debt) -> None:
     """To be called when everything that follows from the verdict is done."""
-    state.append_line(folder / FILE, {"ended": debt.begun})
+    path = _path(folder, debt)
+    with state.writable(path):
+        path.unlink(missing_ok=True)
 
 
-def left(folder: Path) -> list[Debt]:
-    """Of servers that were killed, and of those that are at it in this moment."""
-    lines = state.read_lines(folder / FILE)
-    ended = {line.get("ended") for line in lines}
-    open_ = [line for line in lines if "ended" not in line and line.get("begun") not in ended]
-    return [debt for line in open_ if (debt := _read(line)) is not None]
+def left(folder: Path) -> Iterator[Debt]:
+    """Of servers that were killed, and of those that are at it in this moment.
+
+    One that is damaged, or gone by now, costs what it would have without any note.
+    """
+    for path in sorted((folder / FOLDER).glob("*.json")):
+        with suppress(StateDamaged):
+            debt = state.read_model(path, Debt)
+            if debt is not None:
+                yield debt
 
 
-def _read(line: dict[str, Any]) -> Debt | None:
-    """None of one that is damaged: a note too few costs what it would have without any."""
-    try:
-        return Debt.model_validate(line)
-    except ValidationError:
-        return None
+def _path(folder: Path, debt: Debt) -> Path:
+    return folder / FOLDER / f"{debt.begun}.json"

@@ -30,6 +30,12 @@ def note(folder: Path, of: str, record: BaseModel) -> None:
     state.append_line(folder / FILE, {"of": of, "seal": seal(record)})
 
 
+def note_once(folder: Path, of: str, record: BaseModel) -> None:
+    """The same, for what another server may have sealed before it was killed. Raises StateDamaged."""
+    if (of, seal(record)) not in known(folder):
+        note(folder, of, record)
+
+
 def line_seal(line: dict[str, Any]) -> str:
     """SHA-256 of a line of the diary, whatever order its facts are in."""
     said = json.dumps(line, sort_keys=True, default=str)

@@ -16,7 +16,7 @@ GATE_NAMES: Final = (
 )  # fmt: skip
 """In the order in which they are passed; the first that fails ends the verification."""
 
-GATE_SET: Final = 10
+GATE_SET: Final = 11
 """Version of the gates, families and limits together; part of the verdict key."""
 
 PROGRAM_GATES: Final = frozenset({"machine", "outputs", "values", "sensitivity", "determinism"})
@@ -95,6 +95,11 @@ class Verdict(Record):
     cases: int = 0
     families: dict[str, int] = Field(default_factory=dict)
     seconds: float = 0.0
+
+    @property
+    def key(self) -> tuple[str, str, str, int, bool]:
+        """Under which it holds: another problem, backend, toolchain or set of gates asks for another verdict."""
+        return (self.problem_version, self.backend, self.toolchain, self.gate_set, self.full)
 
     @property
     def failed_gate(self) -> str | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nki_anvil.backends.backend import Backend
-from nki_anvil.backends.errors import ReflexionRequired
+from nki_anvil.backends.errors import PathUnwritable, ReflexionRequired
 from nki_anvil.backends.run import Origin
 from nki_anvil.lab import budget, diary, guard, heat, owed, programs, recovering, seals, state, verified, working_file
 from nki_anvil.lab.attempts import Attempt
@@ -87,13 +87,18 @@ class Workbench:
     # judgements that are stored
 
     def verdict(self, attempt: Attempt) -> Verdict | None:
-        """The full verdict under today's key, if there is one."""
-        return attempt.verdict(
+        """The full verdict under today's key, if there is one; a failure also where it could not be stored."""
+        stored = attempt.verdict(
             version=self.specification.version,
             backend=self.backend.name,
             toolchain=self.toolchain,
             gate_set=GATE_SET,
         )
+        if stored is None or not stored.passed:
+            return stored
+        owing = (debt.verdict for debt in owed.left(self.problem.folder) if debt.attempt == attempt.number)
+        failures = (one for one in owing if not one.passed and one.kernel_digest == attempt.digest)
+        return next((failure for failure in failures if failure.key == stored.key), stored)
 
     def passes(self, digest: str) -> bool:
         """Whether the kernel with this digest has a passed full verdict under today's key."""
@@ -153,7 +158,7 @@ class Workbench:
         """
         self.refuse_when_gone(attempt)
         verdict = self._of_its_program(attempt, verdict)
-        debt = owed.begin(self.problem.folder, attempt.number, passed=verdict.passed)
+        debt = owed.begin(self.problem.folder, attempt.number, verdict)
         if counts:
             self.count_failure(attempt, guard.weight(verdict))
         self.spend(verdict.seconds)
@@ -203,13 +208,30 @@ class Workbench:
         return standing
 
     def catch_up(self) -> None:
-        """Draw the conclusions that a server was killed over; a verdict that never came to be stored has none."""
+        """Draw the conclusions that a server was killed over, and store a failure that could not be stored.
+
+        A passed verdict that never came to be stored has no consequences.
+        """
         attempts = self.problem.attempts.all()
         for debt in (debt for debt in owed.left(self.problem.folder) if debt.attempt < len(attempts)):
-            standing = self.verdict(attempts[debt.attempt])
-            if standing is not None and (debt.passed or not standing.passed):
-                self._follow(attempts[debt.attempt], standing)
-                owed.end(self.problem.folder, debt)
+            attempt = attempts[debt.attempt]
+            if attempt.digest != debt.verdict.kernel_digest:
+                continue
+            stored = debt.verdict.passed or self._stored(attempt, debt.verdict)
+            standing = self.verdict(attempt)
+            if standing is not None and (debt.verdict.passed or not standing.passed):
+                self._follow(attempt, standing)
+                if stored:
+                    owed.end(self.problem.folder, debt)
+
+    def _stored(self, attempt: Attempt, failure: Verdict) -> bool:
+        """Whether a failure is with its attempt now."""
+        try:
+            seals.note_once(self.problem.folder, f"attempt {attempt.number}", failure)
+            attempt.add_verdict(failure)
+        except PathUnwritable:
+            return False
+        return True
 
     def _of_its_program(self, attempt: Attempt, verdict: Verdict) -> Verdict:
         """A passed verdict as it is, unless another attempt with the same instructions failed under the same key."""

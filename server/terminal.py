@@ -44,8 +44,13 @@ class Terminal:
         self.console.tell(done)
         return done
 
-    def remember(self, work: Callable[[Store], T]) -> T:
-        """Does something with the memory and shows what came of it. Raises AnvilError."""
+    def remember(self, work: Callable[[Store], T], *, settle: bool = False) -> T:
+        """Does something with the memory and shows what came of it. Raises AnvilError.
+
+        ``settle`` takes back before what kernels of this workspace earned that failed since.
+        """
+        if settle:
+            anyio.run(self._settled)
         with closing(self._builder().memory()) as store:
             done = work(store)
         self.console.tell(done)
@@ -81,6 +86,15 @@ class Terminal:
         builder = self._builder()
         async with opened(builder.laboratory, builder.memory) as desk:
             return await work(desk, self.only(await desk.laboratory(), problem))
+
+    async def _settled(self) -> None:
+        from nki_anvil.tools.call import Call
+        from nki_anvil.tools.crediting import settled
+        from nki_anvil.tools.desk import opened
+
+        builder = self._builder()
+        async with opened(builder.laboratory, builder.memory) as desk:
+            await settled(Call(desk))
 
     def _builder(self) -> Builder:
         from nki_anvil.server import logs

@@ -6,7 +6,7 @@ from nki_anvil.lab import benchmarking
 from nki_anvil.lab.results import Benchmarked, Outcome
 from nki_anvil.lab.workbench import Workbench
 from nki_anvil.tools.call import Call
-from nki_anvil.tools.crediting import credited, withdrawn
+from nki_anvil.tools.crediting import credited, taking_back, withdrawn
 from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.parameters import KernelPath, Parent, Plan, Problem, ShownId, Source
 from nki_anvil.tools.result import LongResult
@@ -55,16 +55,17 @@ async def benchmark_kernel(
     interval. Seconds modelled, minutes on a device.
     """
     lab = await call.laboratory()
-    measured = await benchmarking.benchmark_kernel(
-        lab,
-        problem,
-        kernel_path=kernel_path,
-        source=source,
-        parent=parent,
-        plan=plan,
-        shown_id=shown_id,
-        report=call.report,
-    )
+    async with taking_back(call, problem):
+        measured = await benchmarking.benchmark_kernel(
+            lab,
+            problem,
+            kernel_path=kernel_path,
+            source=source,
+            parent=parent,
+            plan=plan,
+            shown_id=shown_id,
+            report=call.report,
+        )
     credit = "" if measured.repeated else await credited(call, problem, [measured.attempt])
     taken = await withdrawn(call, problem)
     return BenchmarkKernel.of(

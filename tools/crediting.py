@@ -6,9 +6,10 @@ is shown, whoever looked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager, suppress
 
+from anyio import CancelScope
 from anyio.to_thread import run_sync
 
 from nki_anvil.backends.errors import AnvilError, MemoryInvalid
@@ -36,6 +37,17 @@ async def withdrawn(call: Call, problem: str) -> str:
         return await run_sync(_withdraw, lab, await call.memory(), problem)
     except AnvilError as error:  # the verdict is what was asked for
         return f"Nothing was taken back in memory: {error.message}"
+
+
+@asynccontextmanager
+async def taking_back(call: Call, problem: str) -> AsyncGenerator[None]:
+    """A call that may judge kernels anew, and end in an error after that: memory hears of what failed all the same."""
+    try:
+        yield
+    except BaseException:
+        with CancelScope(shield=True):
+            await withdrawn(call, problem)
+        raise
 
 
 async def settled(call: Call) -> Store:

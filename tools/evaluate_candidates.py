@@ -11,7 +11,7 @@ from nki_anvil.lab import evaluating
 from nki_anvil.lab.results import Beamed, Candidate, Evaluated, ExperienceCandidate, Ranked
 from nki_anvil.lab.workbench import Workbench
 from nki_anvil.tools.call import Call
-from nki_anvil.tools.crediting import credited, withdrawn
+from nki_anvil.tools.crediting import credited, taking_back, withdrawn
 from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.parameters import Problem, ShownId
 from nki_anvil.tools.result import LongResult
@@ -73,9 +73,10 @@ async def evaluate_candidates(
     next, and the slow-to-fast pairs worth an add_experience. Seconds to minutes.
     """
     lab = await call.laboratory()
-    evaluated = await evaluating.evaluate_candidates(
-        lab, problem, [_candidate(kernel) for kernel in kernels], shown_id=shown_id, limit=limit, report=call.report
-    )
+    async with taking_back(call, problem):
+        evaluated = await evaluating.evaluate_candidates(
+            lab, problem, [_candidate(kernel) for kernel in kernels], shown_id=shown_id, limit=limit, report=call.report
+        )
     credit = await credited(call, problem, evaluated.tried)
     taken = await withdrawn(call, problem)
     return EvaluateCandidates.of(

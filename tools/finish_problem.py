@@ -10,7 +10,7 @@ from nki_anvil.lab import finishing
 from nki_anvil.lab.results import Finished
 from nki_anvil.lab.workbench import Workbench
 from nki_anvil.tools.call import Call
-from nki_anvil.tools.crediting import withdrawn
+from nki_anvil.tools.crediting import taking_back, withdrawn
 from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.parameters import Problem
 from nki_anvil.tools.result import LongResult
@@ -57,7 +57,8 @@ async def finish_problem(call: Call, problem: Problem) -> FinishProblem:
     minutes at large ones or on a device.
     """
     lab = await call.laboratory()
-    finished = await finishing.finish_problem(lab, problem, report=call.report)
+    async with taking_back(call, problem):
+        finished = await finishing.finish_problem(lab, problem, report=call.report)
     taken = await withdrawn(call, problem)
     return FinishProblem.of(
         finished,

@@ -62,14 +62,16 @@ def export(
     """Write the best kernel to a file; an older verdict is made anew. Prints how it differs from the working file."""
     from nki_anvil.server import exporting
     from nki_anvil.tools.call import Call
-    from nki_anvil.tools.crediting import withdrawn
+    from nki_anvil.tools.crediting import taking_back, withdrawn
 
     terminal: Terminal = context.obj
 
     async def work(desk: Desk, name: str) -> str:
-        with terminal.console.progress() as report:
-            said = await exporting.export(await desk.laboratory(), name, to, force=force, report=report)
-        return "\n".join(filter(None, [said, await withdrawn(Call(desk), name)]))
+        call = Call(desk)
+        async with taking_back(call, name):
+            with terminal.console.progress() as report:
+                said = await exporting.export(await desk.laboratory(), name, to, force=force, report=report)
+        return "\n".join(filter(None, [said, await withdrawn(call, name)]))
 
     terminal.console.tell(terminal.use(problem, work))
 

@@ -52,7 +52,7 @@ def export_(
     from nki_anvil.server import exchanging
 
     terminal: Terminal = context.obj
-    terminal.remember(lambda store: exchanging.export(store, path))
+    terminal.remember(lambda store: exchanging.export(store, path), settle=True)
 
 
 @memory.command("import")

@@ -18,10 +18,12 @@ from nki_anvil.backends.errors import (
     AttemptUnknown,
     GateUnverified,
     PathOutside,
+    PathUnwritable,
     ReflexionRequired,
     StateDamaged,
 )
-from nki_anvil.lab import contest, diary, receipt, recovering, verified
+from nki_anvil.lab import contest, diary, owed, receipt, recovering, seals, verified
+from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.auditing import audit
 from nki_anvil.lab.benchmarking import benchmark_kernel
 from nki_anvil.lab.best import BestPointer
@@ -356,6 +358,54 @@ async def test_what_follows_from_a_failure_is_made_good_where_the_server_was_kil
     await world.status()
     assert diary.history(world.state) == told, "made good once"
     assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
+
+
+async def test_a_failure_that_could_not_be_stored_stands_all_the_same(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(*_: object) -> None:
+        raise PathUnwritable("attempts/0001 cannot be written.", "Make it writable.")
+
+    wrong = kernel(5, program="wrong")
+    await world.open()
+    await world.attempt(wrong)
+    with monkeypatch.context() as full:
+        full.setattr(Attempt, "add_verdict", refuses)
+        failing = verdict_of(
+            workbench(world.lab, "p").specification, kernel(5, fails="values"), digest(wrong), world.backend
+        )
+        bench = workbench(world.lab, "p")
+        with pytest.raises(PathUnwritable):
+            bench.keep_verdict(bench.problem.attempts.get(1), failing)
+        for lab in (world.lab, world.again()):
+            status = await world.status(lab=lab)
+            assert (status.best.digest, status.attempts[1].passed) == (digest(kernel(10.0)), False)
+        assert list(owed.left(world.state))
+    world.lab = world.again()
+    assert (await world.status()).attempts[1].passed is False
+    assert not list(owed.left(world.state)), "stored as soon as it can be"
+    assert not (await world.verify(wrong)).passed
+    assert verified.read(world.lab.root).problems["p"].passed == (digest(kernel(10.0)),)
+
+
+async def test_a_failure_whose_server_was_killed_before_it_was_sealed_is_sealed_when_it_is_stored(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    await world.open()
+    await world.attempt(kernel(5))
+    bench = workbench(world.lab, "p")
+    failing = verdict_of(bench.specification, kernel(5, fails="values"), digest(kernel(5)), world.backend)
+    with monkeypatch.context() as killing:
+        killing.setattr(seals, "note", dies)
+        with pytest.raises(KeyboardInterrupt):
+            bench.keep_verdict(bench.problem.attempts.get(1), failing)
+    assert list(owed.left(world.state))
+    world.lab = world.again()
+    assert (await world.status()).attempts[1].passed is False
+    assert audit(world.lab, "p").clean, str(audit(world.lab, "p"))
 
 
 async def test_a_successor_that_fails_while_it_is_put_in_its_place_is_replaced_as_well(

@@ -204,6 +204,30 @@ def test_export_has_memory_take_back_what_a_best_that_fails_had_shown(world: Wor
         assert memory.experiences() == []
 
 
+@pytest.mark.parametrize("asked", [("export", "--to", "folder", "--force"), ("memory", "export", "lessons.jsonl")])
+def test_memory_takes_back_what_failed_before_an_error_and_before_it_is_exported(
+    world: World, nki: Nki, monkeypatch: pytest.MonkeyPatch, asked: tuple[str, ...]
+):
+    async def killed(*_: object) -> str:
+        return ""
+
+    (world.workspace / "folder").mkdir()
+    nki("open", "reference.py")
+    world.edit(kernel(5))
+    nki("verify")
+    nki("benchmark")
+    lesson = Draft(kind="speedup", title="Fuse it", when_to_use="always", advice="fuse the steps")
+    with closing(Store.open(world.root / "data")) as memory:
+        add_experience(memory, lesson, measured=judged("p", world.lab.problem("p").attempts.get(1)))
+        world.backend.toolchain, world.refused = "fake-2", "latency 5"
+        if asked[0] == "memory":
+            monkeypatch.setattr("nki_anvil.tools.verify_kernel.withdrawn", killed)
+            nki("verify")
+            assert memory.experiences() != []
+        nki(*asked)
+        assert memory.experiences() == []
+
+
 def test_export_hands_out_nothing_that_rests_on_a_reference_which_changed(world: World, nki: Nki):
     nki("open", "reference.py")
     (world.workspace / "reference.py").write_text("def forward(x): return 2 * x\n")
