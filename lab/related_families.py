@@ -9,6 +9,7 @@ from typing import Final
 from nki_anvil.backends.job import InputSpec
 from nki_anvil.backends.worker import kindred as along
 from nki_anvil.backends.worker import relations
+from nki_anvil.backends.worker import sole as alone
 from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many
 from nki_anvil.lab.specification import Specification
 
@@ -89,6 +90,13 @@ def faint(specification: Specification, floats: list[InputSpec]) -> Iterator[Pla
     contracted = all(any(shape[-2] == other[-1:][0] for other in shapes.values() if other) for shape in others)
     yield Plan("faint", first) if first and contracted else Plan("faint/whole")
     yield from (Plan("nothing/0"), Plan("nothing/1"))
+
+
+def sole(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
+    """One input is large in few places and nothing elsewhere; vectors only in single elements."""
+    for spec in floats:
+        turns = range(0 if len(drawn_shape(spec)) > 1 else 1, 1 if large else alone.TURNS)
+        yield from (Plan(f"sole/{turn}", spec.name) for turn in turns)
 
 
 def named(varied: list[InputSpec], floats: list[InputSpec]) -> Iterator[Plan]:

@@ -22,6 +22,7 @@ from nki_anvil.backends.worker import (
     planes,
     regimes,
     relations,
+    sole,
     throughout,
     whole_numbers,
 )
@@ -310,7 +311,9 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "small": lambda d: regimes.everywhere(d.own, d.rng, d.scale, -6, -2),
     "huge": lambda d: regimes.everywhere(d.own, d.rng, d.scale, *regimes.HUGE),
     "scales": lambda d: regimes.scales(d.own, d.rng, int(d.variant or 0)),
-    "patterns": lambda d: regimes.bands(d.own, d.rng, d.scale, d.sigma, of=regimes.PATTERNS, turn=turn_of(d.variant)),
+    "patterns": lambda d: regimes.bands(
+        d.own, d.rng, d.scale, d.sigma, of=regimes.PATTERNS, turn=turn_of(d.variant), reach=d.reach
+    ),
     "planes": _planes,
     "towers": _towers,
     "steady": _steady,
@@ -325,6 +328,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "faint": lambda d: relations.faint(d.own, d.shared_rows, d.scale, d.shared),
     "nothing": lambda d: relations.nothing(d.own, d.scale, turn_of(d.variant)),
     "kindred": lambda d: kindred.kindred(d.own, d.first(), d.rng, d.scale, turn_of(d.variant.partition("/")[2])),
+    "sole": lambda d: sole.sole(d.own, d.rng, d.scale, d.is_target, turn_of(d.variant)),
     "named": lambda d: relations.named(d.own, d.first(), d.rng, turn_of(d.variant.partition("/")[2])),
     "mixed": bending.mixed,
     "whole": lambda d: d.own,
@@ -344,7 +348,7 @@ _MINGLED = ("planes", "towers", "peaks", "signs", "x100")
 """Of floats, in which integers that stand alone, lengths and positions, are not all as they were drawn."""
 _PLAIN = ("integers", "ties", "marks", "cancelling", "opposed", "exact20", "named")
 """Of floats, in which integers stay as they were drawn: sums of both are exact, or cancel."""
-_PAIRED = ("cancelling", "exact20", *_RELATED)
+_PAIRED = ("cancelling", "exact20", "sole", *_RELATED)
 
 MET = AGAINST, EVEN, AIMED, MOVED = "against", "even", "aimed", "moved"
 """Families that only the reference's process can draw: they depend on what the reference computes."""
@@ -352,7 +356,7 @@ PARTIAL = (
     *MET,
     "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "near",
     "level", "opposed", "faint", "mixed", "whole", "planes", "steady", "sided",
-    "medley", "halved", "nothing", "named", "last", "kindred",
+    "medley", "halved", "nothing", "named", "last", "kindred", "sole",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 TIED = ("integers", "ties", "marks", MOVED)

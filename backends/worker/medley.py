@@ -41,8 +41,8 @@ SIGNED = 0.3
 """How often all numbers of an input's kind are made of one sign, and how often they are made larger or smaller."""
 SIZES = (-6.0, 10.0)
 """Powers of ten by how much."""
-LARGEST = 1e12
-"""Products of three such are numbers, in whatever order somebody multiplies them."""
+LARGEST = 3e11
+"""Products of three such, and sums of those, are numbers, in whatever order somebody multiplies them."""
 PACKED = 0.5
 """How often an input is several that are packed into one, each with kinds of its own."""
 ALONG_ROWS, IN_TURN = 0.7, 0.2

@@ -14,8 +14,9 @@ from nki_anvil.backends.worker.region import Region
 Array = Any
 MOST = 4
 """Parts of a row."""
-BEYOND, FARTHEST = (4.4, 6.0), 18.0
-"""Powers of ten from which on products are beyond what masks are written as, and up to which they are numbers."""
+BEYOND, FAR, FARTHEST = (4.4, 6.0), 11.0, 18.0
+"""Powers of ten from which on products are beyond what masks are written as; up to which products of three, and sums of
+those, are numbers; and up to which those of two are, of an input that has no others beside it."""
 
 
 def ramp(r: Region) -> Array:
@@ -41,7 +42,7 @@ def far(r: Region) -> Array:
         beyond, r.rng.uniform(*BEYOND, beyond.shape), r.rng.uniform(0, BEYOND[0], beyond.shape)
     )
     farthest: Any = r.rng.random((len(r.own), 1)) < 0.3
-    powers = cast(Any, np).where(farthest, r.rng.uniform(BEYOND[1], FARTHEST, beyond.shape), powers)
+    powers = cast(Any, np).where(farthest, r.rng.uniform(BEYOND[1], FARTHEST if r.reach else FAR, beyond.shape), powers)
     powers = powers + r.rng.random((len(r.own), MOST)) / 2
     return _parted(r, powers) * (1 + np.abs(r.own) / 8)
 

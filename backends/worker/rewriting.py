@@ -145,7 +145,11 @@ def _is_super(node: ast.Call) -> bool:
 
 
 def _depth(target: ast.expr) -> int:
-    """So many levels within each other lie the names that it binds."""
+    """So many levels within each other lie the names, or a list's places, that it binds."""
+    if isinstance(target, ast.Subscript):
+        return int(any(isinstance(part, ast.Slice) for part in ast.walk(target.slice)))
+    if isinstance(target, ast.Starred):
+        return _depth(target.value)
     parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
     return 1 + max(map(_depth, parts), default=0) if parts else 0
 

@@ -46,14 +46,13 @@ def test_a_change_is_one_of_the_kernel_that_the_problem_has_today(entry: Entry) 
 
 
 ONLY = {
-    "reproducible": "differs_from_trace_to_trace",
     "machine": "returns_a_transposed_view",
     "outputs": "writes_its_input",
     "values": "softmax_with_the_maximum_of_the_first_tile",
     "plausibility": "carries_answers_as_constants",
 }
-"""By gate, an exploit that no other gate stops. Sensitivity and determinism have theirs, broken runs of a machine, in
-``tests/lab/test_verification.py``."""
+"""By gate, an exploit that no other gate stops. Others have theirs, broken runs of a machine and traces that differ, in
+``tests/lab/gates/test_each_gate.py``."""
 
 
 @pytest.mark.slow

@@ -31,6 +31,9 @@ def result(text: str) -> Any:
         "found = sorted({('a', frozenset({1})), ('a', frozenset({2}))})",
         "import math\nfound = max({math.nan, 1.0})",
         "found = [*{1, 2}]",
+        "def names(of):\n    of[:] = {'a', 'b'}\n    return of\nfound = names([])",
+        "def names(of):\n    of[:], rest = {'a', 'b'}, 1\n    return of\nfound = names([])",
+        "def names(of):\n    for of[0:1] in [{'a', 'b'}]:\n        return of\nfound = names([])",
         "def names():\n    return tuple({'a', 'b'})\nfound = names()",
     ],
 )
@@ -45,6 +48,7 @@ def test_a_set_of_what_each_process_orders_anew_is_not_gone_through(text: str) -
         ("found = sorted({'b', 'a'})", ["a", "b"]),
         ("found = max({'b', 'a'}), min({'b', 'a'})", ("b", "a")),
         ("found = max(1, 2), min([3, 4]), max((1, 2), key=lambda x: -x)", (2, 3, 1)),
+        ("def names(of):\n    of[:], one = (1, 2), {'b'}\n    return of\nfound = names([])", [1, 2]),
         ("found = len({'a', 'b'} - {'a'})", 1),
         ("found = 'a' in {'a', 'b'}, {'a', 'b'} == {'b', 'a'}, {'a'} <= {'a', 'b'}", (True, True, True)),
         ("found = {'a', 'b'}.isdisjoint({'c', 'd'})", True),
