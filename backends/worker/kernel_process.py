@@ -7,7 +7,6 @@ are up before, and the nonce of the answer lives in a closure only.
 from __future__ import annotations
 
 import functools
-import inspect
 import json
 import os
 import signal
@@ -20,7 +19,17 @@ from typing import Any, Final, NoReturn, Optional
 
 import numpy as np
 
-from nki_anvil.backends.worker import answer, executing, importing, isolation, keeping, kernel_text, lasting, rewriting
+from nki_anvil.backends.worker import (
+    answer,
+    executing,
+    importing,
+    isolation,
+    keeping,
+    kernel_text,
+    lasting,
+    parameters,
+    rewriting,
+)
 
 Deliver = Callable[..., None]
 
@@ -49,7 +58,6 @@ _PRINTED: Final[dict[str, Any]] = {
     "infstr": "much",
 }
 """How arrays are written, which is the user's program's to say."""
-_BY_NAME: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 class OutOfTime(BaseException):
@@ -150,6 +158,7 @@ def _trace_and_deliver(
                     namespace: dict[str, Any], entry: str = entry, *, by_name: bool = False
                 ) -> Callable[..., bytes]:
                     function = _specialised(namespace[entry], request["lnc"])
+                    parameters.check(function, [spec["name"] for spec in request["inputs"]])
 
                     def traced(inputs: Any = request["inputs"]) -> bytes:
                         named = _named(function, inputs, version) if by_name else {}
@@ -251,10 +260,7 @@ def _argument(spec: dict[str, Any]) -> Any:
 def _named(function: Any, inputs: list[dict[str, Any]], version: dict[str, Any]) -> dict[str, Any]:
     """All of them by the names that the problem has for them, where the kernel knows every one; else none."""
     names = [spec["name"] for spec in inputs]
-    known = inspect.signature(function).parameters
-    plain = {name for name, one in known.items() if one.kind in _BY_NAME}
-    anything = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in known.values())
-    if not (anything or plain.issuperset(names)) or not version.keys().isdisjoint(names):
+    if not parameters.are_known(function, names, version):
         return {}
     return dict(zip(names, map(_argument, inputs), strict=True))
 

@@ -27,7 +27,7 @@ OUTERMOST, INNERMOST = (20.0, 30.0), (20.0, 36.0)
 LONE, AMONG = 38.0, 34.0
 """Where numbers end; and from where on products with ordinary ones may be none, in whatever order they are made."""
 HUGE, SQUARED = (4.0, 11.5), (12.0, 17.5)
-"""Powers of ten at which products of three, and sums of those, are numbers; and from there on squares and their sums."""
+"""Powers of ten at which products of three are numbers, and sums of those; from there on squares and their sums."""
 LAST = 4
 """How often a short last tile has a row of each kind, at most: how far, and where, is drawn by lot."""
 SCALED, SIGNED = 3, 2
