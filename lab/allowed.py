@@ -8,6 +8,8 @@ from __future__ import annotations
 import typing
 from typing import Final, cast
 
+from nki_anvil.backends.worker import asking
+
 
 def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -91,13 +93,8 @@ FORBIDDEN_ATTRIBUTES: Final = words("""
 above them, annotations their text, which they execute; abstract classes remember others, caches who asked, and types'
 limits their tables."""
 
-UNSEEN: Final = words("""
-    func args keywords base data flags setflags resize put metadata newbyteorder byteswap descr fields flat send throw
-    close fget fset fdel getter setter deleter default default_factory obj add_note with_traceback signature types
-    reduceat accumulate outer at resolve_dtypes
-""")
-"""Attributes of Python's and NumPy's objects in which a call can be kept, or which hand out what they were made of. An
-object of the text's own may have them."""
+UNSEEN: Final = asking.HIDDEN
+"""An object of the text's own may have them."""
 
 PRIVATE: Final = words("_asdict _fields _make _replace")
 """What named tuples offer, as documented. Any other private attribute has to be the text's own."""

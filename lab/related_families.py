@@ -100,7 +100,7 @@ def sole(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
 
 
 def named(varied: list[InputSpec], floats: list[InputSpec]) -> Iterator[Plan]:
-    """Rows whose elements an integer for each of them names, as a label does."""
+    """Rows whose elements an integer for each of them names, as a label does; elements of which each has a side."""
     for label in varied:
         if label in floats or not is_many(label):
             continue
@@ -109,3 +109,5 @@ def named(varied: list[InputSpec], floats: list[InputSpec]) -> Iterator[Plan]:
             shape = drawn_shape(spec)
             if len(shape) > 1 and prod(shape[:-1]) == rows and 0 < most < shape[-1]:
                 yield from (Plan(f"named/{label.name}/{turn}", spec.name) for turn in range(2))
+            elif shape == drawn_shape(label) and most - int(label.low or 0) == 1:
+                yield from (Plan(f"named/{label.name}/{turn}", spec.name) for turn in range(len(relations.AGREED)))

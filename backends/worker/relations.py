@@ -31,6 +31,8 @@ LOST = (-33.0, -20.0)
 NAMED = (1.1, 1.5)
 """Powers of ten of how far what an integer names stands above the rest: exponentials of it are numbers, of what is
 left of one as well."""
+AGREED, FEW = ((1.0, 1.9), (2.0, 4.0), (4.0, 7.0)), (-2.0, -1.0)
+"""Powers of ten of how far elements lie on the side that a label says, and of how many do not."""
 
 FACTORS: dict[str, Callable[[Array], Array]] = {
     "v": lambda v: v,
@@ -133,12 +135,25 @@ def far_to_a_side(count: int, rng: Any) -> Array:
 
 
 def named(own: Array, places: Array, rng: Any, turn: int) -> Array:
-    """Rows in which the element that an integer names stands far above the rest, all of them as far, or far below."""
+    """Rows in which the element that an integer names stands far above the rest, all of them as far, or far below.
+
+    Where there is an integer for each element, all but few elements lie as far on the side that it says.
+    """
+    if places.shape == own.shape:
+        return _agreed(own, places, rng, turn)
     rows: Array = own.astype(np.float64).reshape(-1, own.shape[-1])
     strength = 10.0 ** rng.uniform(*NAMED) * (-1.0 if turn % 2 else 1.0)
     at = np.clip(np.resize(places, len(rows)).astype(np.int64), 0, own.shape[-1] - 1)
     rows[np.arange(len(rows)), at] = strength + rows[np.arange(len(rows)), at] / 8
     return rows.astype(np.float32).reshape(own.shape)
+
+
+def _agreed(own: Array, sides: Array, rng: Any, turn: int) -> Array:
+    side: Array = np.where(sides == sides.max(), 1.0, np.where(sides == sides.min(), -1.0, 0.0))
+    as_drawn: Array = (rng.random(own.shape) < 10.0 ** rng.uniform(*FEW)) | (side == 0)
+    far = side * 10.0 ** rng.uniform(*AGREED[turn % len(AGREED)]) * (1 + own / 64)
+    values: Array = cast(Any, np).where(as_drawn, own, far)
+    return values.astype(np.float32)
 
 
 def against(own: Array, opposite: Array, rng: Any, *, throughout: bool, nearer: bool = False) -> Array:

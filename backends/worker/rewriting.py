@@ -11,16 +11,16 @@ import types
 from collections.abc import Callable
 from typing import Any, Optional, TypeVar
 
-from nki_anvil.backends.worker import adding, telling, unordered
+from nki_anvil.backends.worker import adding, asking, telling, unordered
 from nki_anvil.backends.worker.absent import needing
 from nki_anvil.backends.worker.executing import Leaving, execute, fresh_module, plain_name
 from nki_anvil.backends.worker.kernel_text import KernelText, describe
 
 _CALL, _OWN, _TOLD, _FORMAT, _MOD, _SHOWN = ".call", ".own", ".told", ".format", ".mod", ".shown"
-_THROUGH, _PARTED, _EACH = ".through", ".parted", ".each"
+_THROUGH, _PARTED, _EACH, _PAIRED, _ASKED = ".through", ".parted", ".each", ".paired", ".asked"
 """Names that no text can spell, for what makes its calls, for what looks at objects whose attribute is set, at texts
-that are made and at values before they are, for what writes a value in a way that is computed, for ``%``, and for what
-looks at what is gone through."""
+that are made and at values before they are, for what writes a value in a way that is computed, for ``%``, for what
+looks at what is gone through, and for what asks for attributes."""
 
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -43,6 +43,7 @@ def load(text: KernelText) -> tuple[dict[str, Any], list[str]]:
     module.__dict__.update({_OWN: _owning(module.__name__), _TOLD: told, _FORMAT: format, _SHOWN: telling.shown})
     module.__dict__.update({_CALL: _calling(module.__name__, told), _MOD: telling.remainder})
     module.__dict__.update({_THROUGH: unordered.through, _PARTED: unordered.parted, _EACH: unordered.each_parted})
+    module.__dict__.update({_PAIRED: unordered.within, _ASKED: asking.asking(module.__name__)})
     left_out: list[ast.stmt] = []
     changing = _Rewriting(needing(text.statements, text.absent))
     execute(module, text.statements, changing, lambda statement: Leaving(module, statement, left_out.append))
@@ -74,10 +75,12 @@ class _Rewriting(ast.NodeTransformer):
         return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AugAssign:
-        """A list goes through what is added to it."""
+        """A list goes through what is added to it, and a dictionary through the pairs that it takes over."""
         self.generic_visit(node)
         if isinstance(node.op, ast.Add):
             node.value = _call(_THROUGH, node.value)
+        if isinstance(node.op, ast.BitOr):
+            node.value = _call(_PAIRED, node.value)
         return node
 
     def visit_For(self, node: ast.For) -> ast.For:
@@ -112,7 +115,7 @@ class _Rewriting(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)
         if isinstance(node.ctx, ast.Load):
-            return node
+            return node if _is_super(node.value) else _call(_ASKED, node.value, ast.Constant(node.attr))
         return ast.copy_location(ast.Attribute(_call(_OWN, node.value), node.attr, node.ctx), node)
 
     def visit_arg(self, node: ast.arg) -> ast.arg:
@@ -139,9 +142,9 @@ class _Rewriting(ast.NodeTransformer):
         return node
 
 
-def _is_super(node: ast.Call) -> bool:
+def _is_super(node: ast.expr) -> bool:
     """Python looks for the name to give its function the class."""
-    return isinstance(node.func, ast.Name) and node.func.id == "super"
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
 
 
 def _depth(target: ast.expr) -> int:
@@ -191,6 +194,8 @@ def _calling(module: str, told: Callable[[Any], Any]) -> Callable[..., Any]:
         if function is str or function is repr or _is_formatting(function):
             for one in (*given, *named.values()):
                 telling.shown(one)
+        if (function is getattr or function is hasattr) and len(given) > 1:
+            asking.check(given[0], given[1], module)
         handed = unordered.handed(function, given, named, own)
         return told((adding.added if function is sum else function)(*handed, **named))
 

@@ -6,6 +6,7 @@ Two traces that agree prove nothing about a third in a file of another name.
 from __future__ import annotations
 
 import dataclasses
+import enum
 import re
 import types
 from collections.abc import Callable, Iterable
@@ -86,6 +87,8 @@ def _written(value: Any) -> Iterable[Any]:
         raise ArrayWritten
     if type(value).__module__ in _PYTHONS and not isinstance(value, _KNOWN) and type(value) is not object:
         raise ArrayWritten
+    if isinstance(value, enum.Enum):
+        return [value.value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [getattr(value, one.name, None) for one in dataclasses.fields(value)]
     return ()

@@ -66,7 +66,8 @@ def sided(own: Array, axes: Sequence[int], rng: Any, scale: float, turn: int, pl
         return own
     groups = planes.laid_out(own.astype(np.float64), planes.along(own, axes))
     signs: Array = np.where(side(np.arange(len(groups)), turn, place), -1.0, 1.0)[:, None]
-    rooted: Array = np.where(((np.arange(len(groups)) + turn) // SIDES) % 2, 0.5, 1.0)[:, None]
+    round_of: Array = (np.arange(len(groups)) + (turn if turn < 2 * SIDES else turn % SIDES)) // SIDES
+    rooted: Array = np.where(round_of % 2, 0.5, 1.0)[:, None]
     strengths = 10.0 ** (scale * rooted * rng.uniform(*STRENGTHS[max(0, turn // SIDES - 1)], (len(groups), 1)))
     bent = signs * strengths * (1 + NARROW * rng.standard_normal(groups.shape))
     return planes.put_back(bent, own, planes.along(own, axes)).astype(np.float32)

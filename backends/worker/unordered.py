@@ -7,14 +7,18 @@ through them is looked at.
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import types
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Sequence, ValuesView
 from typing import Any, Final, cast
 
 _SETS: Final = (set, frozenset)
 _FREE: Final = (set, frozenset, len, bool, any, all, isinstance, issubclass, type)
 """What is handed a set and tells nothing of its order."""
 _CHOOSING: Final = (sorted, min, max)
+_VIEWS: Final = (KeysView, ValuesView, ItemsView)
+_HOLDING: Final[Any] = (list, tuple, dict, functools.partial, types.BuiltinMethodType, *_VIEWS, *_SETS)
 
 
 class OrderUnknown(Exception):
@@ -25,6 +29,34 @@ class OrderUnknown(Exception):
 
     def __init__(self) -> None:
         super().__init__("The kernel goes through a set, and its order is not the same everywhere.")
+
+
+def within(value: Any) -> Any:
+    """The value, what lies in which is about to be gone through. Raises OrderUnknown where that holds a set of several,
+    or what a set is emptied by."""
+    seen: set[int] = set()
+    left = [value]
+    while left:
+        one = left.pop()
+        if id(one) in seen or not isinstance(one, _HOLDING):
+            continue
+        seen.add(id(one))
+        found = _held(one)
+        for part in found:
+            through(part)
+        left += found
+    return value
+
+
+def _held(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [*cast("dict[Any, Any]", value), *cast("dict[Any, Any]", value).values()]
+    if isinstance(value, functools.partial):
+        made = cast("functools.partial[Any]", value)
+        return [made.func, *made.args, *made.keywords.values()]
+    if isinstance(value, types.BuiltinMethodType):
+        return [value.__self__]
+    return list(cast("Iterable[Any]", value))
 
 
 def through(value: Any) -> Any:
@@ -61,8 +93,14 @@ def handed(function: Any, given: Sequence[Any], named: Any, own: Callable[[Any],
             through(function.__self__)
     elif not (any(function is one for one in _FREE) or own(function)):
         for one in (*given, *named.values()):
-            through(one)
+            within(through(one))
+        return [_watched(cast("Any", one)) if isinstance(one, types.GeneratorType) else one for one in given]
     return given
+
+
+def _watched(made: Iterable[Any]) -> Iterator[Any]:
+    for one in made:
+        yield within(through(one))
 
 
 def _within(items: Any) -> Iterable[Any]:

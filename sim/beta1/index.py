@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Final, cast
 
 import numpy as np
@@ -19,7 +20,7 @@ from nki_anvil.sim.beta1.scattered import FLOOR, Scattered
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.layout import Shape
 
-_NO_LOOPS: Final[Mapping[int, int]] = {}
+_NO_LOOPS: Final[Mapping[int, int]] = MappingProxyType({})
 
 
 class Index:

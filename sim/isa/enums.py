@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, Final
+from typing import Final
 
 
 class engine(Enum):  # noqa: N801 - the names are NKI's
@@ -88,10 +88,7 @@ unknown_engine: Final = engine.unknown
 class NkiInstruction:
     """What a call of ``nki.isa`` returns: a handle for scheduling, not a tile."""
 
-    __slots__ = ("handle",)
-
-    def __init__(self, handle: Any) -> None:
-        self.handle = handle
+    __slots__ = ()
 
     def depends_on(self, *producers: NkiInstruction) -> NkiInstruction:
         """Run after the producers, which in program order it does anyway."""

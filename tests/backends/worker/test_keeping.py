@@ -52,7 +52,6 @@ LEAVES = {
     ),
     "a number with a class of its own": ("class N(int):\n    pass\nBOX = [N(1)]\nOTHER = N(2)", "BOX[0] = OTHER"),
     "an object in a slice": ("PART = slice([], None)", "PART.start.append(0)"),
-    "an array's iterator": ("import numpy as np\nTURNS = np.array([1, 2]).flat", "next(TURNS)"),
     "a list behind typing's alias": (
         "from typing import Generic, TypeVar\nT = TypeVar('T')\ndef make():\n    class Box(Generic[T]):\n"
         "        calls = []\n    return Box[int]\nALIAS = make()",

@@ -1,0 +1,81 @@
+"""What a text may ask objects for that are not of its own classes: of the language's what NKI documents.
+
+Behind other attributes stands what traces, checks and remembers: the file's name, counters, what is shared by calls.
+No list of names in a text could say as much, for a class of the text may have any name among its own.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from enum import Enum
+from typing import Any, Final, cast
+
+from nki_anvil.backends.worker.absent import Absent
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_LANGUAGE: Final = ("nki.", "neuronxcc.", "nki_anvil.sim.")
+"""The emulation calls itself by the first in a process that traces."""
+_DOCUMENTED: Final = _words("""
+    shape dtype ndim size itemsize buffer name strides offset T p x y z w start step num num_elem
+    reshape broadcast broadcast_to expand_dim expand_dims squeeze_dim reshape_dim flatten_dims permute rearrange ap
+    reinterpret_cast view slice select vector_select indirect get_pattern is_contiguous is_indirect astype assert_shape
+    depends_on with_schedule alloc mod_alloc auto_alloc min max eps bits tiny smallest_normal
+""")
+"""Of tensors and tiles, grids, slices, instructions, kernels, allocators and formats. Source: NKI's reference."""
+_MEMBERS: Final = _words("name value")
+HIDDEN: Final = _words("""
+    func args keywords base data flags setflags resize put metadata newbyteorder byteswap descr fields flat send throw
+    close fget fset fdel getter setter deleter default default_factory obj add_note with_traceback signature types
+    reduceat accumulate outer at resolve_dtypes
+""")
+"""Attributes of Python's and NumPy's objects in which a call can be kept, or which hand out what they were made of."""
+
+
+class NotDocumented(Exception):
+    """A text asks an object that is not its own for what stands behind it."""
+
+    code = "AttributeUnavailable"
+    remedy = "Ask tensors for what NKI documents: shape, dtype, buffer, their views."
+
+    def __init__(self, kind: type, attribute: str) -> None:
+        super().__init__(f"`{attribute}` of `{kind.__name__}` is not available in a kernel.")
+
+
+def asking(module: str) -> Callable[[Any, str], Any]:
+    """What stands for an attribute behind a dot, in the text of that name. Raises NotDocumented."""
+
+    def asked(value: Any, attribute: str) -> Any:
+        check(value, attribute, module)
+        return getattr(value, attribute)
+
+    return asked
+
+
+def check(value: Any, attribute: str, module: str) -> None:
+    """Raises NotDocumented."""
+    itself = isinstance(value, type)
+    kind = cast("type[Any]", value if itself else type(value))
+    if kind.__module__ != module and not _may(kind, attribute, itself):
+        raise NotDocumented(kind, attribute)
+
+
+@functools.cache
+def _may(kind: type[Any], attribute: str, itself: bool) -> bool:
+    if kind is Absent or not f"{kind.__module__}.".startswith(_LANGUAGE):
+        return attribute not in HIDDEN or kind is types.ModuleType
+    if issubclass(kind, Enum):
+        return attribute in kind.__members__ or (attribute in _MEMBERS and not itself)
+    if issubclass(kind, str):
+        return attribute in _DOCUMENTED or hasattr(str, attribute)
+    return attribute in _DOCUMENTED or _is_namespace(kind)
+
+
+def _is_namespace(kind: type) -> bool:
+    """Whether its public attributes are members of the language: sizes of tiles, and those that a version has."""
+    return kind.__name__ in ("_TileSize", "_Restricted")
