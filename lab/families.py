@@ -121,7 +121,7 @@ def _planned(
         *_marked(floats),
         *_sunken(specification, shapes, varied, floats, gathered or {}),
         *related_families.faint(specification, floats),
-        *related_families.sole(floats, large),
+        *related_families.sole(specification, shapes, floats, large),
         *related_families.named(varied, floats),
         *(_of_one_kind(varied, floats, gathered or {}) if exact is None else ()),
         *(families_by_lot.medleys(varied, large, lots) if exact is None else ()),

@@ -19,6 +19,8 @@ COMBINED: Final = 8
 """Pairs at most of inputs that are known to be added or multiplied."""
 KINDRED: Final = 12
 """Cases at most of rows along another input's; half as many at large shapes."""
+ATTENDED: Final = 8
+"""Cases at most of values beside nothing whose keys' weights are small."""
 
 
 def related(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
@@ -92,11 +94,23 @@ def faint(specification: Specification, floats: list[InputSpec]) -> Iterator[Pla
     yield from (Plan("nothing/0"), Plan("nothing/1"))
 
 
-def sole(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
+def sole(specification: Specification, shapes: str, floats: list[InputSpec], large: bool) -> Iterator[Plan]:
     """One input is large in few places and nothing elsewhere; vectors only in single elements."""
     for spec in floats:
         turns = range(0 if len(drawn_shape(spec)) > 1 else 1, 1 if large else alone.TURNS)
         yield from (Plan(f"sole/{turn}", spec.name) for turn in turns)
+    work = specification.work.get(shapes)
+    if work and work.matmul_flops and not large:
+        yield from [*_attended(floats)][:ATTENDED]
+
+
+def _attended(floats: list[InputSpec]) -> Iterator[Plan]:
+    """Values are so in a half of their rows, while keys of the other half lie along queries."""
+    of = {spec.name: drawn_shape(spec) for spec in floats}
+    for values, keys in ((one, two) for two in of for one in of if one != two and of[one][:-1] == of[two][:-1]):
+        queries = next((one for one in of if one not in (values, keys) and along.may_meet(of[keys], of[one])), None)
+        if queries:
+            yield from (Plan(f"sole/{keys}/{queries}/{turn}", values) for turn in range(2 * alone.HALVES))
 
 
 def named(varied: list[InputSpec], floats: list[InputSpec]) -> Iterator[Plan]:

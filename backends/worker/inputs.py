@@ -268,6 +268,17 @@ def _companion(
     return companions.of(family, own, axes, rng, within, turn, place)
 
 
+def _sole(d: Draw) -> Array:
+    """The variant is the case's number; or names keys and queries, and a half of the keys."""
+    keys, _, rest = d.variant.partition("/")
+    if not rest:
+        return sole.sole(d.own, d.rng, d.scale, d.is_target, turn_of(d.variant))
+    half = turn_of(rest.rpartition("/")[2]) % sole.HALVES
+    if d.is_target:
+        return sole.of_a_half(d.own, d.rng, d.scale, half)
+    return sole.along_in_a_half(d.own, d.first(), d.rng, d.scale, half) if d.spec["name"] == keys else d.own
+
+
 def _steady(d: Draw) -> Array:
     low, high = d.spec.get("low"), d.spec.get("high")
     if d.spec.get("domain") == "unit":
@@ -328,7 +339,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "faint": lambda d: relations.faint(d.own, d.shared_rows, d.scale, d.shared),
     "nothing": lambda d: relations.nothing(d.own, d.scale, turn_of(d.variant)),
     "kindred": lambda d: kindred.kindred(d.own, d.first(), d.rng, d.scale, turn_of(d.variant.partition("/")[2])),
-    "sole": lambda d: sole.sole(d.own, d.rng, d.scale, d.is_target, turn_of(d.variant)),
+    "sole": _sole,
     "named": lambda d: relations.named(d.own, d.first(), d.rng, turn_of(d.variant.partition("/")[2])),
     "mixed": bending.mixed,
     "whole": lambda d: d.own,
@@ -339,6 +350,7 @@ _BESIDE: dict[str, Callable[[Spec, str, int, list[Spec]], Array]] = {
     "level": _met,
     "kindred": lambda _, variant, seed, every: _other(variant.partition("/")[0], seed, every),
     "named": lambda _, variant, seed, every: _other(variant.partition("/")[0], seed, every),
+    "sole": lambda _, variant, seed, every: _other(variant.split("/")[1], seed, every),
 }
 """What another input holds that a family needs."""
 _RELATED = ("lone", "alike", "opposed", "faint")

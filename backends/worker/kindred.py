@@ -24,7 +24,9 @@ MOST = 4
 """Cases at most in which few rows take edges in turn."""
 
 
-def kindred(own: Array, other: Array, rng: Any, scale: float, turn: int) -> Array:
+def kindred(
+    own: Array, other: Array, rng: Any, scale: float, turn: int, strength: tuple[float, float] = STRENGTH
+) -> Array:
     """Rows of ``own`` are multiples of rows of ``other``: all of them, or in turns from one on those at edges.
 
     Matrices that both inputs have by the same leading axes keep to themselves; of others each has rows of all.
@@ -39,7 +41,7 @@ def kindred(own: Array, other: Array, rng: Any, scale: float, turn: int) -> Arra
     for group in range(shared):
         for matrix in mine[group]:
             at, taken = _pairs(height, count, rng, turn)
-            strengths = 10.0 ** (scale * rng.uniform(*STRENGTH, (len(at), 1)))
+            strengths = 10.0 ** (scale * rng.uniform(*strength, (len(at), 1)))
             matrix[at] = strengths * theirs[group, taken]
     return mine.astype(np.float32).reshape(own.shape)
 

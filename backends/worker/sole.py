@@ -1,15 +1,16 @@
 """The family of what is large beside nothing: a value of 10^6 to 10^12 in an input that is zero everywhere else.
 
-What an exponential or a decay makes of the rest is then all that there is: weights of 10^-16 are no nothing any more.
+What an exponential or a decay makes of the rest is then all that there is: weights of 10^-16 are no nothing any more,
+nor are blocks of them.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from nki_anvil.backends.worker import places
+from nki_anvil.backends.worker import kindred, places
 
 Array = Any
 
@@ -20,6 +21,10 @@ BESIDE, LONE = (0.4, 0.7), (0.65, 0.8)
 numbers are, at first above zero, for the logarithm of a scale."""
 TURNS = 2
 """One row of each matrix; one element of each row."""
+ALONG = (0.55, 0.95)
+"""Powers of ten of how many times as large as its query a key is, for others' weights to be small and still numbers."""
+HALVES = 2
+"""Of keys: those in one lie along queries, and the values of the other are all there is."""
 
 
 def sole(own: Array, rng: Any, scale: float, is_target: bool, turn: int) -> Array:
@@ -42,3 +47,19 @@ def _rows(shape: tuple[int, int, int], rng: Any) -> Array:
 def _elements(shape: tuple[int, int, int], rng: Any, turn: int) -> Array:
     columns = places.peaks(rng, shape[0] * shape[1], shape[2], turn)
     return np.equal(np.arange(shape[2]), columns[:, None]).reshape(shape)
+
+
+def of_a_half(own: Array, rng: Any, scale: float, half: int) -> Array:
+    """Rows of one half of each matrix are large, and those of the other are zero."""
+    height = 10.0 ** (scale * rng.uniform(*HEIGHT))
+    return np.where(_in_half(own.shape[-2], 1 - half)[:, None], own * height, 0.0).astype(np.float32)
+
+
+def along_in_a_half(own: Array, other: Array, rng: Any, scale: float, half: int) -> Array:
+    """Rows of the other half lie along another input's."""
+    along = kindred.kindred(own, other, rng, scale, 0, ALONG)
+    return cast(Any, np).where(_in_half(own.shape[-2], half)[:, None], along, own).astype(np.float32)
+
+
+def _in_half(height: int, half: int) -> Array:
+    return (np.arange(height) * HALVES // height) == half

@@ -30,3 +30,17 @@ def test_what_it_meets_is_larger_and_a_single_number_above_zero_at_first() -> No
     single = np.full((1, 1), -2.0, np.float32)
     assert sole.sole(single, np.random.default_rng(1), 1.0, False, 0) > 4
     assert sole.sole(single, np.random.default_rng(1), 1.0, False, 1) < -4
+
+
+def test_values_are_in_one_half_and_keys_along_queries_in_the_other() -> None:
+    queries, keys, values = drawn(2, 4, 64), drawn(2, 2, 256, 64), drawn(2, 2, 256, 64)
+    for half, other in ((slice(0, 128), slice(128, 256)), (slice(128, 256), slice(0, 128))):
+        number = int(half.start > 0)
+        bent = sole.along_in_a_half(keys, queries, np.random.default_rng(1), 1.0, number)
+        alone = sole.of_a_half(values, np.random.default_rng(1), 1.0, number)
+        assert (bent[:, :, other] == keys[:, :, other]).all()
+        assert (alone[:, :, half] == 0).all()
+        assert np.abs(alone[:, :, other]).max() > 1e5
+        scores = np.einsum("bhd,bgsd->bhgs", queries, bent) / 8
+        apart = scores[..., half].max(axis=(2, 3)) - scores[..., other].max(axis=(2, 3))
+        assert apart.min() > 15
