@@ -130,6 +130,8 @@ class _Reader(ast.NodeVisitor):
         """Functions that stand in a class."""
         self._selves = False
         """Whether ``self`` is what a method was given."""
+        self._making = False
+        """Whether this is executed while an object is made, and never again."""
 
     def visit(self, node: ast.AST) -> Any:
         if not self._local and isinstance(node, ast.stmt):
@@ -219,6 +221,8 @@ class _Reader(ast.NodeVisitor):
             case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")) as parent, attr="__init__")) if (
                 self._is_builtin("super")
             ):
+                if not self._making:
+                    self._object(node, "`super().__init__` makes an object anew. Call it in `__init__` alone")
                 for argument in [parent, *node.args, *(keyword.value for keyword in node.keywords)]:
                     self.visit(argument)
             case _:
@@ -319,16 +323,19 @@ class _Reader(ast.NodeVisitor):
             *(bindings.annotated(node) if self._imported else ()),
         ]:
             self.visit(part)
-        around = self._selves
+        around, making = self._selves, self._making
         if "self" in bindings.own(node):
             self._selves = id(node) in self._methods and not node.decorator_list and bindings.is_given_self(node)
+        self._making = id(node) in self._methods and node.name == "__init__"
         self._inside(bindings.own(node), node.body)
-        self._selves = around
+        self._selves, self._making = around, making
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         for part in bindings.defaults(node.args):
             self.visit(part)
+        making, self._making = self._making, False
         self._inside(bindings.own(node), [node.body])
+        self._making = making
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
         """What the first loop is over belongs to the scope around."""

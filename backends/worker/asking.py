@@ -12,6 +12,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any, Final, cast
 
+from nki_anvil.backends.worker import telling
 from nki_anvil.backends.worker.absent import Absent
 
 
@@ -58,7 +59,8 @@ def asking(module: str) -> Callable[[Any, str], Any]:
 
 
 def check(value: Any, attribute: str, module: str) -> None:
-    """Raises NotDocumented."""
+    """Raises NotDocumented; PlaceTold where an operator made an array of other things than numbers."""
+    telling.check_numbers(value)
     itself = isinstance(value, type)
     kind = cast("type[Any]", value if itself else type(value))
     if kind.__module__ != module and not _may(kind, attribute, itself):

@@ -159,8 +159,7 @@ class _Looked:
             if getattr(cast("Any", value), "__dict__", None) is not None:
                 raise Lasting(name, f"attributes of {type(cast('Any', value)).__qualname__}")
             return [*cast("tuple[Any, ...]", value)]
-        fixed: Optional[Any] = getattr(value, "__dataclass_params__", None)
-        if not (fixed and fixed.frozen):
+        if not all(map(_is_frozen, cast("Any", type(value)).__mro__[:-1])):
             raise Lasting(name, f"an object of {type(value).__qualname__}, which is not frozen")
         slots = [getattr(value, field) for field in value.__dataclass_fields__ if hasattr(value, field)]
         return [*held.values(), *slots]
@@ -172,6 +171,14 @@ class _Looked:
             yield field.default_factory
         if field.metadata:
             raise Lasting(name, "the metadata of a field")
+
+
+def _is_frozen(kind: Any) -> bool:
+    """Whether a class itself was made so that its objects' attributes cannot be set, or is the language's."""
+    held = cast("dict[str, Any]", vars(kind))
+    if kind.__module__.partition(".")[0] in ("nki", "nki_anvil"):
+        return True
+    return "__dataclass_params__" in held and bool(held["__dataclass_params__"].frozen)
 
 
 def _of_function(function: types.FunctionType) -> Iterator[Any]:

@@ -134,6 +134,8 @@ class _Rewriting(ast.NodeTransformer):
         if not self._absent.isdisjoint(_names(node.annotation)):
             node.annotation = ast.copy_location(ast.Constant(ast.unparse(node.annotation)), node.annotation)
         self.generic_visit(node)
+        if node.value is not None and _depth(node.target):
+            node.value = _call(_THROUGH, node.value)
         return node
 
     def _without_returns(self, node: _Node) -> _Node:
@@ -148,9 +150,9 @@ def _is_super(node: ast.expr) -> bool:
 
 
 def _depth(target: ast.expr) -> int:
-    """So many levels within each other lie the names, or a list's places, that it binds."""
+    """So many levels within each other lie the names that it binds; places may be many, too, of a list's slice."""
     if isinstance(target, ast.Subscript):
-        return int(any(isinstance(part, ast.Slice) for part in ast.walk(target.slice)))
+        return 1
     if isinstance(target, ast.Starred):
         return _depth(target.value)
     parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
@@ -196,6 +198,8 @@ def _calling(module: str, told: Callable[[Any], Any]) -> Callable[..., Any]:
                 telling.shown(one)
         if (function is getattr or function is hasattr) and len(given) > 1:
             asking.check(given[0], given[1], module)
+        for one in (*given, *named.values()):
+            telling.check_numbers(one)
         handed = unordered.handed(function, given, named, own)
         return told((adding.added if function is sum else function)(*handed, **named))
 

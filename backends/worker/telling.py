@@ -59,8 +59,8 @@ def watching(name: str) -> Callable[[Any], Any]:
         elif isinstance(value, (list, tuple)):
             for one in cast("list[Any]", value):
                 told(one) if isinstance(one, (str, bytes, tuple)) else None
-        elif isinstance(value, (np.ndarray, np.generic)) and not _holds_numbers(cast("Any", value).dtype):
-            raise PlaceTold("makes an array of other things than numbers: of texts, objects, times, or bytes between")
+        else:
+            check_numbers(value)
         return cast("Any", value)
 
     return told
@@ -89,9 +89,17 @@ def _written(value: Any) -> Iterable[Any]:
         raise ArrayWritten
     if isinstance(value, enum.Enum):
         return [value.value]
+    if isinstance(value, BaseException):
+        return value.args
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [getattr(value, one.name, None) for one in dataclasses.fields(value)]
     return ()
+
+
+def check_numbers(value: Any) -> None:
+    """Raises PlaceTold for an array of other things than numbers."""
+    if isinstance(value, (np.ndarray, np.generic)) and not _holds_numbers(cast("Any", value).dtype):
+        raise PlaceTold("makes an array of other things than numbers: of texts, objects, times, or bytes between")
 
 
 def remainder(one: Any, other: Any) -> Any:

@@ -266,6 +266,8 @@ EXECUTED = 'a=__import__("os")'
         ("def repr(one):\n        return one\n    repr(type(''))", "`type`"),
         ("def isinstance(one, other):\n        return other\n    isinstance(1, type(''))", "`type`"),
         ("def super():\n        return x\n    super().__init__(x)", "`__init__`"),
+        ("class C(Own):\n        def put(self, x):\n            super().__init__(x)", "makes an object anew"),
+        ("class C(Own):\n        def __init__(self, x):\n            self.put = lambda: super().__init__(x)", "anew"),
         ("type('') == x", "`type`"),
         ("type('') in x", "`type`"),
         ("(lambda int: type('') == int)(x)", "`type`"),

@@ -38,6 +38,8 @@ def loaded(text: str) -> None:
         "class Held:\n    one = []",
         "class Held:\n    def put(self):\n        self.n = 1\n    other = put",
         "@dataclass(frozen=True)\nclass Held:\n    one: object\nheld = Held([])",
+        "@dataclass(frozen=True)\nclass Held:\n    one: int = 0\nclass More(Held):\n    pass\nheld = More()",
+        "@dataclass(frozen=True)\nclass Held(ValueError):\n    one: int = 0\nheld = Held()",
         "@dataclass(frozen=True)\nclass Held:\n    one: object = field(default_factory=list)\nheld = Held()",
         "@dataclass\nclass Held:\n    one: object = field(default=1, metadata={'a': 1})",
         "class Held(NamedTuple):\n    one: object = []",

@@ -26,6 +26,8 @@ def result(text: str) -> Any:
         "found = repr((Config,))",
         "found = functools.partial(str, Config)()",
         "found = np.array([Config]).astype(str)",
+        "found = (np.ones(1, dtype=np.int64) * [10**30]).tobytes()",
+        "found = np.copy(np.ones(1, dtype=np.int64) * [10**30])",
         "def helper(x): ...\nfound = str(helper)",
         "found = repr(object())",
         "def shown():\n    return f'{Config}' == 'x'\nfound = shown()",
