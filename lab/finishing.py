@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -39,6 +40,7 @@ async def claim(bench: Workbench, report: Report) -> tuple[Best | None, Comparis
     """Best and its measurement, of the kernels that are best and baseline when they have been measured."""
     while (best := await confirmed_best(bench, report)) is not None:
         comparison = await remeasure(bench, best, report)
+        await run_sync(bench.problem.refuse_when_changed)
         now = await run_sync(bench.best_today)
         if now is not None and (now.digest, now.baseline.digest) == (best.digest, best.baseline.digest):
             return now, comparison
@@ -112,14 +114,21 @@ def _at_rest(bench: Workbench) -> bool:
     return attempt is not None and bench.passes(attempt.digest)
 
 
+def closed(bench: Workbench) -> Workbench:
+    """At the problem as it is now, its file and its backend, which somebody may have opened it with meanwhile."""
+    with state.locked(bench.lab.root / ".open.lock"):
+        bench.problem.refuse_when_another()
+        now = bench.lab.problem(bench.problem.name)
+        record = now.record.model_copy(update={"finished_at": bench.now().isoformat()})
+        state.write_model(now.folder / "problem.json", record)
+    return replace(bench, problem=bench.lab.problem(bench.problem.name))
+
+
 def conclude(bench: Workbench, asked: Best | None, best: Best | None, comparison: Comparison | None) -> Finished:
     """What is claimed, ``asked`` being best when the claim was asked for."""
     proof = evidence(bench, best, comparison) if best and comparison else None
     sealed = receipt.write(bench.problem.folder, proof) if proof else None
-    finished_at = bench.now().isoformat()
-    state.write_model(
-        bench.problem.folder / "problem.json", bench.problem.record.model_copy(update={"finished_at": finished_at})
-    )
+    bench = closed(bench)
     speedup = comparison.speedup if comparison and comparison.speedup is not None else 1.0 if best else None
     seal = sealed.seal if sealed else None
     bench.write("finished", best=best.digest if best else None, speedup=speedup, evidence=seal)

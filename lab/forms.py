@@ -36,6 +36,8 @@ _NOT_CALLED: Final = frozenset({"object", *(name for name in _BUILTINS if name.e
 """But to be raised."""
 _CONSUMING: Final = allowed.words("list tuple dict set frozenset sum min max any all sorted enumerate zip reversed")
 _ITERATING: Final = allowed.words("enumerate zip reversed")
+_WRITING: Final = allowed.words("str repr print")
+"""Builtins that call what objects of the text's own call themselves."""
 _LAUNCH: Final = allowed.words("get_nc_version num_programs program_id program_ndim is_psum is_sbuf is_hbm is_on_chip")
 _ASKING: Final = allowed.words("get items keys values index count startswith endswith lower upper strip split join")
 """Methods of Python's objects that change nothing."""
@@ -202,13 +204,15 @@ class _Forms(ast.NodeVisitor):
             if isinstance(part, ast.Call) and not self._only_asks(part.func):
                 said = f"An assertion may call builtins and ask for the launch. Call `{ast.unparse(part.func)}` before"
                 self._object(node, said)
-            if isinstance(part, ast.Attribute) and part.attr in self._properties:
-                self._object(node, f"An assertion may not ask for a property. Ask for `{part.attr}` on a line before")
+            if not _asked(part).isdisjoint(self._properties):
+                self._object(node, "An assertion may not ask for a property. Ask for it on a line before")
+            if isinstance(part, ast.JoinedStr) or (isinstance(part, ast.keyword) and part.arg == "key"):
+                self._object(node, "An assertion calls no function of the text. Write texts and keys on a line before")
         self.generic_visit(node)
 
     def _only_asks(self, called: ast.expr) -> bool:
         if isinstance(called, ast.Name) and called.id not in self._bound:
-            return called.id in _BUILTINS | allowed.BY_NAME | {"type"}
+            return called.id in (_BUILTINS | allowed.BY_NAME | {"type"}) - _WRITING
         if self._all_paths(called, _records_nothing):
             return True
         return isinstance(called, ast.Attribute) and called.attr in _ASKING - self._attributes
@@ -325,6 +329,17 @@ def _is_local(part: ast.AST) -> bool:
 
 def _is_set(node: ast.Attribute) -> bool:
     return isinstance(node.ctx, ast.Store)
+
+
+def _asked(part: ast.AST) -> set[str]:
+    """The attribute that a part of an expression asks for, also by its name."""
+    match part:
+        case ast.Attribute(attr=name):
+            return {name}
+        case ast.Call(func=ast.Name(id="getattr" | "hasattr"), args=[_, ast.Constant(value=str(name)), *_]):
+            return {name}
+        case _:
+            return set()
 
 
 def _records_nothing(path: str) -> bool:

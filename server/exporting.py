@@ -33,13 +33,20 @@ async def export(lab: Laboratory, name: str, to: Path | None, *, force: bool = F
     found.refuse_when_changed()
     for other in await run_sync(readable, lab):
         refuse_source(lab, path, other.record.sources)
+    await run_sync(refuse_what_would_go, lab, name, path, force)
+    holder = await standing(lab, found, report)
+    found.refuse_when_changed()
+    await run_sync(refuse_what_would_go, lab, name, path, force)  # it was written to while best was verified
+    return await run_sync(write, lab, found, holder, path)
+
+
+def refuse_what_would_go(lab: Laboratory, name: str, path: Path, force: bool) -> None:
+    """Raises PathUnwritable for a text that is kept nowhere else."""
     if not force and path.exists() and not kept(lab, name, path):
         raise PathUnwritable(
             f"{lab.shown(path)} holds something else than an earlier export and was left as it is.",
             "Give --force to overwrite it, or --to another file.",
         )
-    holder = await standing(lab, found, report)
-    return await run_sync(write, lab, found, holder, path)
 
 
 async def standing(lab: Laboratory, found: Problem, report: Report) -> Best:

@@ -20,6 +20,7 @@ import numpy as np
 from nki_anvil.backends.worker import telling
 from nki_anvil.backends.worker.absent import Absent
 from nki_anvil.backends.worker.executing import Printing
+from nki_anvil.backends.worker.kernel_text import FILENAME
 
 _TABLES: Final = (list, dict, set)
 _CHANGEABLE: Final = (*_TABLES, bytearray, np.ndarray)
@@ -39,6 +40,8 @@ _KNOWN: Final[Any] = (
 )  # fmt: skip
 """Of others' objects that a text may have made those that nobody can change, or that stand for what is not there."""
 _DEPTH: Final = 60
+_OWN_SPECIAL: Final = ("__all__", "__version__", "__author__")
+"""Names that only look like Python's."""
 
 
 class Lasting(Exception):
@@ -79,7 +82,7 @@ def check(
     looked = _Looked(str(namespace.get("__name__")))
     read_in_place = _tables(statements)
     for name, held in namespace.items():
-        if not name.startswith(("__", ".")) and name not in apart:
+        if not (name.startswith(("__", ".")) and name not in _OWN_SPECIAL) and name not in apart:
             for part in _of_table(held) if name in read_in_place and isinstance(held, _TABLES) else [held]:
                 looked.through(name, part)
 
@@ -140,7 +143,7 @@ class _Looked:
         held = {
             attribute: one
             for attribute, one in cast("dict[str, Any]", vars(kind)).items()
-            if not attribute.startswith("__")
+            if not attribute.startswith("__") or _is_written(one)
         }
         for attribute, one in held.items():
             if isinstance(one, types.FunctionType) and one.__name__ not in (attribute, "<lambda>"):
@@ -171,6 +174,11 @@ class _Looked:
             yield field.default_factory
         if field.metadata:
             raise Lasting(name, "the metadata of a field")
+
+
+def _is_written(method: Any) -> bool:
+    """Whether it is a function that stands in the text, and none that Python made for a class."""
+    return isinstance(method, types.FunctionType) and method.__code__.co_filename == FILENAME
 
 
 def _is_frozen(kind: Any) -> bool:

@@ -43,7 +43,7 @@ def load(text: KernelText) -> tuple[dict[str, Any], list[str]]:
     module.__dict__.update({_OWN: _owning(module.__name__), _TOLD: told, _FORMAT: format, _SHOWN: telling.shown})
     module.__dict__.update({_CALL: _calling(module.__name__, told), _MOD: telling.remainder})
     module.__dict__.update({_THROUGH: unordered.through, _PARTED: unordered.parted, _EACH: unordered.each_parted})
-    module.__dict__.update({_PAIRED: unordered.within, _ASKED: asking.asking(module.__name__)})
+    module.__dict__.update({_PAIRED: unordered.taken_over, _ASKED: asking.asking(module.__name__)})
     left_out: list[ast.stmt] = []
     changing = _Rewriting(needing(text.statements, text.absent))
     execute(module, text.statements, changing, lambda statement: Leaving(module, statement, left_out.append))
@@ -80,7 +80,8 @@ class _Rewriting(ast.NodeTransformer):
         if isinstance(node.op, ast.Add):
             node.value = _call(_THROUGH, node.value)
         if isinstance(node.op, ast.BitOr):
-            node.value = _call(_PAIRED, node.value)
+            by = [ast.Name(node.target.id, ast.Load())] if isinstance(node.target, ast.Name) else []
+            node.value = _call(_PAIRED, node.value, *(ast.copy_location(one, node.target) for one in by))
         return node
 
     def visit_For(self, node: ast.For) -> ast.For:
@@ -110,7 +111,7 @@ class _Rewriting(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
-        return _call(_TOLD, _call(_MOD, node.left, node.right)) if isinstance(node.op, ast.Mod) else node
+        return _call(_TOLD, _call(_MOD, node.left, node.right) if isinstance(node.op, ast.Mod) else node)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)

@@ -91,9 +91,18 @@ def _written(value: Any) -> Iterable[Any]:
         return [value.value]
     if isinstance(value, BaseException):
         return value.args
+    if any(_writes(kind) for kind in cast("Any", type(value)).__mro__[1:]) and not isinstance(value, _KNOWN):
+        raise ArrayWritten
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [getattr(value, one.name, None) for one in dataclasses.fields(value)]
     return ()
+
+
+def _writes(kind: Any) -> bool:
+    """Whether a class of the language, from which the text has derived one, writes what its objects hold."""
+    return kind.__module__.partition(".")[0] in ("nki", "nki_anvil") and not {"__repr__", "__str__"}.isdisjoint(
+        cast("dict[str, Any]", vars(kind))
+    )
 
 
 def check_numbers(value: Any) -> None:

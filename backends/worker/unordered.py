@@ -48,6 +48,11 @@ def within(value: Any) -> Any:
     return value
 
 
+def taken_over(value: Any, by: Any = None) -> Any:
+    """The value, which ``by`` takes over by ``|=``: a set as a whole, anything else by going through it."""
+    return value if isinstance(by, _SETS) else within(through(value))
+
+
 def _held(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return [*cast("dict[Any, Any]", value), *cast("dict[Any, Any]", value).values()]
@@ -94,7 +99,7 @@ def handed(function: Any, given: Sequence[Any], named: Any, own: Callable[[Any],
     elif not (any(function is one for one in _FREE) or own(function)):
         for one in (*given, *named.values()):
             within(through(one))
-        return [_watched(cast("Any", one)) if isinstance(one, types.GeneratorType) else one for one in given]
+        return [_watched(one) if hasattr(one, "__next__") else one for one in given]
     return given
 
 

@@ -36,6 +36,8 @@ def loaded(text: str) -> None:
         SEEN + "@dataclass\nclass Held:\n    one: object = Seen()",
         SEEN + "class Held:\n    one = (Seen(),)",
         "class Held:\n    one = []",
+        "class Held:\n    def __init__(self, one=[]):\n        self.one = one",
+        "def made():\n    return []\n__author__ = made()",
         "class Held:\n    def put(self):\n        self.n = 1\n    other = put",
         "@dataclass(frozen=True)\nclass Held:\n    one: object\nheld = Held([])",
         "@dataclass(frozen=True)\nclass Held:\n    one: int = 0\nclass More(Held):\n    pass\nheld = More()",
