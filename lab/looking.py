@@ -50,7 +50,7 @@ async def look(lab: Laboratory, problem: str, *, kernel_path: str | None = None,
         report=report,
     )
     return Looked(
-        verdict=known or verdict,
+        verdict=known if known and verdict.passed else verdict,
         latency_us=latency_us,
         best_latency_us=best_latency_us,
         seconds=anyio.current_time() - started,

@@ -64,7 +64,9 @@ def _count(bench: Workbench, order: list[Entrant]) -> str | None:
     if any(entrant.is_progress for entrant in fresh):
         bench.count_keep()
         return None
-    first = next((entrant for entrant in fresh if entrant.outcome != "keep"), None)
+    counted = bench.problem.guard(bench.origin).counted
+    failing = [entrant for entrant in fresh if entrant.outcome != "keep"]
+    first = next((entrant for entrant in failing if entrant.number not in counted), next(iter(failing), None))
     if first is None or first.attempt is None or not bench.count_failure(first.attempt, guard.FAILURE):
         return None
     return bench.restore(first.attempt, is_working_file=first.is_working_file)

@@ -97,6 +97,7 @@ def bench_today(lab: Laboratory, problem: Problem, name: str) -> Workbench | Non
         _ = bench.toolchain  # asked here, and known from then on
     except BackendError:
         return None
+    bench.catch_up()
     return bench
 
 

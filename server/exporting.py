@@ -77,5 +77,7 @@ def kept(lab: Laboratory, name: str, path: Path) -> bool:
 def difference(user: Path, best: str, path: Path) -> str:
     """Empty where the working file holds best."""
     current = user.read_text(encoding="utf-8") if user.is_file() else ""
-    lines = difflib.unified_diff(current.splitlines(), best.splitlines(), str(user), str(path), lineterm="")
+    if digest(current) == digest(best):
+        return ""
+    lines = difflib.unified_diff(current.split("\n"), best.split("\n"), str(user), str(path), lineterm="")
     return "\n".join(lines)

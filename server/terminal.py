@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import anyio
 
@@ -78,7 +78,17 @@ class Terminal:
             if "problem" in arguments:
                 arguments["problem"] = self.only(await desk.laboratory(), arguments["problem"])
             with self.console.progress() as report:
-                return await tool(Call(desk, report), **arguments)
+                result = await tool(Call(desk, report), **arguments)
+            return await self._as_of_now(desk, arguments, result)
+
+    async def _as_of_now(self, desk: Desk, arguments: dict[str, Any], result: R) -> R:
+        """Told as a client is told it: a file may have been edited while it was judged."""
+        from nki_anvil.tools.result import LongResult
+        from nki_anvil.tools.since import since_then
+
+        if not isinstance(result, LongResult):
+            return result
+        return cast("R", await since_then(desk, {"source": None, **arguments}, result))
 
     async def _used(self, problem: str | None, work: Callable[[Desk, str], Awaitable[T]]) -> T:
         from nki_anvil.tools.desk import opened

@@ -190,7 +190,7 @@ def _calling(module: str, told: Callable[[Any], Any]) -> Callable[..., Any]:
     def own(function: Any) -> bool:
         function = getattr(function, "__func__", function)
         if isinstance(function, type):
-            return function.__module__ == module
+            return all(kind.__module__ == module for kind in function.__mro__[:-1])  # nobody else's constructor
         return isinstance(function, types.FunctionType) and function.__globals__.get("__name__") == module
 
     def call(function: Any, /, *given: Any, **named: Any) -> Any:

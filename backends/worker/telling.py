@@ -58,7 +58,7 @@ def watching(name: str) -> Callable[[Any], Any]:
                 raise PlaceTold
         elif isinstance(value, (list, tuple)):
             for one in cast("list[Any]", value):
-                told(one) if isinstance(one, (str, bytes, tuple)) else None
+                told(one) if isinstance(one, (str, bytes, tuple, np.ndarray)) else None
         else:
             check_numbers(value)
         return cast("Any", value)

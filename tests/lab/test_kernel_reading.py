@@ -271,7 +271,10 @@ EXECUTED = 'a=__import__("os")'
         ("assert f'{x}'", "no function of the text"),
         ("assert max([x], key=x)", "no function of the text"),
         ("assert str(x)", "may call builtins"),
-        ("class C:\n        @property\n        def a(self):\n            return 1\n    assert getattr(x, 'a')", "a property"),
+        (
+            "class C:\n        @property\n        def a(self):\n            return 1\n    assert getattr(x, 'a')",
+            "property",
+        ),
         ("type('') == x", "`type`"),
         ("type('') in x", "`type`"),
         ("(lambda int: type('') == int)(x)", "`type`"),
