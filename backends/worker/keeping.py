@@ -106,7 +106,7 @@ class Held:
             self._told.append(value)
             return (id(value), *map(self._describe, named.items()))
         if isinstance(value, np.generic) and not isinstance(value, np.void):
-            which = id(value) if value != value else 0  # what is no number is equal to itself alone
+            which = id(cast("Any", value)) if value != value else 0  # what is no number is equal to itself alone
             return (kind, value.tobytes(), str(cast("Any", value).dtype), which)
         if isinstance(value, _FIXED) or self._is_of_others(value):
             self._told.append(value)

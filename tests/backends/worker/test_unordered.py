@@ -41,7 +41,7 @@ def result(text: str) -> Any:
         "found = dict([{'a', 'b'}])",
         "def names(of):\n    of |= {('a', 1), ('b', 1)}\n    return of\nfound = names({})",
         "import itertools\nfound = list(itertools.accumulate([(), ()], lambda one, other: {'a', 'b'}))",
-        "from itertools import accumulate, chain\nfound = [*chain.from_iterable(accumulate([1, 2], lambda *_: {3, 4}))]",
+        "from itertools import accumulate as a, chain\nfound = [*chain.from_iterable(a([(), ()], lambda *_: {1, 2}))]",
         "def names(of):\n    of |= [{'a', 'b'}]\n    return of\nfound = names({})",
         "def names(of):\n    of[:], rest = {'a', 'b'}, 1\n    return of\nfound = names([])",
         "def names(of):\n    for of[0:1] in [{'a', 'b'}]:\n        return of\nfound = names([])",
