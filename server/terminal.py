@@ -86,7 +86,7 @@ class Terminal:
         from nki_anvil.tools.result import LongResult
         from nki_anvil.tools.since import since_then
 
-        if not isinstance(result, LongResult):
+        if not isinstance(result, LongResult) or not result.texts:
             return result
         return cast("R", await since_then(desk, {"source": None, **arguments}, result))
 

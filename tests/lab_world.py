@@ -113,6 +113,8 @@ class World:
     second_look: bool = True
     refused: str = ""
     """Kernels in which this stands fail from now on."""
+    meanwhile: Callable[[], object] = lambda: None
+    """What somebody does while a kernel is verified."""
     now: datetime = datetime(2026, 1, 1, tzinfo=UTC)
 
     def __post_init__(self) -> None:
@@ -166,6 +168,7 @@ class World:
         self, specification: Specification, text: str, digest: str, *, backend: Any, unseen: bool, **_: Any
     ) -> Verdict:
         self.verifications.append(digest)
+        self.meanwhile()
         verdict = verdict_of(specification, text, digest, backend)
         if (unseen and not self.second_look) or (self.refused and self.refused in text):
             return verdict_of(specification, text + "fails values\n", digest, backend)

@@ -52,6 +52,13 @@ async def test_three_fruitless_calls_close_the_guard_by_the_best_ranked(world: W
     assert result.guard.attempt == result.candidates[0].attempt
 
 
+async def test_a_candidate_that_has_counted_hides_no_failure_beside_it(world: World) -> None:
+    await world.open()
+    for turn in range(3):
+        await world.evaluate([kernel(10.0, note="as fast as best"), kernel(3, fails="values", note=f"wrong {turn}")])
+    assert (await world.status()).guard.state == "closed"
+
+
 async def test_the_same_program_twice_runs_once_and_enters_the_beam_once(world: World) -> None:
     await world.open()
     before = len(world.backend.jobs)

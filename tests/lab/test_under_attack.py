@@ -22,7 +22,7 @@ from nki_anvil.backends.errors import (
     ReflexionRequired,
     StateDamaged,
 )
-from nki_anvil.lab import contest, diary, owed, receipt, recovering, seals, verified
+from nki_anvil.lab import contest, diary, owed, receipt, recovering, seals, state, verified
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.auditing import audit
 from nki_anvil.lab.benchmarking import benchmark_kernel
@@ -686,3 +686,19 @@ async def test_a_copied_workspace_judges_nothing_by_the_references_of_the_origin
     opened = await open_problem(copy, "reference.py", kernel_path="kernel.py", name="q")
     assert opened.baseline is not None
     assert (await world.status()).best is not None
+
+
+async def test_a_problem_that_is_opened_with_another_file_while_it_is_finished_keeps_that_file(world: World) -> None:
+    await world.open()
+    other = world.workspace / "other.py"
+    other.write_text(kernel(9))
+
+    def opened() -> None:
+        record = world.lab.problem("p").record
+        moved = record.specification.model_copy(update={"kernel": str(other)})
+        state.write_model(world.state / "problem.json", record.model_copy(update={"specification": moved}))
+
+    world.meanwhile = opened
+    await world.finish()
+    assert world.lab.problem("p").working_file == other
+    assert verified.read(world.lab.root).problems["p"].kernel == str(other)

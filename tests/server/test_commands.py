@@ -179,6 +179,33 @@ def test_export_verifies_again_what_another_simulator_let_pass(world: World, nki
     assert (world.workspace / "p.best.py").read_text() == kernel(10.0), "who failed gave the place back"
 
 
+def test_what_is_edited_or_changed_while_best_is_verified_is_neither_lost_nor_passed_over(world: World, nki: Nki):
+    nki("open", "reference.py")
+    mine = kernel(8, note="mine")
+    world.backend.toolchain, world.meanwhile = "fake-2", lambda: world.edit(mine)
+    status, _, complaint = nki("export", "--to", "kernel.py")
+    assert status == 2
+    assert "was left as it is" in complaint
+    assert world.file.read_text() == mine
+    reference = world.workspace / "reference.py"
+    text = reference.read_text()
+    world.backend.toolchain, world.meanwhile = "fake-3", lambda: reference.write_text(text + "\n# other\n")
+    for command in ("export", "finish"):
+        status, _, complaint = nki(command)
+        assert (status, "changed after the problem" in complaint) == (2, True)
+        reference.write_text(text)
+        world.backend.toolchain = "fake-4"
+
+
+def test_a_verdict_says_that_the_file_was_edited_meanwhile(world: World, nki: Nki):
+    nki("open", "reference.py")
+    world.edit(kernel(5))
+    world.meanwhile = lambda: world.edit(kernel(4, fails="values"))
+    status, out, _ = nki("verify")
+    assert status == 0
+    assert "kernel.py was edited since this call read it" in out
+
+
 def test_export_hands_out_no_best_that_fails_on_cases_drawn_for_it_alone(world: World, nki: Nki):
     nki("open", "reference.py")
     world.edit(kernel(5))
