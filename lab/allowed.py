@@ -8,12 +8,7 @@ from __future__ import annotations
 import typing
 from typing import Final, cast
 
-from nki_anvil.backends.worker import asking
-
-
-def words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from nki_anvil.backends.worker.asking import HIDDEN, words
 
 BUILTINS: Final = words("""
     abs all any bool dict divmod enumerate float frozenset int isinstance issubclass len list max min object pow print
@@ -93,7 +88,7 @@ FORBIDDEN_ATTRIBUTES: Final = words("""
 above them, annotations their text, which they execute; abstract classes remember others, caches who asked, and types'
 limits their tables."""
 
-UNSEEN: Final = asking.HIDDEN
+UNSEEN: Final = HIDDEN
 """An object of the text's own may have them."""
 
 PRIVATE: Final = words("_asdict _fields _make _replace")

@@ -16,21 +16,21 @@ from nki_anvil.backends.worker import telling
 from nki_anvil.backends.worker.absent import Absent
 
 
-def _words(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 _LANGUAGE: Final = ("nki.", "neuronxcc.", "nki_anvil.sim.")
 """The emulation calls itself by the first in a process that traces."""
-_DOCUMENTED: Final = _words("""
+_DOCUMENTED: Final = words("""
     shape dtype ndim size itemsize buffer name strides offset T p x y z w start step num num_elem
     reshape broadcast broadcast_to expand_dim expand_dims squeeze_dim reshape_dim flatten_dims permute rearrange ap
     reinterpret_cast view slice select vector_select indirect get_pattern is_contiguous is_indirect astype assert_shape
     depends_on with_schedule alloc mod_alloc auto_alloc min max eps bits tiny smallest_normal
 """)
 """Of tensors and tiles, grids, slices, instructions, kernels, allocators and formats. Source: NKI's reference."""
-_MEMBERS: Final = _words("name value")
-HIDDEN: Final = _words("""
+_MEMBERS: Final = words("name value")
+HIDDEN: Final = words("""
     func args keywords base data flags setflags resize put metadata newbyteorder byteswap descr fields flat send throw
     close fget fset fdel getter setter deleter default default_factory obj add_note with_traceback signature types
     reduceat accumulate outer at resolve_dtypes

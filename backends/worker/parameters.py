@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-_ANYHOW = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 class TakenByName(Exception):
@@ -21,9 +20,10 @@ def check(function: Any, inputs: Sequence[str]) -> None:
     """``inputs`` are the problem's names; a kernel may have others. Raises TakenByName."""
     found = [*inspect.signature(function).parameters.values()]
     kinds = {one.kind for one in found}
-    if inspect.Parameter.VAR_KEYWORD in kinds or (
-        inspect.Parameter.VAR_POSITIONAL in kinds and not kinds.isdisjoint(_ANYHOW)
-    ):
+    if inspect.Parameter.VAR_KEYWORD in kinds or kinds >= {
+        inspect.Parameter.VAR_POSITIONAL,
+        inspect.Parameter.KEYWORD_ONLY,
+    }:
         raise TakenByName("The kernel takes tensors by any name.")
     for place, one in enumerate(found):
         alone = one.kind is inspect.Parameter.KEYWORD_ONLY

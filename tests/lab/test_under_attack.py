@@ -31,7 +31,7 @@ from nki_anvil.lab.digest import digest
 from nki_anvil.lab.finishing import finish_problem
 from nki_anvil.lab.opening import open_problem
 from nki_anvil.lab.rules import Rules
-from nki_anvil.lab.status import problem_status
+from nki_anvil.lab.status import passes_today, problem_status
 from nki_anvil.lab.verifying import verify_kernel
 from nki_anvil.lab.workbench import Workbench, workbench
 
@@ -702,3 +702,18 @@ async def test_a_problem_that_is_opened_with_another_file_while_it_is_finished_k
     await world.finish()
     assert world.lab.problem("p").working_file == other
     assert verified.read(world.lab.root).problems["p"].kernel == str(other)
+
+
+async def test_who_reads_what_passes_knows_of_a_failure_that_a_killed_server_left_with_a_twin(world: World) -> None:
+    text, twin = (kernel(5, program="wrong", note=note) for note in ("first", "twin"))
+    await world.open()
+    await world.attempt(text)
+    problem = world.lab.problem("p")
+    best = problem.best("modelled").read()
+    assert best is not None
+    assert passes_today(world.lab, problem, best)
+    other, _ = problem.attempts.take(twin, at=world.clock().isoformat())
+    failing = verdict_of(problem.specification, kernel(5, program="wrong", fails="values"), digest(twin), world.backend)
+    owed.begin(problem.folder, other.number, failing)
+    restarted = world.again()
+    assert passes_today(restarted, restarted.problem("p"), best) is False
