@@ -15,6 +15,8 @@ from nki_anvil.lab.identity import KINDS
 
 Message = tuple[int, str]
 
+_ORDERLESS: Final = "A set has another order in every process"
+_HOLDING: Final = (ast.In, ast.NotIn)
 _INSTEAD: Final[Mapping[type[ast.AST], str]] = {
     ast.Try: "`try` is not available: a kernel that needs a fallback is two kernels. Remove it",
     ast.TryStar: "`try` is not available. Remove it",
@@ -27,6 +29,7 @@ _INSTEAD: Final[Mapping[type[ast.AST], str]] = {
     ast.Yield: "A generator is not available in a kernel. Return a list",
     ast.YieldFrom: "A generator is not available in a kernel. Return a list",
     ast.Match: "`match` is not available in a kernel. Use `if`",
+    ast.SetComp: f"{_ORDERLESS}. Write a tuple or a dictionary",
     ast.NamedExpr: "`:=` is not available in a kernel. Assign on a line of its own",
 }
 _BUILTINS: Final = allowed.BUILTINS - {"True", "False", "None", "Ellipsis"}
@@ -34,8 +37,11 @@ _FUNCTIONS: Final = allowed.words("abs all any len max min pow round sum int flo
 """Builtins that may be given away, for they tell nothing of what they are given but its value."""
 _NOT_CALLED: Final = frozenset({"object", *(name for name in _BUILTINS if name.endswith(("Error", "Exception")))})
 """But to be raised."""
-_CONSUMING: Final = allowed.words("list tuple dict set frozenset sum min max any all sorted enumerate zip reversed")
+_CONSUMING: Final = allowed.words("list tuple dict len sum min max any all sorted enumerate zip reversed")
 _ITERATING: Final = allowed.words("enumerate zip reversed")
+_SETS: Final = allowed.words("set frozenset")
+_VIEWS: Final = allowed.words("keys items")
+"""Methods of dictionaries whose answers are of the kind of sets."""
 _WRITING: Final = allowed.words("str repr print")
 """Builtins that call what objects of the text's own call themselves."""
 _LAUNCH: Final = allowed.words("get_nc_version num_programs program_id program_ndim is_psum is_sbuf is_hbm is_on_chip")
@@ -170,6 +176,13 @@ class _Forms(ast.NodeVisitor):
 
     def visit_Compare(self, node: ast.Compare) -> None:
         self._place_kinds([node.left, *node.comparators])
+        held = [side for asks, side in zip(node.ops, node.comparators, strict=True) if isinstance(asks, _HOLDING)]
+        self._placed.update(map(id, held))
+        self.generic_visit(node)
+
+    def visit_Set(self, node: ast.Set) -> None:
+        if id(node) not in self._placed:
+            self._object(node, f"{_ORDERLESS}. Write a tuple; `x in {{1, 2}}` asks for no order")
         self.generic_visit(node)
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
@@ -231,7 +244,9 @@ class _Forms(ast.NodeVisitor):
                 self.visit_Attribute(ast.copy_location(ast.Attribute(value, name, ast.Load()), node))
             case _:
                 pass
-        if not (isinstance(node.func, ast.Name) and node.func.id in _NOT_CALLED) or id(node) in self._placed:
+        viewed = isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS
+        barred = viewed or (isinstance(node.func, ast.Name) and node.func.id in _NOT_CALLED)
+        if not barred or id(node) in self._placed:
             self._placed.add(id(node.func))
         self._place_kinds(one.value for one in node.keywords if one.arg in _KINDS_BY_NAME)
         match node.func:
@@ -293,6 +308,8 @@ class _Forms(ast.NodeVisitor):
         self._typed(node)
         if not isinstance(node.ctx, ast.Load) or node.id not in _BUILTINS - _FUNCTIONS:
             return
+        if node.id in _SETS:
+            self._object(node, f"{_ORDERLESS}. Write a tuple or a dictionary")
         if node.id in self._bound:
             self._object(node, f"`{node.id}` is Python's, and a name of the text as well. Rename your own")
         elif id(node) not in self._placed:
@@ -307,6 +324,8 @@ class _Forms(ast.NodeVisitor):
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         self._typed(node)
+        if node.attr in _VIEWS:
+            self._used_up(node, node.attr)
         if node.attr in allowed.UNSEEN - self._attributes and not self._all_paths(node, _is_of_language):
             self._object(node, f"The attribute `{node.attr}` is not available in a kernel. Remove it")
         self.generic_visit(node)

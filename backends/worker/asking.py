@@ -20,8 +20,6 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_LANGUAGE: Final = ("nki.", "neuronxcc.", "nki_anvil.sim.")
-"""The emulation calls itself by the first in a process that traces."""
 _DOCUMENTED: Final = words("""
     shape dtype ndim size itemsize buffer name strides offset T p x y z w start step num num_elem
     reshape broadcast broadcast_to expand_dim expand_dims squeeze_dim reshape_dim flatten_dims permute rearrange ap
@@ -69,7 +67,7 @@ def check(value: Any, attribute: str, module: str) -> None:
 
 @functools.cache
 def _may(kind: type[Any], attribute: str, itself: bool) -> bool:
-    if kind is Absent or not f"{kind.__module__}.".startswith(_LANGUAGE):
+    if kind is Absent or not f"{kind.__module__}.".startswith(telling.LANGUAGE):
         return attribute not in HIDDEN or kind is types.ModuleType
     if issubclass(kind, Enum):
         return attribute in kind.__members__ or (attribute in _MEMBERS and not itself)

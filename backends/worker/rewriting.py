@@ -1,7 +1,7 @@
 """What tracing changes in a text's statements before it executes them, so that no trace hangs on where it is made.
 
-Sets tell no order (``unordered``), texts no places (``telling``), attributes are set on the text's own objects alone,
-and annotations mean what they mean to whoever imports the text, but where they name a module that is absent.
+There are no sets (``unordered``), texts tell no places (``telling``), attributes are set on the text's own objects
+alone, and annotations mean what they mean to whoever imports the text, but where they name a module that is absent.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from nki_anvil.backends.worker.executing import Leaving, execute, fresh_module, 
 from nki_anvil.backends.worker.kernel_text import KernelText, describe
 
 _CALL, _OWN, _TOLD, _FORMAT, _MOD, _SHOWN = ".call", ".own", ".told", ".format", ".mod", ".shown"
-_THROUGH, _PARTED, _EACH, _PAIRED, _ASKED = ".through", ".parted", ".each", ".paired", ".asked"
+_THROUGH, _ASKED = ".through", ".asked"
 """Names that no text can spell, for what makes its calls, for what looks at objects whose attribute is set, at texts
 that are made and at values before they are, for what writes a value in a way that is computed, for ``%``, for what
 looks at what is gone through, and for what asks for attributes."""
 
+
+_SETS = (set, frozenset)
+"""What a kernel reaches does not call them: what else stands in its file may."""
 
 _Node = TypeVar("_Node", bound=ast.AST)
 
@@ -42,8 +45,7 @@ def load(text: KernelText) -> tuple[dict[str, Any], list[str]]:
     told = telling.watching(module.__name__)
     module.__dict__.update({_OWN: _owning(module.__name__), _TOLD: told, _FORMAT: format, _SHOWN: telling.shown})
     module.__dict__.update({_CALL: _calling(module.__name__, told), _MOD: telling.remainder})
-    module.__dict__.update({_THROUGH: unordered.through, _PARTED: unordered.parted, _EACH: unordered.each_parted})
-    module.__dict__.update({_PAIRED: unordered.taken_over, _ASKED: asking.asking(module.__name__)})
+    module.__dict__.update({_THROUGH: unordered.through, _ASKED: asking.asking(module.__name__)})
     left_out: list[ast.stmt] = []
     changing = _Rewriting(needing(text.statements, text.absent))
     execute(module, text.statements, changing, lambda statement: Leaving(module, statement, left_out.append))
@@ -68,30 +70,14 @@ class _Rewriting(ast.NodeTransformer):
             node.value = _call(_THROUGH, node.value)
         return node
 
-    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
-        self.generic_visit(node)
-        if depth := max(map(_depth, node.targets)):
-            node.value = _call(_PARTED, node.value, ast.Constant(depth))
-        return node
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AugAssign:
-        """A list goes through what is added to it, and a dictionary through the pairs that it takes over."""
-        self.generic_visit(node)
-        if isinstance(node.op, ast.Add):
-            node.value = _call(_THROUGH, node.value)
-        if isinstance(node.op, ast.BitOr):
-            by = [ast.Name(node.target.id, ast.Load())] if isinstance(node.target, ast.Name) else []
-            node.value = _call(_PAIRED, node.value, *(ast.copy_location(one, node.target) for one in by))
-        return node
-
     def visit_For(self, node: ast.For) -> ast.For:
         self.generic_visit(node)
-        node.iter = _gone_through(node.iter, node.target)
+        node.iter = _call(_THROUGH, node.iter)
         return node
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
         self.generic_visit(node)
-        node.iter = _gone_through(node.iter, node.target)
+        node.iter = _call(_THROUGH, node.iter)
         return node
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
@@ -111,7 +97,9 @@ class _Rewriting(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
-        return _call(_TOLD, _call(_MOD, node.left, node.right) if isinstance(node.op, ast.Mod) else node)
+        if isinstance(node.op, ast.Mod):
+            return _call(_TOLD, _call(_MOD, node.left, node.right))
+        return _call(_TOLD, _call(_THROUGH, node))
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)
@@ -135,8 +123,6 @@ class _Rewriting(ast.NodeTransformer):
         if not self._absent.isdisjoint(_names(node.annotation)):
             node.annotation = ast.copy_location(ast.Constant(ast.unparse(node.annotation)), node.annotation)
         self.generic_visit(node)
-        if node.value is not None and _depth(node.target):
-            node.value = _call(_THROUGH, node.value)
         return node
 
     def _without_returns(self, node: _Node) -> _Node:
@@ -148,21 +134,6 @@ class _Rewriting(ast.NodeTransformer):
 def _is_super(node: ast.expr) -> bool:
     """Python looks for the name to give its function the class."""
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
-
-
-def _depth(target: ast.expr) -> int:
-    """So many levels within each other lie the names that it binds; places may be many, too, of a list's slice."""
-    if isinstance(target, ast.Subscript):
-        return 1
-    if isinstance(target, ast.Starred):
-        return _depth(target.value)
-    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
-    return 1 + max(map(_depth, parts), default=0) if parts else 0
-
-
-def _gone_through(items: ast.expr, target: ast.expr) -> ast.expr:
-    depth = _depth(target)
-    return _call(_EACH, items, ast.Constant(depth)) if depth else _call(_THROUGH, items)
 
 
 def _call(name: str, *given: ast.expr) -> ast.expr:
@@ -187,12 +158,6 @@ def _owning(module: Optional[str]) -> Callable[[Any], Any]:
 def _calling(module: str, told: Callable[[Any], Any]) -> Callable[..., Any]:
     """What makes a text's calls; a text itself has Python's own builtins, and no way to ask whether it is watched."""
 
-    def own(function: Any) -> bool:
-        function = getattr(function, "__func__", function)
-        if isinstance(function, type):
-            return all(kind.__module__ == module for kind in function.__mro__[:-1])  # nobody else's constructor
-        return isinstance(function, types.FunctionType) and function.__globals__.get("__name__") == module
-
     def call(function: Any, /, *given: Any, **named: Any) -> Any:
         if function is str or function is repr or _is_formatting(function):
             for one in (*given, *named.values()):
@@ -201,8 +166,8 @@ def _calling(module: str, told: Callable[[Any], Any]) -> Callable[..., Any]:
             asking.check(given[0], given[1], module)
         for one in (*given, *named.values()):
             telling.check_numbers(one)
-        handed = unordered.handed(function, given, named, own)
-        return told((adding.added if function is sum else function)(*handed, **named))
+        made = (adding.added if function is sum else function)(*given, **named)
+        return told(made if function in _SETS else unordered.through(made))
 
     around = {**globals(), "__name__": module}  # where classes that are made say they are of
     return types.FunctionType(call.__code__, around, "call", None, call.__closure__)

@@ -8,20 +8,19 @@ from __future__ import annotations
 import dataclasses
 import enum
 import re
-import types
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 import numpy as np
 
-from nki_anvil.backends.worker.unordered import through
-
 _ADDRESS = " at 0x"
 _CUT = re.compile(r"%(\([^)]*\))?[-#0 +]*[\d*]*\.[\d*]*[hlL]?[srab]")
 """A precision of a text, in ``%``."""
 _DEEPEST = 8
-_PYTHONS = ("builtins", "functools", "collections", "itertools", "operator", "contextlib")
-_KNOWN = (str, bytes, int, float, complex, type(None), type, range, type(...), types.FunctionType, type(len))
+_KNOWN = (str, bytes, bool, int, float, complex, type(None), range, type(...))
+LANGUAGE = ("nki.", "neuronxcc.", "nki_anvil.sim.")
+"""The emulation calls itself by the first in a process that traces."""
+_FIELDS = "__dataclass_fields__"
 _WIDEST = 8
 """Bytes of a number; of wider ones some are never written."""
 
@@ -67,42 +66,38 @@ def watching(name: str) -> Callable[[Any], Any]:
 
 
 def shown(value: Any, depth: int = 0) -> Any:
-    """The value, which is about to be written as text. Raises ArrayWritten for what may be or hold an array.
+    """The value, which is about to be written as text.
 
-    Known are numbers and texts, types, objects of the text's and the language's classes, and what is made of these.
+    Known are numbers and texts, types, members of enumerations, dtypes, and what is made of these; objects of the
+    text's classes where the text or ``dataclass`` says how. Raises ArrayWritten for an array, PlaceTold for all else.
     """
-    through(value)
-    for part in _written(value) if depth < _DEEPEST else [np.zeros(())]:
+    if isinstance(value, (np.ndarray, np.generic)) or depth > _DEEPEST:
+        raise ArrayWritten
+    for part in _written(value):
         shown(part, depth + 1)
     return value
 
 
 def _written(value: Any) -> Iterable[Any]:
     """What else is written with it."""
-    if isinstance(value, dict):
-        return [part for pair in cast("dict[Any, Any]", value).items() for part in pair]
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return cast("list[Any]", value)
-    if isinstance(value, (np.ndarray, np.generic)):
-        raise ArrayWritten
-    if type(value).__module__ in _PYTHONS and not isinstance(value, _KNOWN) and type(value) is not object:
-        raise ArrayWritten
+    kind = cast("Any", type(value))
     if isinstance(value, enum.Enum):
         return [value.value]
-    if isinstance(value, BaseException):
-        return value.args
-    if any(_writes(kind) for kind in cast("Any", type(value)).__mro__[1:]) and not isinstance(value, _KNOWN):
-        raise ArrayWritten
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return [getattr(value, one.name, None) for one in dataclasses.fields(value)]
-    return ()
+    if kind in _KNOWN or isinstance(value, (type, np.dtype)) or f"{kind.__module__}.".startswith(LANGUAGE):
+        return ()
+    if kind is dict:
+        return [part for pair in cast("dict[Any, Any]", value).items() for part in pair]
+    if kind in (list, tuple) or (isinstance(value, tuple) and hasattr(kind, "_fields")):
+        return cast("list[Any]", value)
+    if not _writes_itself(kind):
+        raise PlaceTold
+    return [getattr(value, one.name, None) for one in dataclasses.fields(value)] if hasattr(kind, _FIELDS) else ()
 
 
-def _writes(kind: Any) -> bool:
-    """Whether a class of the language, from which the text has derived one, writes what its objects hold."""
-    return kind.__module__.partition(".")[0] in ("nki", "nki_anvil") and not {"__repr__", "__str__"}.isdisjoint(
-        cast("dict[str, Any]", vars(kind))
-    )
+def _writes_itself(kind: Any) -> bool:
+    """Whether a class of the text, or one that it is derived from, says how its objects are written."""
+    first = [next(one for one in kind.__mro__ if method in vars(one)) for method in ("__str__", "__repr__")]
+    return all(one.__module__ == kind.__module__ or one is object for one in first) and first != [object, object]
 
 
 def check_numbers(value: Any) -> None:

@@ -113,6 +113,16 @@ def test_an_ordinary_public_kernel_passes_and_what_was_left_out_is_said() -> Non
         ("global P", "`global`"),
         ("m = np; m.load('f')", "is a module"),
         ("[math for _ in x]", "is a module"),
+        ("y = {1, 2}", "A set has another order in every process"),
+        ("y = {n for n in x.shape}", "A set has another order in every process"),
+        ("y = sorted(set(x.shape))", "A set has another order in every process"),
+        ("y = frozenset()", "A set has another order in every process"),
+        ("1 in [{1, 2}]", "asks for no order"),
+        ("y = {1: 2}.keys()", "stands in a loop"),
+        ("y = {1: 2}.items", "stands in a loop"),
+        ("y = {1: 2}.keys() | {2: 3}.keys()", "stands in a loop"),
+        ("y = dict(a=[1]).items() - {}.items()", "stands in a loop"),
+        ("y = getattr({1: 2}, 'keys')()", "stands in a loop"),
     ],
 )
 def test_what_a_kernel_may_not_do_is_named_with_its_line(statement: str, said: str) -> None:
@@ -152,6 +162,24 @@ def test_blocks_that_are_not_available_are_named(block: str, said: str) -> None:
 def test_a_helper_that_the_kernel_reaches_is_read_too() -> None:
     source = HEAD + "\ndef helper(x):\n    return eval('x')\n\n@nki.jit\ndef kernel(x):\n    return helper(x)\n"
     assert language.judge(source, None).passed is False
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "y = 1 in {1, 2}",
+        "y = type(x) not in {int, float}",
+        "y = x.dtype in {nl.float32, nl.bfloat16}",
+        "y = [key for key, value in {1: 2}.items()]",
+        "y = list({1: 2}.keys())",
+        "y = [n for n, pair in enumerate({1: 2}.items())]",
+        "y = 1 in {1: 2}.keys()",
+        "y = len({1: 2}.items())",
+        "y = [*{1: 2}.keys()]",
+    ],
+)
+def test_what_asks_for_no_order_or_goes_through_a_dictionary_is_available(statement: str) -> None:
+    assert language.judge(body(statement), None).passed
 
 
 def test_a_local_name_may_shadow_a_builtin() -> None:
