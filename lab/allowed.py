@@ -12,7 +12,7 @@ from nki_anvil.backends.worker.asking import HIDDEN, words
 
 BUILTINS: Final = words("""
     abs all any bool dict divmod enumerate float frozenset int isinstance issubclass len list max min object pow print
-    property range repr reversed round set slice sorted staticmethod str sum super tuple zip
+    range repr reversed round set slice sorted staticmethod str sum tuple zip
     True False None Ellipsis
     ArithmeticError AssertionError AttributeError Exception IndexError KeyError NotImplementedError RuntimeError
     TypeError ValueError ZeroDivisionError
@@ -59,11 +59,11 @@ NAMING: Final = words("__repr__ __str__")
 
 LANGUAGE: Final = words("nki neuronxcc")
 """Packages that kernels are written with."""
-PLAIN_BASES: Final = words("object Exception ValueError TypeError NotImplementedError RuntimeError")
 BASES: Final = words("""
-    enum.Enum enum.IntEnum enum.StrEnum typing.NamedTuple typing_extensions.NamedTuple
+    enum.Enum enum.IntEnum enum.StrEnum nki.language.NKIObject neuronxcc.nki.language.NKIObject
 """)
-"""What a class may be derived from, beside classes of the text and of the language."""
+"""What a class may be derived from, as the vendor's compilers up to 0.6 have it: what a class inherits, its
+text does not show."""
 
 NO_FIELDS: Final = words("ClassVar InitVar KW_ONLY")
 """Annotations by which dataclasses tell what is no field, in texts wherever they find their module."""
@@ -90,9 +90,6 @@ limits their tables."""
 
 UNSEEN: Final = HIDDEN
 """An object of the text's own may have them."""
-
-PRIVATE: Final = words("_asdict _fields _make _replace")
-"""What named tuples offer, as documented. Any other private attribute has to be the text's own."""
 
 OF_NUMPY: Final = words("dtype axis axes k keepdims num endpoint indexing order")
 """How NumPy's functions may be told what to do: not where to write, nor what to leave as memory was found."""
@@ -130,11 +127,10 @@ MODULES: Final[dict[str, frozenset[str] | None]] = {
     "typing": _TYPING,
     "typing_extensions": _TYPING,
     "collections.abc": PUBLIC,
-    "collections": words("namedtuple abc"),
     "dataclasses": words("dataclass field replace"),
     "enum": words("Enum IntEnum StrEnum auto"),
     "functools": words("partial reduce"),
-    "itertools": words("product chain zip_longest accumulate combinations permutations pairwise"),
+    "itertools": words("product chain zip_longest combinations permutations pairwise"),
     "operator": words("add sub mul floordiv truediv neg eq ne lt le gt ge"),
     "__future__": words("annotations"),
 }

@@ -64,9 +64,10 @@ class _Constants:
             for part in one.body
             if isinstance(part, ast.FunctionDef) and not _is_static(part)
         )
-        self._lasting = frozenset(name for name in self._classes if self._is_enumeration(name))
+        self._lasting = frozenset(name for name, one in self._classes.items() if any(map(self._is_of_enum, one.bases)))
         """Classes whose objects are there from call to call."""
         self._top = frozenset(name for one in statements for name in bindings.bound(one))
+        self._sets = frozenset(name for one in statements for name in names_of_a_set(one))
         self._tables: set[str] = set()
         while len(self._tables) != self._collect(statements):
             """A table may be made of one that is bound below."""
@@ -84,15 +85,6 @@ class _Constants:
                 case _:
                     pass
         return len(self._tables)
-
-    def _is_enumeration(self, name: str, below: frozenset[str] = frozenset()) -> bool:
-        """Whether a class is derived from an enumeration's, or from another that is."""
-        if name not in self._classes or name in below:
-            return False
-        bases = self._classes[name].bases
-        return any(map(self._is_of_enum, bases)) or any(
-            isinstance(base, ast.Name) and self._is_enumeration(base.id, below | {name}) for base in bases
-        )
 
     def _is_of_enum(self, base: ast.expr) -> bool:
         return any(path.startswith("enum.") for path in bindings.dotted(base, self._modules))
@@ -211,16 +203,11 @@ class _Constants:
         return path in ("functools.partial", "enum.auto", "operator.add") and all(map(self._is_fixed, given))
 
     def _is_frozen(self, one: ast.ClassDef) -> bool:
-        """A frozen dataclass, a named tuple or an enumeration, whose fields no factory fills."""
+        """A frozen dataclass or an enumeration, whose fields no factory fills."""
         if any(isinstance(node, ast.keyword) and node.arg == "default_factory" for node in ast.walk(one)):
             return False
-        above = [
-            self._classes[base.id] for base in one.bases if isinstance(base, ast.Name) and base.id in self._classes
-        ]
-        if not all(self._is_frozen(base) for base in above):
-            return False
         paths = {path for base in one.bases for path in bindings.dotted(base, self._modules)}
-        if any(path.startswith("enum.") or path.endswith(".NamedTuple") for path in paths):
+        if any(path.startswith("enum.") for path in paths):
             return not any(
                 isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) for node in ast.walk(one)
             )
@@ -244,17 +231,20 @@ class _Constants:
                             yield default.lineno, f"A default is made once, and could be changed. {_MUTABLE}."
                 case ast.ClassDef():
                     yield from self._class(node)
-                case ast.Name(id=name, ctx=ast.Load()) if name in self._tables:
-                    if not _is_read(node, above):
-                        yield (
-                            node.lineno,
-                            f"`{name}` could be changed here, and the next call would find that. {_READ}.",
-                        )
-                case ast.Name(id=name, ctx=ast.Load()) if name in self._classes:
-                    if not self._is_class_in_place(node, above):
-                        yield node.lineno, f"The class `{name}` can be called, and not be given away. Call it."
+                case ast.Name(ctx=ast.Load()):
+                    yield from self._asked(node, above)
                 case _:
                     pass
+
+    def _asked(self, node: ast.Name, above: Mapping[int, ast.AST]) -> Iterator[Message]:
+        """A name of the whole text where it is read."""
+        name = node.id
+        if name in self._sets and not _is_asked_for_members(node, above.get(id(node))):
+            yield node.lineno, f"`{name}` has another order in every process. Ask it by `in`, or write a tuple."
+        elif name in self._tables and not _is_read(node, above):
+            yield node.lineno, f"`{name}` could be changed here, and the next call would find that. {_READ}."
+        elif name in self._classes and not self._is_class_in_place(node, above):
+            yield node.lineno, f"The class `{name}` can be called, and not be given away. Call it."
 
     def _set(self, statement: ast.stmt) -> Iterator[Message]:
         """Places of what is there from call to call."""
@@ -322,8 +312,8 @@ def _is_read(node: ast.Name, above: Mapping[int, ast.AST]) -> bool:
             return True
         case ast.For(iter=read):
             return read is node
-        case ast.Compare(comparators=[*_, last], ops=[*_, ast.In() | ast.NotIn()]):
-            return last is node
+        case ast.Compare() if _is_asked_for_members(node, parent):
+            return True
         case ast.Call(func=ast.Name(id=name), args=given, keywords=named):
             return name in _READING and not (name in _HANDING_ON and (len(given) > 1 or named))
         case ast.Attribute(attr=asked):
@@ -335,6 +325,25 @@ def _is_read(node: ast.Name, above: Mapping[int, ast.AST]) -> bool:
             return True
         case _:
             return False
+
+
+def _is_asked_for_members(node: ast.Name, parent: ast.AST | None) -> bool:
+    match parent:
+        case ast.Compare(comparators=[*_, last], ops=[*_, ast.In() | ast.NotIn()]):
+            return last is node
+        case _:
+            return False
+
+
+def names_of_a_set(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement of the whole text gives to a set; they are asked by ``in`` alone."""
+    match statement:
+        case ast.Assign(targets=targets, value=ast.Set()):
+            yield from (one.id for one in targets if isinstance(one, ast.Name))
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.Set()):
+            yield name
+        case _:
+            pass
 
 
 def _is_beside_types(node: ast.AST, above: Mapping[int, ast.AST]) -> bool:

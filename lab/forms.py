@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from nki_anvil.lab import allowed, bindings
+from nki_anvil.lab import allowed, bindings, constants
 from nki_anvil.lab.identity import KINDS
 
 Message = tuple[int, str]
@@ -47,7 +47,6 @@ _WRITING: Final = allowed.words("str repr print")
 _LAUNCH: Final = allowed.words("get_nc_version num_programs program_id program_ndim is_psum is_sbuf is_hbm is_on_chip")
 _ASKING: Final = allowed.words("get items keys values index count startswith endswith lower upper strip split join")
 """Methods of Python's objects that change nothing."""
-_METHOD_KINDS: Final = allowed.words("staticmethod property")
 _DEFINED: Final = (ast.FunctionDef, ast.ClassDef)
 _TYPED: Final = allowed.words("typing typing_extensions")
 _TYPING: Final = allowed.words("typing.cast typing.TYPE_CHECKING typing_extensions.TYPE_CHECKING")
@@ -63,10 +62,11 @@ def complaints(statements: Collection[ast.stmt], text: Sequence[ast.stmt]) -> It
     bound = frozenset(name for node in nodes for name in bindings.binds(node))
     variables = frozenset(n for node in nodes if not isinstance(node, _DEFINED) for n in bindings.binds(node))
     attributes = bound | {node.attr for node in nodes if isinstance(node, ast.Attribute) and _is_set(node)}
-    properties = frozenset(n.name for n in nodes if isinstance(n, ast.FunctionDef) and n.decorator_list)
     modules = bindings.modules(node for one in text for node in ast.walk(one))
     for statement in statements:
-        reader = _Forms(bound, variables, attributes, modules, properties)
+        reader = _Forms(bound, variables, attributes, modules)
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and any(constants.names_of_a_set(statement)):
+            reader.place(statement.value)
         reader.visit(statement)
         yield from reader.found
 
@@ -78,15 +78,16 @@ class _Forms(ast.NodeVisitor):
         variables: frozenset[str],
         attributes: frozenset[str],
         modules: Mapping[str, frozenset[str]],
-        properties: frozenset[str],
     ) -> None:
         self.found: list[Message] = []
         self._bound, self._variables, self._attributes, self._modules = bound, variables, attributes, modules
-        self._properties = properties
         self._inside = False
         """Whether this is executed by a call."""
         self._placed: set[int] = set()
         """Nodes that stand where such a thing may stand: types beside types, iterators where they are used up."""
+
+    def place(self, value: ast.expr | None) -> None:
+        self._placed.add(id(value))
 
     def visit(self, node: ast.AST) -> Any:
         if type(node) in _INSTEAD:
@@ -130,7 +131,7 @@ class _Forms(ast.NodeVisitor):
             self.visit(part)
 
     def _is_method_kind(self, name: ast.Name) -> bool:
-        return name.id in _METHOD_KINDS and name.id not in self._bound
+        return name.id == "staticmethod" and name.id not in self._bound
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         """Annotations are not executed by a call."""
@@ -217,8 +218,6 @@ class _Forms(ast.NodeVisitor):
             if isinstance(part, ast.Call) and not self._only_asks(part.func):
                 said = f"An assertion may call builtins and ask for the launch. Call `{ast.unparse(part.func)}` before"
                 self._object(node, said)
-            if not _asked(part).isdisjoint(self._properties):
-                self._object(node, "An assertion may not ask for a property. Ask for it on a line before")
             if isinstance(part, ast.JoinedStr) or (isinstance(part, ast.keyword) and part.arg == "key"):
                 self._object(node, "An assertion calls no function of the text. Write texts and keys on a line before")
         self.generic_visit(node)
@@ -252,12 +251,8 @@ class _Forms(ast.NodeVisitor):
         match node.func:
             case ast.Name(id="isinstance" | "issubclass") if len(node.args) > 1:
                 self._place_kinds(node.args[1:])
-            case ast.Name(id="super") if id(node) not in self._placed or node.args or node.keywords:
-                self._object(node, "`super` is called with nothing, and a method of it at once. Write `super().name()`")
             case ast.Name(id=name) if name in _CONSUMING:
                 self._placed.update(map(id, node.args))
-            case ast.Attribute(value=ast.Call(func=ast.Name(id="super")) as parent):
-                self._placed.add(id(parent))
             case ast.Attribute(value=ast.Constant(value=str()), attr="join"):
                 self._placed.update(map(id, node.args))
             case _:
@@ -348,17 +343,6 @@ def _is_local(part: ast.AST) -> bool:
 
 def _is_set(node: ast.Attribute) -> bool:
     return isinstance(node.ctx, ast.Store)
-
-
-def _asked(part: ast.AST) -> set[str]:
-    """The attribute that a part of an expression asks for, also by its name."""
-    match part:
-        case ast.Attribute(attr=name):
-            return {name}
-        case ast.Call(func=ast.Name(id="getattr" | "hasattr"), args=[_, ast.Constant(value=str(name)), *_]):
-            return {name}
-        case _:
-            return set()
 
 
 def _records_nothing(path: str) -> bool:

@@ -37,7 +37,7 @@ def objections(text: KernelText, entry: str, *, imported: bool = False, inputs: 
     """
     defined = bindings.definitions(text.statements)
     modules = bindings.modules(text.statements)
-    private = bindings.private(text.statements) | allowed.PRIVATE
+    private = bindings.private(text.statements)
     unique = Unique(text.statements, modules)
     found: list[Objection] = []
     names, loud = reached(text, entry)
@@ -130,8 +130,6 @@ class _Reader(ast.NodeVisitor):
         """Functions that stand in a class."""
         self._selves = False
         """Whether ``self`` is what a method was given."""
-        self._making = False
-        """Whether this is executed while an object is made, and never again."""
 
     def visit(self, node: ast.AST) -> Any:
         if not self._local and isinstance(node, ast.stmt):
@@ -218,13 +216,6 @@ class _Reader(ast.NodeVisitor):
                 self.generic_visit(node)
             case ast.Call(func=ast.Name(id=name)) if name in allowed.BY_NAME:
                 self._named_attribute(node, name)
-            case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")) as parent, attr="__init__")) if (
-                self._is_builtin("super")
-            ):
-                if not self._making:
-                    self._object(node, "`super().__init__` makes an object anew. Call it in `__init__` alone")
-                for argument in [parent, *node.args, *(keyword.value for keyword in node.keywords)]:
-                    self.visit(argument)
             case _:
                 self.generic_visit(node)
 
@@ -323,19 +314,16 @@ class _Reader(ast.NodeVisitor):
             *(bindings.annotated(node) if self._imported else ()),
         ]:
             self.visit(part)
-        around, making = self._selves, self._making
+        around = self._selves
         if "self" in bindings.own(node):
             self._selves = id(node) in self._methods and not node.decorator_list and bindings.is_given_self(node)
-        self._making = id(node) in self._methods and node.name == "__init__"
         self._inside(bindings.own(node), node.body)
-        self._selves, self._making = around, making
+        self._selves = around
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         for part in bindings.defaults(node.args):
             self.visit(part)
-        making, self._making = self._making, False
         self._inside(bindings.own(node), [node.body])
-        self._making = making
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
         """What the first loop is over belongs to the scope around."""
@@ -383,9 +371,8 @@ class _Reader(ast.NodeVisitor):
         self._put(part for part in decorators if bindings.dotted(part, self._modules))
         for base in node.bases:
             if not self._is_base(base):
-                self._object(
-                    node, f"A class is not derived from `{ast.unparse(base)}` in a kernel. Write a plain class"
-                )
+                said = f"A class is not derived from `{ast.unparse(base)}` in a kernel. Write fields and methods out"
+                self._object(node, said)
         if any(map(_is_member, node.body)):
             self._put(node.bases)
         for part in [*node.decorator_list, *node.bases, *bindings.type_parameters(node)]:
@@ -399,14 +386,10 @@ class _Reader(ast.NodeVisitor):
         self._scopes, self._selves = around, selves
 
     def _is_base(self, base: ast.expr) -> bool:
-        """Classes of Python's own remember what nobody sees: the text's own, the language's, and few others."""
-        named = base.value if isinstance(base, ast.Subscript) else base
-        if isinstance(named, ast.Name) and (self._unique.is_class(named.id) or named.id in allowed.PLAIN_BASES):
-            return True
-        paths = bindings.dotted(named, self._modules)
-        return bool(paths) and all(
-            path in allowed.BASES or path.partition(".")[0] in allowed.LANGUAGE for path in paths
-        )
+        if isinstance(base, ast.Name) and base.id == "object":
+            return self._is_builtin("object")
+        paths = bindings.dotted(base, self._modules)
+        return bool(paths) and paths <= allowed.BASES
 
     def _object(self, node: ast.AST, message: str) -> None:
         self.found.append(Objection(getattr(node, "lineno", 0), message + "."))

@@ -13,7 +13,7 @@ import functools
 import gc
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Optional, TypeVar, cast
+from typing import Any, Final, Optional, TypeVar, cast
 
 import numpy as np
 
@@ -27,15 +27,8 @@ _CHANGEABLE: Final = (*_TABLES, bytearray, np.ndarray)
 _MADE_AS_TABLES: Final = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 _MAKING_TABLES: Final = frozenset({"list", "dict", "set", "sorted"})
 _ENUMERATIONS: Final = (enum.Enum, enum.IntEnum, getattr(enum, "StrEnum", enum.IntEnum))
-_OF_NAMED_TUPLES: Final = ("_fields", "_field_defaults", "_make", "_replace", "_asdict")
-
-
-class _Pair(NamedTuple):
-    one: int
-
-
 _KNOWN: Final[Any] = (
-    Absent, Printing, np.dtype, np.finfo, np.iinfo, np.generic, TypeVar, type(vars(_Pair)["one"]),
+    Absent, Printing, np.dtype, np.finfo, np.iinfo, np.generic, TypeVar,
     *{type(form) for form in cast("list[Any]", [Optional[int], list[int], Any])},
 )  # fmt: skip
 """Of others' objects that a text may have made those that nobody can change, or that stand for what is not there."""
@@ -139,7 +132,6 @@ class _Looked:
                 raise Lasting(name, f"members of {kind.__qualname__}, which is derived from more than an enumeration")
             return [*kind, *(one for one in vars(kind).values() if isinstance(one, (types.FunctionType, property)))]
         fields: Mapping[str, Any] = getattr(kind, "__dataclass_fields__", {})
-        unset: Mapping[str, Any] = getattr(kind, "_field_defaults", {})
         held = {
             attribute: one
             for attribute, one in cast("dict[str, Any]", vars(kind)).items()
@@ -148,20 +140,10 @@ class _Looked:
         for attribute, one in held.items():
             if isinstance(one, types.FunctionType) and one.__name__ not in (attribute, "<lambda>"):
                 raise Lasting(name, f"the method {one.__name__} of {kind.__qualname__} by another name")
-        plain = [one for attribute, one in held.items() if attribute not in _OF_NAMED_TUPLES]
-        return [
-            *fields.values(),
-            *unset.values(),
-            *plain,
-            *(base for base in kind.__bases__ if base.__module__ == self._module),
-        ]
+        return [*fields.values(), *held.values(), *(base for base in kind.__bases__ if base.__module__ == self._module)]
 
     def _of_object(self, name: str, value: Any) -> Iterable[Any]:
         held: Mapping[str, Any] = getattr(value, "__dict__", {})
-        if isinstance(value, tuple):
-            if getattr(cast("Any", value), "__dict__", None) is not None:
-                raise Lasting(name, f"attributes of {type(cast('Any', value)).__qualname__}")
-            return [*cast("tuple[Any, ...]", value)]
         if not all(map(_is_frozen, cast("Any", type(value)).__mro__[:-1])):
             raise Lasting(name, f"an object of {type(value).__qualname__}, which is not frozen")
         slots = [getattr(value, field) for field in value.__dataclass_fields__ if hasattr(value, field)]

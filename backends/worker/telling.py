@@ -5,7 +5,6 @@ Two traces that agree prove nothing about a third in a file of another name.
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import re
 from collections.abc import Callable, Iterable
@@ -20,7 +19,6 @@ _DEEPEST = 8
 _KNOWN = (str, bytes, bool, int, float, complex, type(None), range, type(...))
 LANGUAGE = ("nki.", "neuronxcc.", "nki_anvil.sim.")
 """The emulation calls itself by the first in a process that traces."""
-_FIELDS = "__dataclass_fields__"
 _WIDEST = 8
 """Bytes of a number; of wider ones some are never written."""
 
@@ -87,17 +85,17 @@ def _written(value: Any) -> Iterable[Any]:
         return ()
     if kind is dict:
         return [part for pair in cast("dict[Any, Any]", value).items() for part in pair]
-    if kind in (list, tuple) or (isinstance(value, tuple) and hasattr(kind, "_fields")):
+    if kind in (list, tuple):
         return cast("list[Any]", value)
     if not _writes_itself(kind):
         raise PlaceTold
-    return [getattr(value, one.name, None) for one in dataclasses.fields(value)] if hasattr(kind, _FIELDS) else ()
+    return [getattr(cast("Any", value), one, None) for one in getattr(kind, "__dataclass_fields__", ())]
 
 
 def _writes_itself(kind: Any) -> bool:
-    """Whether a class of the text, or one that it is derived from, says how its objects are written."""
+    """Whether a class of the text says how its objects are written."""
     first = [next(one for one in kind.__mro__ if method in vars(one)) for method in ("__str__", "__repr__")]
-    return all(one.__module__ == kind.__module__ or one is object for one in first) and first != [object, object]
+    return all(one in (kind, object) for one in first) and kind in first
 
 
 def check_numbers(value: Any) -> None:

@@ -294,15 +294,15 @@ EXECUTED = 'a=__import__("os")'
         ("def repr(one):\n        return one\n    repr(type(''))", "`type`"),
         ("def isinstance(one, other):\n        return other\n    isinstance(1, type(''))", "`type`"),
         ("def super():\n        return x\n    super().__init__(x)", "`__init__`"),
-        ("class C(Own):\n        def put(self, x):\n            super().__init__(x)", "makes an object anew"),
-        ("class C(Own):\n        def __init__(self, x):\n            self.put = lambda: super().__init__(x)", "anew"),
+        ("class C(nl.NKIObject):\n        def put(self, x):\n            super().__init__(x)", "`super`"),
+        ("class B:\n        pass\n    class C(B):\n        pass", "not derived from `B`"),
+        ("class C(ValueError):\n        pass", "not derived from `ValueError`"),
+        ("class C(nl.DType):\n        pass", "not derived from `nl.DType`"),
+        ("class C(typing.NamedTuple):\n        a: int", "not derived from `typing.NamedTuple`"),
         ("assert f'{x}'", "no function of the text"),
         ("assert max([x], key=x)", "no function of the text"),
         ("assert str(x)", "may call builtins"),
-        (
-            "class C:\n        @property\n        def a(self):\n            return 1\n    assert getattr(x, 'a')",
-            "property",
-        ),
+        ("class C:\n        @property\n        def a(self):\n            return 1", "`property`"),
         ("type('') == x", "`type`"),
         ("type('') in x", "`type`"),
         ("(lambda int: type('') == int)(x)", "`type`"),
@@ -365,7 +365,7 @@ def test_no_second_meaning_of_a_name_hides_what_it_is(statement: str, said: str)
         ("y = enum.Flag", "`enum.Flag`"),
         ("y = functools.lru_cache(own)", "`functools.lru_cache`"),
         ("y = np.identity(2).base", "`base`"),
-        ("y = collections.deque()", "`collections.deque`"),
+        ("y = collections.deque()", "`collections`"),
         ("y = dataclasses.asdict(x)", "`dataclasses.asdict`"),
     ],
 )
@@ -391,8 +391,8 @@ def test_what_can_remember_or_hand_on_a_call_is_refused_with_what_to_write(state
         "y = ', '.join(str(z) for z in x)",
         "@dataclasses.dataclass(frozen=True)\n    class C:\n        base: int\n        all: list = dataclasses.field("
         "default_factory=list)\n    C(1).base",
-        "class C(Own):\n        def __init__(self):\n            super().__init__()\n            self.data = 1\n"
-        "        @staticmethod\n        def f():\n            return 1\n    C().data",
+        "class C(nl.NKIObject):\n        def __init__(self):\n            self.data = 1\n        @staticmethod\n"
+        "        def f():\n            return 1\n    C().data",
         "y = {np.float32: 4, nl.bfloat16: 2}[x.dtype]",
         "y = x.astype(float) if hasattr(nl, 'float8') and hasattr(x, 'shape') else None",
         "raise ValueError(f'{x.shape}')",
@@ -401,9 +401,7 @@ def test_what_can_remember_or_hand_on_a_call_is_refused_with_what_to_write(state
     ],
 )
 def test_what_public_kernels_are_written_with_passes(statement: str) -> None:
-    imports = (
-        "import dataclasses\nimport functools\nimport itertools\ndef own(y):\n    return y\nclass Own:\n    rows = 1\n"
-    )
+    imports = "import dataclasses\nimport functools\nimport itertools\ndef own(y):\n    return y\n"
     found = language.judge(imports + body(statement), None)
     assert found.passed, found.detail
 
@@ -418,7 +416,6 @@ def test_what_public_kernels_are_written_with_passes(statement: str) -> None:
         "@dataclasses.dataclass(frozen=True)\n    class C:\n        rows: int = 1\n    C(2)",
         "class C:\n        def __init__(self):\n            self._rows = 1\n    C()._rows",
         "class C:\n        def f(self):\n            def g():\n                self.rows = 1\n            g()",
-        "pair = collections.namedtuple('pair', 'a b')\n    pair(1, 2)._replace(a=3)",
         "_, __ = x",
         "x is None or x is not True or x is ...",
         "type(x) is int or x.dtype is nl.float32",
@@ -497,10 +494,10 @@ def test_a_kernel_that_is_another_when_it_is_called_by_names_is_refused(head: st
         assert passed or "Name every parameter" in f"{found.detail} {found.hint}"
 
 
-@pytest.mark.parametrize("base", ["object", "Enum", "enum.IntEnum", "NamedTuple", "nl.NKIObject", "Own"])
+@pytest.mark.parametrize("base", ["object", "Enum", "enum.IntEnum", "nl.NKIObject"])
 def test_a_class_may_be_derived_from_what_keeps_nothing_unseen(base: str) -> None:
-    head = "import enum\nfrom enum import Enum\nfrom typing import NamedTuple\n"
-    text = f"{head}{body('y = C.A')}\nclass Own:\n    pass\n\n\nclass C({base}):\n    A = 1\n"
+    head = "import enum\nfrom enum import Enum\n"
+    text = f"{head}{body('y = C.A')}\n\nclass C({base}):\n    A = 1\n"
     found = language.judge(text, None)
     assert found.passed, found.detail
 
@@ -599,6 +596,11 @@ KEPT = {
     "a function as a static method's self": (
         "class Seen:\n    @staticmethod\n    def put(self):\n        self.n = 1", "Seen.put(own)"
     ),
+    "a set that is given to a function": ("SEEN = {'a', 'b'}", "sorted(SEEN)"),
+    "a set that is gone through": ("SEEN: object = {'a', 'b'}", "[one for one in SEEN]"),
+    "a set that others are compared with": ("SEEN = {'a', 'b'}", "SEEN == SEEN | SEEN"),
+    "a set that a class holds": ("class Seen:\n    n = {1, 2}", "1 in Seen.n"),
+    "a set by another name": ("SEEN = {1, 2}\nALSO = SEEN", "1 in ALSO"),
     "a loop of the whole text": ("for n in range(2):\n    SEEN = n", "own(SEEN)"),
 }  # fmt: skip
 
@@ -630,6 +632,7 @@ def test_whatever_could_keep_a_call_for_the_next_one_is_refused_by_its_form(kind
         ("SIZES = [1, 2]", "SIZES[0] + sum(SIZES) + len(SIZES)"),
         ("SIZES = {np.float32: 4, nl.bfloat16: 2}", "SIZES.get(x.dtype, 4) if x.dtype in SIZES else SIZES[x.dtype]"),
         ("SIZES = [n * P for n in range(3)]", "[n for n in SIZES]"),
+        ("SIZES = {1, 2}\nKINDS: object = {nl.float32, nl.bfloat16}", "1 in SIZES and x.dtype not in KINDS"),
         ("SIZES = [1]\nMOST = max(SIZES)\nSTART = SIZES[0]", "MOST + START"),
         ("OPS = {'exp': nl.exp, 'own': own}", "OPS['own'](x)"),
         ("HALF = P // 2\nHALF += 1\nNAME = f'{HALF}'\nLEAST = np.finfo(np.float32).min.item()", "HALF"),
