@@ -89,7 +89,7 @@ def _written(value: Any) -> Iterable[Any]:
         return cast("list[Any]", value)
     if not _writes_itself(kind):
         raise PlaceTold
-    return [getattr(cast("Any", value), one, None) for one in getattr(kind, "__dataclass_fields__", ())]
+    return [getattr(value, one, None) for one in getattr(kind, "__dataclass_fields__", ())]
 
 
 def _writes_itself(kind: Any) -> bool:
