@@ -37,7 +37,7 @@ _FUNCTIONS: Final = allowed.words("abs all any len max min pow round sum int flo
 """Builtins that may be given away, for they tell nothing of what they are given but its value."""
 _NOT_CALLED: Final = frozenset({"object", *(name for name in _BUILTINS if name.endswith(("Error", "Exception")))})
 """But to be raised."""
-_CONSUMING: Final = allowed.words("list tuple dict len sum min max any all sorted enumerate zip reversed")
+_CONSUMING: Final = allowed.words("list tuple dict len min max any all sorted enumerate zip reversed")
 _ITERATING: Final = allowed.words("enumerate zip reversed")
 _SETS: Final = allowed.words("set frozenset")
 _VIEWS: Final = allowed.words("keys items")
@@ -66,7 +66,7 @@ def complaints(statements: Collection[ast.stmt], text: Sequence[ast.stmt]) -> It
     for statement in statements:
         reader = _Forms(bound, variables, attributes, modules)
         if isinstance(statement, (ast.Assign, ast.AnnAssign)) and any(constants.names_of_a_set(statement)):
-            reader.place(statement.value)
+            reader.ask(statement.value)
         reader.visit(statement)
         yield from reader.found
 
@@ -85,9 +85,11 @@ class _Forms(ast.NodeVisitor):
         """Whether this is executed by a call."""
         self._placed: set[int] = set()
         """Nodes that stand where such a thing may stand: types beside types, iterators where they are used up."""
+        self._asked: set[int] = set()
 
-    def place(self, value: ast.expr | None) -> None:
-        self._placed.add(id(value))
+    def ask(self, held: ast.expr | None) -> None:
+        """This may be a set: it is asked what it holds."""
+        self._asked.add(id(held))
 
     def visit(self, node: ast.AST) -> Any:
         if type(node) in _INSTEAD:
@@ -177,12 +179,14 @@ class _Forms(ast.NodeVisitor):
 
     def visit_Compare(self, node: ast.Compare) -> None:
         self._place_kinds([node.left, *node.comparators])
-        held = [side for asks, side in zip(node.ops, node.comparators, strict=True) if isinstance(asks, _HOLDING)]
-        self._placed.update(map(id, held))
+        for asks, side in zip(node.ops, node.comparators, strict=True):
+            if isinstance(asks, _HOLDING):
+                self._placed.add(id(side))
+                self.ask(side)
         self.generic_visit(node)
 
     def visit_Set(self, node: ast.Set) -> None:
-        if id(node) not in self._placed:
+        if id(node) not in self._asked:
             self._object(node, f"{_ORDERLESS}. Write a tuple; `x in {{1, 2}}` asks for no order")
         self.generic_visit(node)
 
@@ -251,6 +255,10 @@ class _Forms(ast.NodeVisitor):
         match node.func:
             case ast.Name(id="isinstance" | "issubclass") if len(node.args) > 1:
                 self._place_kinds(node.args[1:])
+            case ast.Name(id="sum"):
+                self._placed.update(map(id, node.args[:1]))
+            case ast.Name(id="min" | "max") if len(node.args) > 1:
+                pass
             case ast.Name(id=name) if name in _CONSUMING:
                 self._placed.update(map(id, node.args))
             case ast.Attribute(value=ast.Constant(value=str()), attr="join"):
