@@ -51,6 +51,7 @@ def needed(expected: Expected) -> F64:
     size = np.abs(expected.r)
     size = size if np.isfinite(size).all() else np.where(np.isfinite(size), size, 0.0)
     largest = size.max(axis=-1, keepdims=True) if size.ndim else size
-    h = np.maximum(size * expected.unit, expected.spread)
     nothing = max(2.0**-126, NOTHING * float(largest.max(initial=0.0)))
-    return np.maximum(h, np.maximum(2.0**-96 * largest, nothing))
+    h = np.asarray(size * expected.unit)
+    np.maximum(h, expected.spread, out=h)
+    return np.maximum(h, np.maximum(2.0**-96 * largest, nothing), out=h)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nki_anvil.lab.expected import NOTHING, Expected, needed
 from nki_anvil.lab.formats import UNIT_ROUNDOFF
 from nki_anvil.lab.row_limits import RowLimits
-from nki_anvil.lab.rows import F64, SHORTEST_ROW, directions, inside_row, norm, norms, place_of
+from nki_anvil.lab.rows import F64, SHORTEST_ROW, directions, inside_row, norm, place_of, sums
 from nki_anvil.lab.stored_numbers import codes, leaning
 from nki_anvil.lab.use import Use
 
@@ -35,10 +35,12 @@ def compare(expected: Expected, y: NDArray[Any], tolerance: float, own: bool) ->
     need in families.
     """
     got = np.asarray(y).astype(np.float64)
-    beyond = (np.abs(expected.r) >= BRINK) & ~np.isfinite(got)
-    known = np.isfinite(expected.r) & ~beyond
-    if wrong := _unfinite(known if expected.finite is None else (known | expected.finite) & ~beyond, got):
-        return [wrong]
+    finite, known = np.isfinite(got), np.isfinite(expected.r)
+    if not finite.all():
+        beyond = (np.abs(expected.r) >= BRINK) & ~finite
+        known &= ~beyond
+        if wrong := _unfinite(known if expected.finite is None else (known | expected.finite) & ~beyond, finite):
+            return [wrong]
     with np.errstate(all="ignore"):
         if known.all():
             r, off = expected.r, got - expected.r
@@ -51,8 +53,8 @@ def compare(expected: Expected, y: NDArray[Any], tolerance: float, own: bool) ->
     return sorted(uses, key=lambda use: -use.share)
 
 
-def _unfinite(known: NDArray[np.bool_], got: F64) -> Use | None:
-    wrong = known & ~np.isfinite(got)
+def _unfinite(known: NDArray[np.bool_], finite: NDArray[np.bool_]) -> Use | None:
+    wrong = known & ~finite
     if not wrong.any():
         return None
     return Use("finite", np.inf, place_of(wrong.astype(np.float64)), float(wrong.sum()), 0.0)
@@ -69,9 +71,10 @@ def _uses(expected: Expected, r: F64, off: F64, tolerance: float, own: bool) -> 
     yield _whole(expected, r, off, tolerance, own)
     if UNIT_ROUNDOFF.get(expected.dtype, 0.0) > expected.unit and off.size:
         yield codes(expected, off)
-    limits = RowLimits(expected, r)
+    limits, squares = RowLimits(expected, r), np.square(off)
     for direction in directions(r.shape):
-        yield _row(off, direction, limits.allowed(direction))
+        measured = np.sqrt(sums(squares, direction))
+        yield _row(off, direction, measured, limits.allowed(direction, measured))
     yield from _elements(expected, off)
 
 
@@ -96,8 +99,7 @@ def _whole(expected: Expected, r: F64, off: F64, tolerance: float, own: bool) ->
     return Use("whole output", measured / allowed, place_of(off), measured, allowed)
 
 
-def _row(off: F64, direction: str, allowed: F64) -> Use:
-    measured = norms(off, direction)
+def _row(off: F64, direction: str, measured: F64, allowed: F64) -> Use:
     share = measured / allowed
     worst = int(np.argmax(share)) if share.size else 0
     place = inside_row(off, direction, worst)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -18,6 +19,8 @@ REDUCED_ROW_FACTOR: Final = 1.5
 """Times the error of rounding the exact result, where less than float32 is declared."""
 WIDEST: Final = 4.0
 """How far a row's factor grows as fewer elements carry its error: from 1 at ``SHORTEST_ROW`` of them to this at one."""
+CALM: Final = 0.5
+"""Of what rows may be off that many elements carry: up to here nobody asks how many carry them."""
 AMPLIFIED: Final = 2.0
 """Rows with so many times the typical relative error have one number's error in all their elements, as an exponential
 makes it of its argument's; so do those that an exponential made ``FADED`` times smaller than the largest."""
@@ -34,13 +37,23 @@ class RowLimits:
 
     def __init__(self, expected: Expected, r: F64) -> None:
         self.expected, self.r = expected, r
-        self._weights = _weights(expected, r)
-        self._lent = _lent(expected, r)
+        self._squares = np.square(r)
 
-    def allowed(self, direction: str) -> F64:
-        """The largest norm of y - r for each row in one direction."""
+    @cached_property
+    def _weights(self) -> list[tuple[F64, F64]]:
+        return _weights(self.expected, self.r)
+
+    @cached_property
+    def _lent(self) -> F64 | None:
+        return _lent(self.expected, self.r)
+
+    def allowed(self, direction: str, measured: F64) -> F64:
+        """The largest norm of y - r for each row in one direction, ``measured`` being what it is.
+
+        Where all rows keep well what is allowed of a row that many elements carry, that is it.
+        """
         expected, r = self.expected, self.r
-        size, u = norms(r, direction), UNIT_ROUNDOFF["float32"]
+        size, u = np.sqrt(sums(self._squares, direction)), UNIT_ROUNDOFF["float32"]
         count = r.size / max(1, size.size)
         floor = NOTHING * max(1.0, float(size.max(initial=0.0))) * np.sqrt(count)
         if _reduced(expected):
@@ -49,12 +62,16 @@ class RowLimits:
             return REDUCED_ROW_FACTOR * honest + 2 * u * size + floor
         typical = _typical(expected.rows[direction], size)
         least = LARGE_ROW_FACTOR if expected.large else ROW_FACTOR
-        factor = least * np.clip(np.sqrt(SHORTEST_ROW / np.maximum(self._carried(direction, size), 1.0)), 1.0, WIDEST)
         honest = np.maximum(expected.rows[direction], typical * size)  # some come out well in every run by chance alone
-        allowed = factor * np.maximum(honest, u * size)
+        narrow = least * np.maximum(honest, u * size)
+        besides = 2 * u * size + floor
+        if (measured <= CALM * (narrow + besides)).all():
+            return narrow + besides
+        carried = np.maximum(self._carried(direction, size), 1.0)
+        allowed = narrow * np.clip(np.sqrt(SHORTEST_ROW / carried), 1.0, WIDEST)
         if self._lent is not None:  # what such a row may err by itself, it may err here
             allowed = np.maximum(allowed, least * WIDEST * norms(self._lent, direction))
-        return allowed + 2 * u * size + floor
+        return allowed + besides
 
     def _carried(self, direction: str, size: F64) -> F64:
         """How many elements carry each row's error; one where all of them have one number's."""
