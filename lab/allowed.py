@@ -129,7 +129,7 @@ MODULES: Final[dict[str, frozenset[str] | None]] = {
     "collections.abc": PUBLIC,
     "dataclasses": words("dataclass field replace"),
     "enum": words("Enum IntEnum StrEnum auto"),
-    "functools": words("partial reduce"),
+    "functools": words("reduce"),
     "itertools": words("product chain zip_longest combinations permutations pairwise"),
     "operator": words("add sub mul floordiv truediv neg eq ne lt le gt ge"),
     "__future__": words("annotations"),

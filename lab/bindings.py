@@ -65,14 +65,15 @@ def stored(tree: ast.AST) -> Iterator[str]:
             yield from binds(node)
 
 
-def private(statements: Iterable[ast.stmt]) -> frozenset[str]:
-    """The private names that a text gives a meaning to, as variables, functions or attributes of its own objects."""
+def attributes(statements: Iterable[ast.AST]) -> frozenset[str]:
+    """What a text's own objects have: names that its classes bind, and attributes that it sets."""
     found: set[str] = set()
     for node in (node for statement in statements for node in ast.walk(statement)):
-        found.update(binds(node))
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        if isinstance(node, ast.ClassDef):
+            found.update(name for part in in_scope(node) for name in binds(part))
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             found.add(node.attr)
-    return frozenset(name for name in found if name.startswith("_"))
+    return frozenset(found)
 
 
 def own(function: ast.FunctionDef | ast.Lambda) -> frozenset[str]:

@@ -200,7 +200,7 @@ class _Constants:
             return all(map(self._is_fixed, given))
         if top == "numpy":
             return rest in _NUMBERS
-        return path in ("functools.partial", "enum.auto", "operator.add") and all(map(self._is_fixed, given))
+        return path in ("enum.auto", "operator.add") and all(map(self._is_fixed, given))
 
     def _is_frozen(self, one: ast.ClassDef) -> bool:
         """A frozen dataclass or an enumeration, whose fields no factory fills."""

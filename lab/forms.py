@@ -61,7 +61,7 @@ def complaints(statements: Collection[ast.stmt], text: Sequence[ast.stmt]) -> It
     nodes = [node for one in statements for node in ast.walk(one)]
     bound = frozenset(name for node in nodes for name in bindings.binds(node))
     variables = frozenset(n for node in nodes if not isinstance(node, _DEFINED) for n in bindings.binds(node))
-    attributes = bound | {node.attr for node in nodes if isinstance(node, ast.Attribute) and _is_set(node)}
+    attributes = bindings.attributes(statements)
     modules = bindings.modules(node for one in text for node in ast.walk(one))
     for statement in statements:
         reader = _Forms(bound, variables, attributes, modules)
@@ -212,8 +212,14 @@ class _Forms(ast.NodeVisitor):
                     pass
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        if isinstance(node.op, ast.Mod):
-            self._object(node, "`%=` is not available in a kernel. Write `a = a % b`")
+        if isinstance(node.op, (ast.Mod, ast.MatMult)):
+            self._object(node, "`%=` and `@=` are not available in a kernel. Write `a = a % b`")
+        self.generic_visit(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        if isinstance(node.op, ast.MatMult):
+            said = "`@` sums in an order that threads decide. Let nki.isa multiply matrices, or write the constant out"
+            self._object(node, said)
         self.generic_visit(node)
 
     def visit_Assert(self, node: ast.Assert) -> None:
@@ -347,10 +353,6 @@ class _Forms(ast.NodeVisitor):
 
 def _is_local(part: ast.AST) -> bool:
     return isinstance(part, ast.Constant) and str(part.value).endswith("n")
-
-
-def _is_set(node: ast.Attribute) -> bool:
-    return isinstance(node.ctx, ast.Store)
 
 
 def _records_nothing(path: str) -> bool:

@@ -37,7 +37,7 @@ def objections(text: KernelText, entry: str, *, imported: bool = False, inputs: 
     """
     defined = bindings.definitions(text.statements)
     modules = bindings.modules(text.statements)
-    private = bindings.private(text.statements)
+    private = frozenset(name for name in bindings.attributes(text.statements) if name.startswith("_"))
     unique = Unique(text.statements, modules)
     found: list[Objection] = []
     names, loud = reached(text, entry)
@@ -56,6 +56,7 @@ def objections(text: KernelText, entry: str, *, imported: bool = False, inputs: 
             reader.visit(statement)
             found += reader.found
             waiting += [one for name in reader.reached for one in defined[name]]
+    found += _of_two_dialects(read.values(), modules)
     found += _of_builtins([*text.statements, *importing(text.skipped)])
     found += [Objection(*said) for said in forms.complaints(read.values(), text.statements)]
     found += [Objection(*said) for said in constants.complaints([*read.values()], modules)]
@@ -68,6 +69,17 @@ def _of_builtins(statements: Sequence[ast.stmt]) -> Iterator[Objection]:
         if name in allowed.BUILTINS:
             line = min(one.lineno for one in meanings)
             yield Objection(line, f"`{name}` is Python's, and a name of the text as well. Rename your own.")
+
+
+def _of_two_dialects(statements: Iterable[ast.stmt], modules: Mapping[str, frozenset[str]]) -> Iterator[Objection]:
+    """By which of them a kernel is launched, whoever imports it decides."""
+    spoken: dict[str, int] = {}
+    for node in (node for one in statements for node in ast.walk(one)):
+        for path in bindings.dotted(node, modules):
+            spoken.setdefault(path.partition(".")[0], getattr(node, "lineno", 0))
+    lines = [spoken[name] for name in allowed.LANGUAGE if name in spoken]
+    if len(lines) > 1:
+        yield Objection(max(lines), "The kernel speaks both `nki` and `neuronxcc.nki`. Write it with one of them.")
 
 
 def reached(text: KernelText, entry: str) -> tuple[frozenset[str], list[ast.stmt]]:
@@ -206,8 +218,11 @@ class _Reader(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         self._called.add(id(node.func))
-        if any(keyword.arg == "module" for keyword in node.keywords):
-            self._object(node, "`module` says that something is another's. Leave it out")
+        for name in (keyword.arg or "" for keyword in node.keywords):
+            if name == "module":
+                self._object(node, "`module` says that something is another's. Leave it out")
+            if name.startswith("__"):
+                self._object(node, f"`{name}` means something to Python or to libraries. Rename or remove it")
         match node:
             case ast.Call(func=ast.Name(id="type"), args=[argument], keywords=[]) if id(node) in self._in_place:
                 self.visit(argument)

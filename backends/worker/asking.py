@@ -31,9 +31,10 @@ _MEMBERS: Final = words("name value")
 HIDDEN: Final = words("""
     func args keywords base data flags setflags resize put metadata newbyteorder byteswap descr fields flat send throw
     close fget fset fdel getter setter deleter default default_factory obj add_note with_traceback signature types
-    reduceat accumulate outer at resolve_dtypes
+    reduceat accumulate outer at resolve_dtypes dot matmul
 """)
-"""Attributes of Python's and NumPy's objects in which a call can be kept, or which hand out what they were made of."""
+"""Attributes of Python's and NumPy's objects in which a call can be kept, which hand out what they were made of, or
+which sum in an order that the number of threads decides."""
 
 
 class NotDocumented(Exception):

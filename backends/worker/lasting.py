@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import dataclasses
 import enum
-import functools
 import gc
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from nki_anvil.backends.worker import telling
 from nki_anvil.backends.worker.absent import Absent
 from nki_anvil.backends.worker.executing import Printing
 from nki_anvil.backends.worker.kernel_text import FILENAME
+from nki_anvil.sim.kernel import Kernel
 
 _TABLES: Final = (list, dict, set)
 _CHANGEABLE: Final = (*_TABLES, bytearray, np.ndarray)
@@ -120,8 +120,8 @@ class _Looked:
                 return parts(value)
         if isinstance(value, dataclasses.Field):
             return self._of_field(name, cast("dataclasses.Field[Any]", value))
-        if hasattr(value, "__wrapped__"):
-            return (value.__wrapped__,)
+        if isinstance(value, Kernel):
+            return (cast("Any", value).__wrapped__,)
         if isinstance(value, _CHANGEABLE) or (id(value) in self._made and not isinstance(value, _KNOWN)):
             raise Lasting(name, f"a {type(cast('Any', value)).__name__}")
         return ()
@@ -195,7 +195,6 @@ def _of_builtin(function: types.BuiltinFunctionType) -> Iterable[Any]:
 _WITHIN: Final[Sequence[tuple[Any, Callable[[Any], Iterable[Any]]]]] = (
     (types.MethodType, lambda one: (one.__func__, one.__self__)),
     (types.BuiltinFunctionType, _of_builtin),
-    (functools.partial, lambda one: (one.func, *one.args, *one.keywords.values())),
     (tuple, list),
     (frozenset, list),
     (slice, lambda one: (one.start, one.stop, one.step)),
