@@ -7,9 +7,10 @@ from math import prod
 from typing import Final
 
 from nki_anvil.backends.job import InputSpec
+from nki_anvil.backends.worker import depths, relations
 from nki_anvil.backends.worker import kindred as along
-from nki_anvil.backends.worker import relations
 from nki_anvil.backends.worker import sole as alone
+from nki_anvil.backends.worker import terraces as steps
 from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many
 from nki_anvil.lab.specification import Specification
 
@@ -19,6 +20,10 @@ COMBINED: Final = 8
 """Pairs at most of inputs that are known to be added or multiplied."""
 KINDRED: Final = 12
 """Cases at most of rows along another input's; half as many at large shapes."""
+TERRACED: Final = 8
+"""Cases at most of keys in terraces along queries."""
+LONGEST_PLAIN: Final = 64
+"""Elements that one output gathers from which on they are laid in terraces, of which few rows have several cases."""
 ATTENDED: Final = 8
 """Cases at most of values beside nothing whose keys' weights are small."""
 
@@ -102,6 +107,29 @@ def sole(specification: Specification, shapes: str, floats: list[InputSpec], lar
     work = specification.work.get(shapes)
     if work and work.matmul_flops and not large:
         yield from [*_attended(floats)][:ATTENDED]
+
+
+def terraces(
+    specification: Specification,
+    shapes: str,
+    floats: list[InputSpec],
+    gathered: Mapping[str, Sequence[int]],
+    large: bool,
+) -> Iterator[Plan]:
+    """What one output gathers lies in terraces, and so do keys along queries where matrices are multiplied."""
+    of = {spec.name: drawn_shape(spec) for spec in floats}
+    largest = max(map(prod, of.values()), default=0)
+    for name, shape in of.items():
+        axes = gathered.get(name) or (len(shape) - 1,)
+        length = prod(shape[axis] for axis in axes) if shape else 0
+        if length >= LONGEST_PLAIN and not depths.is_small(prod(shape), largest):
+            turns = 1 if large else max(2, steps.turns(prod(shape) // length))
+            yield from (Plan(f"terraces/{turn}", name) for turn in range(turns))
+    work = specification.work.get(shapes)
+    if work and work.matmul_flops and not large:
+        pairs = [(one, two) for one in of for two in of if one != two and along.may_meet(of[one], of[two])]
+        plans = [Plan(f"terraces/{two}/{turn}", one) for turn in range(TERRACED) for one, two in pairs]
+        yield from plans[:TERRACED]
 
 
 def _attended(floats: list[InputSpec]) -> Iterator[Plan]:

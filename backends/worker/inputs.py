@@ -23,6 +23,7 @@ from nki_anvil.backends.worker import (
     regimes,
     relations,
     sole,
+    terraces,
     throughout,
     whole_numbers,
 )
@@ -279,6 +280,20 @@ def _sole(d: Draw) -> Array:
     return sole.along_in_a_half(d.own, d.first(), d.rng, d.scale, half) if d.spec["name"] == keys else d.own
 
 
+def _terraces(d: Draw) -> Array:
+    """The variant is the case's number; before it queries are named whose keys the target holds."""
+    named, _, turn = d.variant.rpartition("/")
+    if named:
+        if d.is_target:
+            return terraces.keys(d.own, d.rng)
+        return terraces.queries(d.own, d.rng, d.scale) if d.spec["name"] == named else d.own
+    if not d.is_target:
+        return d.own
+    axes = planes.along(d.own, d.axes)
+    bent = terraces.of_rows(planes.laid_out(d.own.astype(np.float64), axes), d.rng, d.scale, turn_of(turn))
+    return planes.put_back(bent, d.own, axes).astype(np.float32)
+
+
 def _steady(d: Draw) -> Array:
     low, high = d.spec.get("low"), d.spec.get("high")
     if d.spec.get("domain") == "unit":
@@ -340,6 +355,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "nothing": lambda d: relations.nothing(d.own, d.scale, turn_of(d.variant)),
     "kindred": lambda d: kindred.kindred(d.own, d.first(), d.rng, d.scale, turn_of(d.variant.partition("/")[2])),
     "sole": _sole,
+    "terraces": _terraces,
     "named": lambda d: relations.named(d.own, d.first(), d.rng, turn_of(d.variant.partition("/")[2])),
     "mixed": bending.mixed,
     "whole": lambda d: d.own,
@@ -358,9 +374,9 @@ _WHOLE = ("whole", "mixed")
 """What integers answer as such; to others they stay as they were drawn."""
 _MINGLED = ("planes", "towers", "peaks", "signs", "x100")
 """Of floats, in which integers that stand alone, lengths and positions, are not all as they were drawn."""
-_PLAIN = ("integers", "ties", "marks", "cancelling", "opposed", "exact20", "named")
+_PLAIN = ("integers", "ties", "marks", "cancelling", "opposed", "exact20", "named", "terraces")
 """Of floats, in which integers stay as they were drawn: sums of both are exact, or cancel."""
-_PAIRED = ("cancelling", "exact20", "sole", *_RELATED)
+_PAIRED = ("cancelling", "exact20", "sole", "terraces", *_RELATED)
 
 MET = AGAINST, EVEN, AIMED, MOVED = "against", "even", "aimed", "moved"
 """Families that only the reference's process can draw: they depend on what the reference computes."""
@@ -369,6 +385,7 @@ PARTIAL = (
     "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "near",
     "level", "opposed", "faint", "mixed", "whole", "planes", "steady", "sided",
     "medley", "halved", "nothing", "named", "last", "kindred", "sole",
+    "terraces",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 TIED = ("integers", "ties", "marks", MOVED)

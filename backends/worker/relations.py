@@ -31,8 +31,9 @@ LOST = (-33.0, -20.0)
 NAMED = (1.1, 1.5)
 """Powers of ten of how far what an integer names stands above the rest: exponentials of it are numbers, of what is
 left of one as well."""
-AGREED, FEW = ((1.0, 1.9), (2.0, 4.0), (4.0, 7.0)), (-2.0, -1.0)
-"""Powers of ten of how far elements lie on the side that a label says, and of how many do not."""
+AGREED = ((1.0, 1.9), (2.0, 4.0), (4.0, 7.0), (0.6, 1.0))
+FEW = ((-2.0, -1.0), (-2.0, -1.0), (-2.0, -1.0), (-4.0, -3.0))
+"""Powers of ten of how far elements lie on the side that a label says, and of how many do not, in each turn."""
 
 FACTORS: dict[str, Callable[[Array], Array]] = {
     "v": lambda v: v,
@@ -150,7 +151,7 @@ def named(own: Array, places: Array, rng: Any, turn: int) -> Array:
 
 def _agreed(own: Array, sides: Array, rng: Any, turn: int) -> Array:
     side: Array = np.where(sides == sides.max(), 1.0, np.where(sides == sides.min(), -1.0, 0.0))
-    as_drawn: Array = (rng.random(own.shape) < 10.0 ** rng.uniform(*FEW)) | (side == 0)
+    as_drawn: Array = (rng.random(own.shape) < 10.0 ** rng.uniform(*FEW[turn % len(FEW)])) | (side == 0)
     far = side * 10.0 ** rng.uniform(*AGREED[turn % len(AGREED)]) * (1 + own / 64)
     values: Array = cast(Any, np).where(as_drawn, own, far)
     return values.astype(np.float32)
