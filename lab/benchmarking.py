@@ -86,13 +86,14 @@ def known_comparison(bench: Workbench, attempt: Attempt, verdict: Verdict) -> Co
 
 def conclude(bench: Workbench, taken: Given, comparison: Comparison, *, repeated: bool) -> Benchmarked:
     """Put best back where that is due, and say it all. Raises GateUnverified for what failed meanwhile."""
+    comparison = bench.as_it_stands(comparison)
     attempt, outcome = taken.attempt, comparison.outcome
     if outcome != "revert":
         refuse_failed(bench, attempt)
     final = outcome == "revert" or (outcome == "undecided" and bench.origin == "device")
     restored = bench.restore(attempt, is_working_file=taken.is_working_file) if final else None
     best = bench.best()
-    baseline_us = best.baseline.latency_us if best and comparison.speedup is not None else None
+    baseline_us = best.baseline.latency_us if best and comparison.best_digest else None
     return Benchmarked(
         outcome=outcome,
         digest=attempt.digest,

@@ -99,6 +99,12 @@ class Comparison(Record):
         return self.score.ratio if self.score else self.speedup
 
     @property
+    def alone(self) -> Comparison:
+        """What it says of the kernel by itself, where the other one was wrong: a keep stays one, as of the first."""
+        compared = dict.fromkeys((*SPEEDUPS, "best_latency_us", "score"))
+        return self.model_copy(update={**compared, "outcome": "keep" if self.outcome == "keep" else "undecided"})
+
+    @property
     def valid_rounds(self) -> tuple[Round, ...]:
         return tuple(round_ for round_ in self.rounds if not round_.void)
 

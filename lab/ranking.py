@@ -51,7 +51,7 @@ def _as_it_stands(bench: Workbench, entrant: Entrant) -> Entrant:
     made = entrant.comparison
     if made and made.same_as is None and not bench.holds(entrant.attempt, made):
         return replace(entrant, comparison=None, screened=None, error=BEST_FAILED)
-    return entrant
+    return replace(entrant, comparison=made and bench.as_it_stands(made))
 
 
 def _rank(entrant: Entrant) -> tuple[bool, bool, float]:

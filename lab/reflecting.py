@@ -101,14 +101,26 @@ def what_happened(bench: Workbench, attempt: Attempt) -> tuple[str, str | None, 
 
 
 def as_it_stands(bench: Workbench | None, attempt: Attempt) -> tuple[Reflexion, ...]:
-    """An attempt's reflexions, oldest first. Where its kernel failed since, that is what came of it.
+    """An attempt's reflexions, oldest first. Where its kernel failed since, that is what came of it; where the one that
+    it was compared with did, nobody knows what came of it.
 
     Without a bench, where its backend cannot be asked, as they were written.
     """
     written = attempt.reflexions()
-    if bench is None or not bench.failed(attempt):
+    if bench is None:
         return written
-    return tuple(said.model_copy(update={"outcome": "failed", "speedup": None}) for said in written)
+    if bench.failed(attempt):
+        return tuple(said.model_copy(update={"outcome": "failed", "speedup": None}) for said in written)
+    return tuple(_beside_what_passes(bench, attempt, said) for said in written)
+
+
+def _beside_what_passes(bench: Workbench, attempt: Attempt, said: Reflexion) -> Reflexion:
+    """A reflexion without the speedup over a kernel that failed since."""
+    told = (said.origin, said.outcome, said.speedup)
+    about = [c for c in attempt.comparisons() if said.speedup and (c.origin, c.outcome, c.speedup) == told]
+    if not about or not all(map(bench.against_failed, about)):
+        return said
+    return said.model_copy(update={"outcome": about[-1].alone.outcome, "speedup": None})
 
 
 def was_expected(outcome: str, speedup: float | None, expected: float | None) -> bool | None:

@@ -112,7 +112,24 @@ class Workbench:
         return verdict is not None and not verdict.passed
 
     def comparison(self, attempt: Attempt) -> Comparison | None:
-        """The newest benchmark of this origin; of best, the one that made it best. None of a kernel that failed."""
+        """The newest benchmark of this origin, as it stands; of best, the one that made it best.
+
+        None of a kernel that failed.
+        """
+        made = self._made(attempt)
+        return self.as_it_stands(made) if made else None
+
+    def as_it_stands(self, comparison: Comparison) -> Comparison:
+        """As it is shown: without what it says of a kernel that failed since."""
+        return comparison.alone if self.against_failed(comparison) else comparison
+
+    def against_failed(self, comparison: Comparison) -> bool:
+        """Whether the kernel that was best then has failed since."""
+        old = self.problem.attempts.of(comparison.best_digest) if comparison.best_digest else None
+        return old is not None and self.failed(old)
+
+    def _made(self, attempt: Attempt) -> Comparison | None:
+        """The same as it is stored."""
         if self.failed(attempt):
             return None
         if (best := self.best()) and best.digest == attempt.digest:
@@ -127,9 +144,8 @@ class Workbench:
         if (best := self.best()) and best.digest == attempt.digest:
             return True
         today = (self.specification.version, self.backend.name, self.toolchain)
-        old = self.problem.attempts.of(comparison.best_digest) if comparison.best_digest else None
         made = (comparison.problem_version, comparison.backend, comparison.toolchain)
-        return made == today and not (old and self.failed(old))
+        return made == today and not self.against_failed(comparison)
 
     def heat_map(self, attempt: Attempt, verdict: Verdict) -> Path | None:
         """The picture of where a failed verdict is wrong; None where it passed or has none."""
@@ -142,10 +158,10 @@ class Workbench:
         return next((number for number in same if number < attempt.number), None)
 
     def twin_comparison(self, attempt: Attempt, verdict: Verdict) -> tuple[int, Comparison] | None:
-        """The decided benchmark of another attempt with the same instructions."""
+        """The decided benchmark of another attempt with the same instructions, as it is stored."""
         for number in programs.same(self.problem.folder, verdict.instruction_digest):
             other = self.problem.attempts.get(number)
-            found = None if number == attempt.number else self.comparison(other)
+            found = None if number == attempt.number else self._made(other)
             if found and found.outcome != "undecided" and self.holds(other, found):
                 return number, found
         return None

@@ -1,6 +1,6 @@
 """Outcomes go to the advice that was shown: what came of an attempt becomes evidence of what inspired it.
 
-And are taken back where the kernel turns out to be wrong.
+And are taken back where the kernel turns out to be wrong, or the one that it was compared with.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import sqlite3
 from typing import Final
 
 from nki_anvil.backends.errors import MemoryInvalid
-from nki_anvil.backends.run import Origin
 from nki_anvil.memory.curation import curate
 from nki_anvil.memory.experience import Experience, Measurement
 from nki_anvil.memory.store import Store, add_evidence, fetch
 from nki_anvil.memory.tagging import TECHNIQUES, ranked
 
+_OF_KERNEL: Final = "problem = :problem AND attempt = :attempt AND digest = :digest AND origin = :origin"
 _BASELESS: Final = """UPDATE experiences SET retired_at = ? WHERE id = ? AND kind = 'speedup' AND retired_at IS NULL
     AND NOT EXISTS (SELECT 1 FROM speedups WHERE speedups.experience = experiences.id)"""
 
@@ -36,28 +36,49 @@ def credit(store: Store, shown_id: str, measured: Measurement, *, plan: str = ""
     return tuple(one.id for one in meant)
 
 
-def credits_of(store: Store, problem: str) -> list[tuple[int, str, Origin]]:
-    """Attempt, digest and origin of a problem's kernels whose success some advice, or a lesson, is credited with."""
-    query = "SELECT DISTINCT attempt, digest, origin FROM standing WHERE problem = ? AND outcome = 'kept'"
+def credits_of(store: Store, problem: str) -> list[Measurement]:
+    """What a problem's kernels are credited with by which some advice, or a lesson, stands or falls."""
+    columns = ", ".join(Measurement.model_fields)
+    query = f"SELECT DISTINCT {columns} FROM standing WHERE problem = ? AND outcome IN ('kept', 'reverted')"  # noqa: S608 - our own names
     with store.reading() as connection:
-        return [tuple(row) for row in connection.execute(query, (problem,))]
+        return [Measurement.model_validate(dict(row)) for row in connection.execute(query, (problem,))]
 
 
-def withdraw(store: Store, wrong: Measurement) -> tuple[str, ...]:
+def condemn(store: Store, credited: Measurement) -> tuple[str, ...]:
     """Wherever a kernel is credited that is wrong after all, say so; returns the experiences that lost it.
 
     A speedup that no kept kernel bears out any more is retired.
     """
-    query = """SELECT DISTINCT experience, use FROM standing
-        WHERE problem = ? AND attempt = ? AND digest = ? AND origin = ? AND outcome <> 'wrong'"""
-    key = (wrong.problem, wrong.attempt, wrong.digest, wrong.origin)
+    query = f"SELECT DISTINCT experience, use FROM standing WHERE {_OF_KERNEL} AND outcome <> 'wrong'"  # noqa: S608 - our own names
+    bare = {name: getattr(credited, name) for name in ("problem", "attempt", "digest", "origin")}
+    wrong = Measurement(**bare, outcome="wrong")
     with store.writing() as connection:
-        credited = [(row["experience"], row["use"]) for row in connection.execute(query, key)]
-        for experience, use in credited:
-            add_evidence(connection, experience, wrong, store.clock(), use=use)
-            curate(connection, experience, store.clock())
-            connection.execute(_BASELESS, (store.clock(), experience))
-    return tuple(dict.fromkeys(experience for experience, _ in credited))
+        rows = connection.execute(query, credited.model_dump()).fetchall()
+        for row in rows:
+            add_evidence(connection, row["experience"], wrong, store.clock(), use=row["use"])
+        return _without(connection, rows, store.clock())
+
+
+def withdraw(store: Store, credited: Measurement) -> tuple[str, ...]:
+    """Takes out of every record what shows nothing after all; returns the experiences that lost it.
+
+    A speedup that no kept kernel bears out any more is retired.
+    """
+    query = f"SELECT number, experience FROM standing WHERE {_OF_KERNEL} AND outcome = :outcome AND speedup IS :speedup"  # noqa: S608 - our own names
+    with store.writing() as connection:
+        rows = connection.execute(query, credited.model_dump()).fetchall()
+        for row in rows:
+            connection.execute("INSERT INTO withdrawn (evidence, at) VALUES (?, ?)", (row["number"], store.clock()))
+        return _without(connection, rows, store.clock())
+
+
+def _without(connection: sqlite3.Connection, lost: list[sqlite3.Row], at: float) -> tuple[str, ...]:
+    """What becomes of the experiences that lost some of their evidence."""
+    experiences = dict.fromkeys(row["experience"] for row in lost)
+    for experience in experiences:
+        curate(connection, experience, at)
+        connection.execute(_BASELESS, (at, experience))
+    return tuple(experiences)
 
 
 def _shown(connection: sqlite3.Connection, shown_id: str) -> list[Experience]:
@@ -73,7 +94,7 @@ def _named(experience: Experience, plan: str) -> bool:
 
 
 def _known(connection: sqlite3.Connection, experience: str, use: str, measured: Measurement) -> bool:
-    query = """SELECT 1 FROM evidence WHERE experience = ? AND use = ? AND problem = ? AND attempt = ? AND digest = ?
-        AND outcome = ? AND origin = ?"""
-    key = (measured.problem, measured.attempt, measured.digest, measured.outcome, measured.origin)
-    return connection.execute(query, (experience, use, *key)).fetchone() is not None
+    query = f"""SELECT 1 FROM evidence WHERE {_OF_KERNEL} AND outcome = :outcome
+        AND experience = :experience AND use = :use AND number NOT IN (SELECT evidence FROM withdrawn)"""  # noqa: S608 - our own names
+    key = measured.model_dump() | {"experience": experience, "use": use}
+    return connection.execute(query, key).fetchone() is not None

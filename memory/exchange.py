@@ -151,7 +151,8 @@ def _hearsay(source: str) -> str:
 
 def _evidence(store: Store, experience: str) -> list[dict[str, Any]]:
     columns = ", ".join(Measurement.model_fields)
-    query = f"SELECT {columns} FROM evidence WHERE experience = ? ORDER BY number"  # noqa: S608 - our own names
+    query = f"""SELECT {columns} FROM evidence WHERE experience = ?
+        AND number NOT IN (SELECT evidence FROM withdrawn) ORDER BY number"""  # noqa: S608 - our own names
     with store.reading() as connection:
         rows = connection.execute(query, (experience,)).fetchall()
     return [Measurement.model_validate(dict(row)).model_dump(mode="json") for row in rows]

@@ -92,6 +92,18 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
                 MAX(speedup_high) AS speedup_high
             FROM standing WHERE outcome = 'kept' GROUP BY experience, origin""",
     ),
+    (
+        # Evidence that shows nothing after all: the kernel that it was measured against is wrong.
+        """CREATE TABLE withdrawn (
+            evidence INTEGER PRIMARY KEY REFERENCES evidence (number), at REAL NOT NULL)""",
+        "DROP VIEW standing",
+        """CREATE VIEW standing AS
+            SELECT * FROM evidence AS one WHERE number NOT IN (SELECT evidence FROM withdrawn) AND NOT EXISTS (
+                SELECT 1 FROM evidence AS later
+                WHERE later.experience = one.experience AND later.problem = one.problem
+                    AND later.attempt = one.attempt AND later.digest = one.digest AND later.origin = one.origin
+                    AND later.number > one.number AND later.outcome = 'wrong')""",
+    ),
 )
 
 SCHEMA: Final = len(STEPS)

@@ -136,11 +136,13 @@ def experience(memory: Store, name: str) -> dict[str, Any]:
 def attempt_line(bench: Workbench | None, found: Attempt) -> dict[str, Any]:
     """An attempt in short: what it was for, whether it passes by today's rules, and what came of it if it did not fail.
 
-    Without a bench nobody can say what holds today.
+    Nothing is faster than a kernel that failed. Without a bench nobody can say what holds today.
     """
     verdict = bench.verdict(found) if bench else None
     failed = verdict is not None and not verdict.passed
     comparison = None if failed else next(iter(reversed(found.comparisons())), None)
+    if bench and comparison:
+        comparison = bench.as_it_stands(comparison)
     return found.lineage.model_dump(mode="json") | {
         "passed": verdict.passed if verdict else None,
         "outcome": comparison.outcome if comparison else None,

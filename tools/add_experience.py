@@ -71,7 +71,7 @@ async def add_experience(
 
 def _with_record(lab: Laboratory, draft: Draft, name: str, attempt: int | None) -> tuple[Draft, Measurement | None]:
     problem = lab.problem(name)
-    measured = None if attempt is None else judged(name, problem.attempts.get(attempt))
+    measured = None if attempt is None else judged(problem, attempt)
     return draft.model_copy(update={"tags": tags_of(problem)}), measured
 
 

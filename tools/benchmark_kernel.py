@@ -79,7 +79,10 @@ async def benchmark_kernel(
 
 def _summary(measured: Benchmarked, credit: str) -> str:
     latency = f"{microseconds(measured.latency_us)} ({measured.origin}){percent(measured.percent_of_peak, 'peak')}"
-    if measured.speedup is None:
+    if measured.speedup is None and measured.speedup_vs_baseline is not None:
+        beside = "the kernel that it was compared with failed since"
+        said = f"{measured.outcome}: attempt {measured.attempt} runs at {latency}; {beside}"
+    elif measured.speedup is None:
         said = f"Attempt {measured.attempt} is the first that passed: baseline and best at {latency}"
     else:
         speed = f"{times(measured.speedup)}{interval(measured.speedup_low, measured.speedup_high)} of best"

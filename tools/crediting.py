@@ -1,7 +1,7 @@
 """What came of an attempt goes to the advice that inspired it, where a ``shown_id`` names the advice.
 
-What a kernel earned is withdrawn when it fails a later look: told by the call that looked, and at latest before memory
-is shown, whoever looked.
+What a kernel earned is withdrawn when it, or the one that it was compared with, fails a later look: told by the call
+that looked, and at latest before memory is shown, whoever looked.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from anyio.to_thread import run_sync
 
 from nki_anvil.backends.errors import AnvilError, MemoryInvalid
 from nki_anvil.lab.laboratory import Laboratory
-from nki_anvil.memory.credit import credit, credits_of, withdraw
+from nki_anvil.memory.credit import condemn, credit, credits_of, withdraw
 from nki_anvil.memory.store import Store
 from nki_anvil.tools.call import Call
-from nki_anvil.tools.record import failed_since, measurement, wrong
+from nki_anvil.tools.record import failed_since, measurement, unfounded
 
 
 async def credited(call: Call, problem: str, attempts: Iterable[int]) -> str:
@@ -64,19 +64,24 @@ def _settle(lab: Laboratory, memory: Store) -> None:
 
 
 def _withdraw(lab: Laboratory, memory: Store, problem: str) -> str:
-    attempts, lost = lab.problem(problem).attempts, dict[str, int]()
-    for number, digest, origin in credits_of(memory, problem):
-        attempt = attempts.of(digest)
-        if attempt is not None and attempt.number == number and failed_since(attempt, origin):
-            lost |= dict.fromkeys(withdraw(memory, wrong(problem, attempt, origin)), number)
+    found, lost = lab.problem(problem), dict[str, int]()
+    for credited in credits_of(memory, problem):
+        attempt = found.attempts.of(credited.digest)
+        if attempt is None or attempt.number != credited.attempt:
+            continue
+        if credited.outcome == "kept" and failed_since(attempt, credited.origin):
+            lost |= dict.fromkeys(condemn(memory, credited), attempt.number)
+        elif unfounded(found, attempt, credited):
+            lost |= dict.fromkeys(withdraw(memory, credited), attempt.number)
     return "; ".join(f"Memory took back what attempt {n} had shown for {experience}" for experience, n in lost.items())
 
 
 def _credit(lab: Laboratory, memory: Store, problem: str, numbers: list[int]) -> str:
     try:
+        opened = lab.problem(problem)
         for number in numbers:
-            attempt = lab.problem(problem).attempts.get(number)
-            found = measurement(problem, attempt)
+            attempt = opened.attempts.get(number)
+            found = measurement(opened, attempt)
             if found is not None and attempt.lineage.shown_id:
                 credit(memory, attempt.lineage.shown_id, found, plan=attempt.lineage.plan or "")
     except MemoryInvalid as error:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from nki_anvil.backends.errors import MemoryInvalid
-from nki_anvil.backends.run import Origin
 from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.comparison import Comparison
+from nki_anvil.lab.problem import Problem
 from nki_anvil.lab.results import Outcome
 from nki_anvil.memory.experience import Measurement
 
@@ -17,18 +18,19 @@ OUTCOMES: Final[dict[Outcome, Literal["kept", "reverted", "undecided"]]] = {
 }
 
 
-def measurement(problem: str, attempt: Attempt) -> Measurement | None:
+def measurement(problem: Problem, attempt: Attempt) -> Measurement | None:
     """What came of an attempt by its newest judgement; None while there is none.
 
     A keep whose kernel failed a later look is wrong. A keep that is another attempt's, because the instructions are
-    the same, is no success of whatever led to this one.
+    the same, is no success of whatever led to this one; nor does anything follow from a comparison with a kernel that
+    failed since.
     """
     comparison = next(iter(reversed(attempt.comparisons())), None)
     if comparison is not None and comparison.outcome == "keep" and failed_since(attempt, comparison.origin):
         comparison = None
-    if comparison is not None and comparison.same_as is not None and comparison.outcome == "keep":
+    if comparison is not None and (_anothers(comparison) or against_failed(problem, comparison)):
         return Measurement(
-            problem=problem,
+            problem=problem.name,
             attempt=attempt.number,
             digest=attempt.digest,
             outcome="undecided",
@@ -36,7 +38,7 @@ def measurement(problem: str, attempt: Attempt) -> Measurement | None:
         )
     if comparison is not None:
         return Measurement(
-            problem=problem,
+            problem=problem.name,
             attempt=attempt.number,
             digest=attempt.digest,
             outcome=OUTCOMES[comparison.outcome],
@@ -48,12 +50,30 @@ def measurement(problem: str, attempt: Attempt) -> Measurement | None:
     failed = next((verdict for verdict in reversed(attempt.verdicts()) if not verdict.passed), None)
     if failed is None:
         return None
-    return wrong(problem, attempt, failed.origin)
+    return Measurement(
+        problem=problem.name,
+        attempt=attempt.number,
+        digest=attempt.digest,
+        outcome="wrong",
+        origin=failed.origin,
+    )
 
 
-def wrong(problem: str, attempt: Attempt, origin: Origin) -> Measurement:
-    """What is left of whatever it had shown there before it failed."""
-    return Measurement(problem=problem, attempt=attempt.number, digest=attempt.digest, outcome="wrong", origin=origin)
+def _anothers(comparison: Comparison) -> bool:
+    return comparison.same_as is not None and comparison.outcome == "keep"
+
+
+def against_failed(problem: Problem, comparison: Comparison) -> bool:
+    """Whether the kernel that it was compared with failed since."""
+    old = problem.attempts.of(comparison.best_digest) if comparison.best_digest else None
+    return old is not None and failed_since(old, comparison.origin)
+
+
+def unfounded(problem: Problem, attempt: Attempt, credited: Measurement) -> bool:
+    """Whether what an attempt is credited with was measured against a kernel that failed since, and only so."""
+    said = (credited.origin, credited.outcome, credited.speedup)
+    made = [c for c in attempt.comparisons() if (c.origin, OUTCOMES[c.outcome], c.speedup) == said]
+    return bool(made) and all(against_failed(problem, comparison) for comparison in made)
 
 
 def failed_since(attempt: Attempt, origin: str) -> bool:
@@ -62,12 +82,12 @@ def failed_since(attempt: Attempt, origin: str) -> bool:
     return bool(verdicts) and not verdicts[-1].passed
 
 
-def judged(problem: str, attempt: Attempt) -> Measurement:
-    """The same; raises MemoryInvalid while nothing is known of the attempt."""
-    found = measurement(problem, attempt)
+def judged(problem: Problem, number: int) -> Measurement:
+    """The same of an attempt by its number; raises AttemptUnknown, and MemoryInvalid while nothing is known of it."""
+    found = measurement(problem, problem.attempts.get(number))
     if found is None:
         raise MemoryInvalid(
-            f"Attempt {attempt.number} of {problem} was not judged yet.",
+            f"Attempt {number} of {problem.name} was not judged yet.",
             "Call verify_kernel or benchmark_kernel first.",
         )
     return found

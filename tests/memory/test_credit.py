@@ -2,8 +2,9 @@ import pytest
 
 from nki_anvil.backends.errors import MemoryInvalid
 from nki_anvil.memory.adding import add_experience
-from nki_anvil.memory.credit import credit
+from nki_anvil.memory.credit import condemn, credit, credits_of, withdraw
 from nki_anvil.memory.curation import lower_bound, sweep
+from nki_anvil.memory.exchange import export_lines
 from nki_anvil.memory.experience import Draft, Measurement, Outcome, Tags
 from nki_anvil.memory.retrieval import Situation, query
 from nki_anvil.memory.store import Store
@@ -119,3 +120,29 @@ def test_a_sweep_changes_nothing_where_every_rule_was_applied(store: Store, less
     use(store, "wrong", 1)
     use(store, "wrong", 2)
     assert sweep(store) == []
+
+
+def test_evidence_that_shows_nothing_after_all_is_gone_from_the_record_and_from_what_is_exported(
+    store: Store, lesson: Draft, kept: Measurement
+):
+    learnt = add_experience(store, lesson.model_copy(update={"kind": "speedup"}), measured=kept).id
+    other = kept.model_copy(update={"attempt": 4, "digest": "cd" * 32, "speedup": 1.31})
+    add_experience(store, lesson, measured=other)
+    assert withdraw(store, other) == (learnt,)
+    assert withdraw(store, other) == ()
+    assert credits_of(store, kept.problem) == [kept]
+    assert other.digest not in "".join(export_lines(store))
+    assert store.evidence(learnt).speedup == kept.speedup
+    assert store.get(learnt).active
+    withdraw(store, kept)
+    assert store.evidence(learnt).line == "untried"
+    assert store.get(learnt).retired_at is not None
+
+
+def test_a_kernel_that_is_wrong_is_wrong_wherever_it_was_credited(store: Store, lesson: Draft, kept: Measurement):
+    stored = add_experience(store, lesson, measured=kept).id
+    credit(store, ask(store), kept)
+    assert condemn(store, kept) == (stored,)
+    record = store.evidence(stored)
+    assert (record.kept, record.wrong, record.speedup) == (0, 1, None)
+    assert credits_of(store, kept.problem) == []

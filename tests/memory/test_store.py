@@ -8,7 +8,7 @@ import pytest
 from memory_writer import WRITES, numbered
 
 from nki_anvil.backends.errors import MemoryInvalid, PathUnwritable, StateDamaged, StateNewer
-from nki_anvil.memory import migrations
+from nki_anvil.memory import credit, migrations
 from nki_anvil.memory.adding import add_experience
 from nki_anvil.memory.experience import Draft, Measurement
 from nki_anvil.memory.retrieval import Situation, query
@@ -71,6 +71,22 @@ def test_a_memory_of_a_newer_version_is_refused(tmp_path: Path):
     connection.close()
     with pytest.raises(StateNewer):
         Store.open(tmp_path)
+
+
+def test_a_memory_of_an_older_version_keeps_what_it_holds(
+    tmp_path: Path, lesson: Draft, kept: Measurement, monkeypatch: pytest.MonkeyPatch
+):
+    with monkeypatch.context() as older:
+        older.setattr(migrations, "STEPS", migrations.STEPS[:2])
+        older.setattr(migrations, "SCHEMA", 2)
+        old = Store.open(tmp_path)
+        stored = add_experience(old, lesson, measured=kept).id
+        old.close()
+    store = Store.open(tmp_path)
+    assert store.evidence(stored).kept == 1
+    assert credit.withdraw(store, kept) == (stored,)
+    assert store.evidence(stored).line == "untried"
+    store.close()
 
 
 def test_a_folder_that_cannot_be_made_is_an_error_that_says_what_to_set(tmp_path: Path):
