@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -158,6 +159,27 @@ async def test_a_kernel_that_was_kept_and_then_reverted_loses_what_it_had_shown_
         assert last["outcome"] == "revert"
         world.backend.toolchain, world.refused = "fake-3", "latency 5"
         assert not (await call(client, "verify_kernel", problem="p", source=kernel(5)))["passed"]
+        assert (await call(client, "query_memory", text="fuse"))["experiences"] == []
+
+
+async def test_a_kernel_is_known_again_in_a_problem_that_was_opened_anew_where_it_has_another_number(world: World):
+    text = kernel(5, program="a")
+    async with served(world) as client:
+        await call(client, "open_problem", reference="reference.py")
+        await call(client, "verify_kernel", problem="p", source=kernel(9))
+        for tool in ("verify_kernel", "benchmark_kernel"):
+            kept = await call(client, tool, problem="p", source=text)
+        learnt = await call(
+            client, "add_experience", kind="speedup", problem="p", attempt=kept["attempt"], **LESSON
+        )  # fmt: skip
+        shutil.rmtree(world.state)
+        await call(client, "open_problem", reference="reference.py")
+        now = await call(client, "verify_kernel", problem="p", source=text)
+        assert (kept["attempt"], now["attempt"]) == (2, 1)
+        assert (await call(client, "query_memory", text="fuse"))["experiences"][0]["evidence"]["kept"] == 1
+        twin = kernel(5, program="a", note="renamed", fails="values")
+        failed = await call(client, "verify_kernel", problem="p", source=twin)
+        assert f"Memory took back what attempt 1 had shown for {learnt['experience']}" in failed["summary"]
         assert (await call(client, "query_memory", text="fuse"))["experiences"] == []
 
 
