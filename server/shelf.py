@@ -82,15 +82,15 @@ def holder_of(found: Problem) -> Best:
 
 def attempts(lab: Laboratory, name: str) -> list[dict[str, Any]]:
     found = lab.problem(name)
-    bench = bench_today(lab, found, found.record.backend)
-    return [attempt_line(bench, attempt) for attempt in found.attempts.all()]
+    bench, changed = bench_today(lab, found, found.record.backend), found.changed()
+    return [attempt_line(bench, attempt, changed) for attempt in found.attempts.all()]
 
 
 def attempt(lab: Laboratory, name: str, number: str) -> dict[str, Any]:
     of = lab.problem(name)
     found = attempt_named(of, number)
     bench = bench_today(lab, of, of.record.backend)
-    return attempt_line(bench, found) | {
+    return attempt_line(bench, found, of.changed()) | {
         "kernel": found.text(),
         "verdicts": [verdict.model_dump(mode="json") for verdict in found.verdicts()],
         "comparisons": [comparison.model_dump(mode="json") for comparison in found.comparisons()],
@@ -133,10 +133,11 @@ def experience(memory: Store, name: str) -> dict[str, Any]:
     return memory.get(name).model_dump(mode="json") | {"evidence": evidence.model_dump(mode="json")}
 
 
-def attempt_line(bench: Workbench | None, found: Attempt) -> dict[str, Any]:
+def attempt_line(bench: Workbench | None, found: Attempt, changed: str | None) -> dict[str, Any]:
     """An attempt in short: what it was for, whether it passes by today's rules, and what came of it if it did not fail.
 
-    Nothing is faster than a kernel that failed. Without a bench nobody can say what holds today.
+    Nothing is faster than a kernel that failed. Without a bench, or where a file that the problem rests on ``changed``,
+    nobody can say what holds today.
     """
     verdict = bench.verdict(found) if bench else None
     failed = verdict is not None and not verdict.passed
@@ -144,7 +145,8 @@ def attempt_line(bench: Workbench | None, found: Attempt) -> dict[str, Any]:
     if bench and comparison:
         comparison = bench.as_it_stands(comparison)
     return found.lineage.model_dump(mode="json") | {
-        "passed": verdict.passed if verdict else None,
+        "passed": verdict.passed if verdict and not changed else None,
+        "changed": changed,
         "outcome": comparison.outcome if comparison else None,
         "speedup": comparison.speedup if comparison else None,
         "latency_us": comparison.latency_us if comparison else None,

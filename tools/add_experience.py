@@ -70,7 +70,10 @@ async def add_experience(
 
 
 def _with_record(lab: Laboratory, draft: Draft, name: str, attempt: int | None) -> tuple[Draft, Measurement | None]:
+    """What the record says of the lesson. Raises ProblemChanged where an attempt's judgement rests on what changed."""
     problem = lab.problem(name)
+    if attempt is not None:
+        problem.refuse_when_changed()
     measured = None if attempt is None else judged(problem, attempt)
     return draft.model_copy(update={"tags": tags_of(problem)}), measured
 

@@ -21,7 +21,7 @@ from nki_anvil.tools.crediting import settled
 from nki_anvil.tools.declaration import Declaration
 from nki_anvil.tools.result import Result
 from nki_anvil.tools.situation import situation_of
-from nki_anvil.tools.wording import count
+from nki_anvil.tools.wording import count, sentence
 
 
 class Told(Evidence):
@@ -74,15 +74,16 @@ async def query_memory(
         text=text or "", bottleneck=bottleneck or "", families=(op_family,) if op_family else (), kind=kind
     )
     reflexions: list[ReflexionLine] = []
+    changed: str | None = None
     if problem is not None:
         lab = await call.laboratory()
-        situation, reflexions = await run_sync(partial(_of_problem, lab, problem, situation, limit))
+        situation, reflexions, changed = await run_sync(partial(_of_problem, lab, problem, situation, limit))
     memory = await settled(call)
     answer = await run_sync(retrieval.query, memory, situation, limit)
     experiences = [_remembered(shown) for shown in answer.experiences]
     return QueryMemory(
-        summary=_summary(experiences, reflexions),
-        next_steps=_next_steps(experiences),
+        summary=_summary(experiences, reflexions, changed),
+        next_steps=_next_steps(experiences, changed),
         experiences=experiences,
         reflexions=reflexions,
         shown_id=answer.shown_id,
@@ -91,12 +92,14 @@ async def query_memory(
 
 def _of_problem(
     lab: Laboratory, problem: str, situation: Situation, limit: int
-) -> tuple[Situation, list[ReflexionLine]]:
+) -> tuple[Situation, list[ReflexionLine], str | None]:
+    """Also the file, if there is one, that changed after the problem was opened."""
     found = lab.problem(problem)
     bench = bench_today(lab, found, found.record.backend)
     diaries = [(attempt.number, as_it_stands(bench, attempt)) for attempt in found.attempts.all()]
     lines = [_line(number, entries[-1]) for number, entries in diaries if entries]
-    return situation_of(found, situation), lines[-limit:]
+    changed = found.changed()
+    return situation_of(found, situation), lines[-limit:], lab.shown(changed) if changed else None
 
 
 def _line(attempt: int, entry: Reflexion) -> ReflexionLine:
@@ -119,15 +122,18 @@ def _remembered(shown: Shown) -> Remembered:
 _OWN = ("experience", "evidence")
 
 
-def _summary(experiences: list[Remembered], reflexions: list[ReflexionLine]) -> str:
+def _summary(experiences: list[Remembered], reflexions: list[ReflexionLine], changed: str | None) -> str:
+    doubt = f"{changed} changed after the problem was opened: what was judged before rests on it" if changed else ""
     if not experiences and not reflexions:
-        return "Nothing is remembered that fits."
+        return sentence("Nothing is remembered that fits", doubt)
     first = f"; first: {experiences[0].title} ({experiences[0].evidence.line})" if experiences else ""
     found = f"{count(len(experiences), 'experience')}, {count(len(reflexions), 'reflexion')} of this problem"
-    return f"{found}{first}."
+    return sentence(f"{found}{first}", doubt)
 
 
-def _next_steps(experiences: list[Remembered]) -> list[str]:
+def _next_steps(experiences: list[Remembered], changed: str | None) -> list[str]:
+    if changed:
+        return [f"Put {changed} back, or open_problem again under a new name."]
     if not experiences:
         return ["Ask more widely (fewer words, no kind), or plan from profile_kernel alone; then verify_kernel."]
     return ["Plan one change; verify_kernel with `plan` and this shown_id."]

@@ -93,6 +93,22 @@ async def test_a_problem_whose_reference_changed_says_so_and_has_no_best_to_read
             await read(client, "anvil://problems/p/best")
 
 
+async def test_attempts_say_what_they_were_judged_by_that_changed_since(world: World):
+    uris = ("anvil://problems/p/attempts", "anvil://problems/p/attempts/1")
+
+    async def told(client: Client) -> list[tuple[bool | None, str | None]]:
+        listed, whole = [json.loads(await read(client, uri)) for uri in uris]
+        return [(line["passed"], line["changed"]) for line in (listed[1], whole)]
+
+    async with served(world) as client:
+        await call(client, "open_problem", **OPEN)
+        await call(client, "verify_kernel", problem="p", source=kernel(5))
+        assert await told(client) == [(True, None)] * 2
+        reference = world.workspace / "reference.py"
+        reference.write_text("def forward(x): return 2 * x\n")
+        assert await told(client) == [(None, str(reference))] * 2
+
+
 async def test_a_copied_workspace_speaks_of_its_own_problems_and_not_of_the_originals(world: World):
     async with served(world) as client:
         await call(client, "open_problem", **OPEN)
