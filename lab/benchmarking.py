@@ -38,16 +38,17 @@ async def benchmark_kernel(
     the errors of paths, problems and backends.
     """
 
-    def admit() -> tuple[Workbench, Given, Comparison | None]:
+    def admit() -> tuple[Workbench, Given, Comparison | None, bool]:
         bench = workbench(lab, problem)
         bench.refuse_when_closed()
         text = given.read(bench, kernel_path, source)
         verdict = refuse_unverified(bench, text)
         taken = given.take(bench, text, parent=parent, plan=plan, shown_id=shown_id)
-        return bench, taken, known_comparison(bench, taken.attempt, verdict)
+        known = known_comparison(bench, taken.attempt, verdict)
+        return bench, taken, known, known is not None and told_before(taken.attempt, known)
 
-    bench, taken, known = await run_sync(admit)
-    if known is not None and known.same_as is None:
+    bench, taken, known, before = await run_sync(admit)
+    if known is not None and before:
         return await run_sync(partial(conclude, bench, taken, known, repeated=True))
     if known is not None:
         await run_sync(partial(settle, bench, taken.attempt, known, counts=True))
@@ -75,13 +76,18 @@ def refuse_unverified(bench: Workbench, text: Text) -> Verdict:
 def known_comparison(bench: Workbench, attempt: Attempt, verdict: Verdict) -> Comparison | None:
     """A decided benchmark of this text, or of another text with the same instructions (then with ``same_as``)."""
     own = bench.comparison(attempt)
-    if own is not None and bench.holds(attempt, own):
+    if own is not None and own.same_as is None and bench.holds(attempt, own):
         return own if own.outcome != "undecided" else None
     twin = bench.twin_comparison(attempt, verdict)
     if twin is None:
         return None
     number, theirs = twin
-    return theirs.model_copy(update={"new_digest": attempt.digest, "same_as": number, "seconds": 0.0})
+    return theirs.of_twin(attempt.digest, number)
+
+
+def told_before(attempt: Attempt, known: Comparison) -> bool:
+    """Whether it is stored with this very text, and no news for it."""
+    return known.same_as is None or known in attempt.comparisons()
 
 
 def conclude(bench: Workbench, taken: Given, comparison: Comparison, *, repeated: bool) -> Benchmarked:

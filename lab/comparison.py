@@ -104,6 +104,14 @@ class Comparison(Record):
         compared = dict.fromkeys((*SPEEDUPS, "best_latency_us", "score"))
         return self.model_copy(update={**compared, "outcome": "keep" if self.outcome == "keep" else "undecided"})
 
+    def of_twin(self, digest: str, number: int) -> Comparison:
+        """For the kernel with this digest, which has the instructions of attempt ``number``, whose benchmark it is.
+
+        Where that one was kept, nothing is for this one: it is the same kernel again.
+        """
+        outcome = "undecided" if self.outcome == "keep" else self.outcome
+        return self.model_copy(update={"new_digest": digest, "same_as": number, "seconds": 0.0, "outcome": outcome})
+
     @property
     def valid_rounds(self) -> tuple[Round, ...]:
         return tuple(round_ for round_ in self.rounds if not round_.void)

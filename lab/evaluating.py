@@ -14,7 +14,7 @@ from nki_anvil.backends.errors import AnvilError, ArgumentsInvalid, BudgetSpent,
 from nki_anvil.lab import diary, given
 from nki_anvil.lab.at_once import at_once
 from nki_anvil.lab.attempts import Attempt
-from nki_anvil.lab.benchmarking import known_comparison
+from nki_anvil.lab.benchmarking import known_comparison, told_before
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.contest import arm_of, contest, convict, sampler, store
 from nki_anvil.lab.end_to_end import WrongWhileTimed
@@ -154,10 +154,10 @@ def _recall(bench: Workbench, entrants: list[Entrant], judged: frozenset[int]) -
         found = known_comparison(bench, entrant.attempt, entrant.verdict)
         if found is None:
             return entrant
-        if found.same_as is not None:
+        before = told_before(entrant.attempt, found)
+        if not before:
             store(bench, entrant.attempt, found)
-        fresh = found.same_as is not None or entrant.number in judged
-        return replace(entrant, comparison=found, repeated=not fresh)
+        return replace(entrant, comparison=found, repeated=before and entrant.number not in judged)
 
     return [known(entrant) for entrant in entrants]
 
@@ -271,6 +271,4 @@ def _share(entrant: Entrant, measured: dict[int, Entrant]) -> Entrant:
     twin = next((found for found in measured.values() if found.program == entrant.program), None)
     if twin is None or twin.comparison is None or entrant.attempt is None:
         return replace(entrant, screened=twin.screened if twin else None)
-    outcome = "undecided" if twin.comparison.outcome == "keep" else twin.comparison.outcome
-    update = {"new_digest": entrant.attempt.digest, "same_as": twin.number, "seconds": 0.0, "outcome": outcome}
-    return replace(entrant, comparison=twin.comparison.model_copy(update=update))
+    return replace(entrant, comparison=twin.comparison.of_twin(entrant.attempt.digest, twin.number))

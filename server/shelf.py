@@ -148,6 +148,7 @@ def attempt_line(bench: Workbench | None, found: Attempt, changed: str | None) -
         "passed": verdict.passed if verdict and not changed else None,
         "changed": changed,
         "outcome": comparison.outcome if comparison else None,
+        "same_as": comparison.same_as if comparison else None,
         "speedup": comparison.speedup if comparison else None,
         "latency_us": comparison.latency_us if comparison else None,
         "origin": comparison.origin if comparison else None,

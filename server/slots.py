@@ -260,8 +260,9 @@ class Slots:
     def _outcome(self, attempt: Attempt) -> str:
         line = status.attempt_line(self._bench, attempt)
         end = line.outcome or (f"failed at gate '{line.failed_gate}'" if line.failed_gate else "not judged")
-        speed = f" at {times(line.speedup)} of best" if line.speedup else ""
-        doubt = ", not verified today" if line.outcome and not line.passed else ""
+        speed = f" at {times(line.speedup)} of best" if line.speedup and line.same_as is None else ""
+        twin = "" if line.same_as is None else f", the same instructions as attempt {line.same_as}"
+        doubt = twin + (", not verified today" if line.outcome and not line.passed else "")
         plan = cited(line.plan) if line.plan else "none"
         return f"attempt {line.attempt} ({line.digest}): {end}{speed}{doubt}. Plan: {plan}"
 

@@ -84,6 +84,10 @@ def _summary(measured: Benchmarked, credit: str) -> str:
         said = f"{measured.outcome}: attempt {measured.attempt} runs at {latency}; {beside}"
     elif measured.speedup is None:
         said = f"Attempt {measured.attempt} is the first that passed: baseline and best at {latency}"
+    elif measured.same_as is not None:
+        speed = f"{times(measured.speedup)} of the best of its time, {latency}"
+        said = f"{measured.outcome}: attempt {measured.attempt} has the same instructions as attempt {measured.same_as}"
+        said += f", which ran at {speed}"
     else:
         speed = f"{times(measured.speedup)}{interval(measured.speedup_low, measured.speedup_high)} of best"
         said = f"{measured.outcome}: attempt {measured.attempt} runs at {speed}, {latency}"

@@ -101,7 +101,8 @@ def _summary(evaluated: Evaluated, credit: str) -> str:
 
 
 def _leader(first: Ranked) -> str:
-    speed = f" at {times(first.speedup)} of best" if first.speedup is not None else ""
+    best = "best" if first.same_as is None and not first.repeated else "the best of its time"
+    speed = f" at {times(first.speedup)} of {best}" if first.speedup is not None else ""
     return f"Fastest right one: attempt {first.attempt}{speed}"
 
 

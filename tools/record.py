@@ -60,7 +60,8 @@ def measurement(problem: Problem, attempt: Attempt) -> Measurement | None:
 
 
 def _anothers(comparison: Comparison) -> bool:
-    return comparison.same_as is not None and comparison.outcome == "keep"
+    """Whether it is the benchmark of the same instructions under another text, which may have been kept for them."""
+    return comparison.same_as is not None and comparison.outcome != "revert"
 
 
 def against_failed(problem: Problem, comparison: Comparison) -> bool:
