@@ -12,6 +12,7 @@ from nki_anvil.lab.digest import shorten
 from nki_anvil.lab.entrants import Entrant
 from nki_anvil.lab.opening import why_not
 from nki_anvil.lab.pairs import Child, worth_a_lesson
+from nki_anvil.lab.parentage import speedup_over
 from nki_anvil.lab.results import Beamed, Evaluated, ExperienceCandidate, Ranked
 from nki_anvil.lab.workbench import Workbench
 
@@ -139,13 +140,8 @@ def _child(bench: Workbench, entrant: Entrant) -> Child | None:
     if entrant.attempt is None or entrant.comparison is None:
         return None
     lineage, comparison = entrant.attempt.lineage, entrant.comparison
-    if not (entrant.passed and lineage.parent and bench.passes(lineage.parent)):
+    parent = bench.problem.attempts.of(lineage.parent) if lineage.parent else None
+    if parent is None or not (entrant.passed and bench.passes(parent.digest)):
         return None
-    speedup = comparison.speedup
-    if lineage.parent != comparison.best_digest:
-        parent = bench.problem.attempts.of(lineage.parent)
-        measured = bench.comparison(parent) if parent else None
-        speedup = measured.latency_us / comparison.latency_us if measured else None
-    if speedup is None:
-        return None
-    return Child(lineage.digest, lineage.attempt, lineage.parent, lineage.plan, speedup)
+    speedup = speedup_over(bench, parent, comparison)
+    return Child(lineage.digest, lineage.attempt, parent.digest, lineage.plan, speedup) if speedup else None

@@ -17,6 +17,7 @@ from anyio.to_thread import run_sync
 from nki_anvil.lab import porting, status
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.laboratory import Laboratory
+from nki_anvil.lab.parentage import speedup_over
 from nki_anvil.lab.problem import Problem
 from nki_anvil.lab.reflecting import as_it_stands
 from nki_anvil.lab.workbench import Workbench, workbench
@@ -183,8 +184,7 @@ class Slots:
         for one in (self._attempt, self._parent):
             if one is not None and not self._bench.passes(one.digest):
                 return f"There is nothing to learn from this pair, and nothing to store: {self._outcome(one)}"
-        comparison = self._bench.comparison(self._attempt)
-        speed = "unknown" if comparison is None or comparison.speedup is None else f"{comparison.speedup:.3f}"
+        speed = "unknown" if self._over_parent is None else f"{self._over_parent:.3f}"
         return (
             f"Two kernels of problem `{self.problem_.name}` compute the same result. Attempt {self._attempt.number} "
             f"runs at {speed} times the speed of its parent ({self._bench.origin})."
@@ -195,10 +195,14 @@ class Slots:
         return self._error(self._attempt)
 
     def fast_kernel(self) -> str:
-        return fenced(self._attempt.text())
+        return self._kernel_of(self._parent if self._is_slower else self._attempt)
 
     def slow_kernel(self) -> str:
-        return fenced(self._parent.text()) if self._parent else "(none)"
+        return self._kernel_of(self._attempt if self._is_slower else self._parent)
+
+    @staticmethod
+    def _kernel_of(attempt: Attempt | None) -> str:
+        return fenced(attempt.text()) if attempt else "(none)"
 
     def diff(self) -> str:
         old = self._parent.text() if self._parent else ""
@@ -245,6 +249,16 @@ class Slots:
         comparison = self._attempt.comparison(self._bench.origin)
         digest = named or (comparison.best_digest if comparison else None)
         return self.problem_.attempts.of(digest) if digest else None
+
+    @cached_property
+    def _over_parent(self) -> float | None:
+        """The attempt's speedup; None where one of them failed or was never measured."""
+        comparison = self._bench.comparison(self._attempt)
+        return speedup_over(self._bench, self._parent, comparison) if self._parent and comparison else None
+
+    @property
+    def _is_slower(self) -> bool:
+        return self._over_parent is not None and self._over_parent < 1
 
     def _last_failed(self) -> Attempt | None:
         return next((one for one in reversed(self.problem_.attempts.all()) if self._bench.failed(one)), None)

@@ -245,3 +245,38 @@ async def test_no_prompt_of_a_copied_workspace_tells_of_the_original(world: Worl
             text = await prompt(client, name)
             assert "[path.outside_workspace]" in text
             assert "def forward" not in text
+
+
+def section(text: str, title: str) -> str:
+    return text.partition(f"## {title}")[2].partition("##")[0]
+
+
+async def test_a_pair_is_told_by_how_fast_the_attempt_is_beside_its_parent_and_not_beside_the_best_of_its_time(
+    world: World,
+):
+    async with served(world) as client:
+        await call(client, "open_problem", **OPEN)  # at 10 us
+        await call(client, "verify_kernel", problem="p", source=kernel(5))
+        for tool in ("verify_kernel", "benchmark_kernel"):
+            await call(client, tool, problem="p", source=kernel(4))
+        await call(client, "benchmark_kernel", problem="p", source=kernel(5))  # 0.8 of best, made from the baseline
+        text = await prompt(client, "summarize", attempt="1")
+    assert "Attempt 1 runs at 2.000 times the speed of its parent (modelled)." in text
+    assert "latency 10" in section(text, "Slower")
+    assert "latency 5" in section(text, "Faster")
+
+
+async def test_the_slower_kernel_of_a_pair_stands_under_slower_though_it_is_the_younger(world: World):
+    async with served(world) as client:
+        await call(client, "open_problem", **OPEN)
+        parent = await call(client, "verify_kernel", problem="p", source=kernel(2))
+        asked = {"problem": "p", "source": kernel(5), "parent": parent["digest"]}
+        for tool in ("verify_kernel", "benchmark_kernel"):
+            await call(client, tool, **asked)
+        unmeasured = await prompt(client, "summarize", attempt="2")
+        await call(client, "benchmark_kernel", problem="p", source=kernel(2))
+        text = await prompt(client, "summarize", attempt="2")
+    assert "Attempt 2 runs at unknown times the speed of its parent" in unmeasured
+    assert "Attempt 2 runs at 0.400 times the speed of its parent" in text
+    assert "latency 5" in section(text, "Slower")
+    assert "latency 2" in section(text, "Faster")
