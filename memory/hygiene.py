@@ -66,12 +66,24 @@ _ORDERS: Final = tuple(
 )
 """What no lesson about kernels says, over text in lower case with its spaces made one."""
 
+_WORDED: Final = (
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|"
+    r"(?:twen|thir|for|fif|six|seven|eigh|nine)ty|hundred|dozens of|hundreds of)"
+)
+_NUMBER: Final = rf"(?:(?<![\d.])\d+(?:[.,]\d+)?|{_WORDED})"
 _GAIN: Final = r"(?:fast|speed|quick|improv|better|gain|perform|throughput|latency)"
-_TIMES: Final = r"\d+(?:[.,]\d+)? ?(?:x|×|times|-?fold|%|percent)(?!\w| ?\d)"
-_COUNTED: Final = r"(?:twice|thrice|(?:two|three|four|five|six|eight|ten)(?:[ -]?fold| times)|[x×] ?\d+(?:[.,]\d+)?\b)"
+_TIMES: Final = (
+    r"(?:\d+(?:[.,]\d+)? ?(?:x|×|times|-?fold|%|per ?cent)|"
+    rf"{_WORDED}[ -]?(?:fold|per ?cent))(?!\w| ?\d)"
+)
+_COUNTED: Final = rf"(?:twice|thrice|{_WORDED}(?:[ -]?fold| times)|[x×] ?\d+(?:[.,]\d+)?\b)"
+_PIECE: Final = r"(?:third|quarter|(?:four|fif|six|seven|eigh|nin|ten)th)s?"
+_PART: Final = rf"(?:half|[1-9]/\d+|(?:an?|one|two|three|four|\d+)[ -]{_PIECE})"
 _TIME: Final = r"(?:latency|(?:run)?time|duration)"
-_LOSS: Final = r"(?:sav|reduc|cut|drop|fall|lower|less|shrink)\w*"
-_US: Final = r"\d+(?:[.,]\d+)? ?(?:ns|us|ms|(?:nano|micro|milli)seconds)\b"
+_LOSS: Final = r"(?:sav|reduc|cut|drop|fall|fell|lower|less|shrink)\w*"
+_UNIT: Final = r"(?:ns|us|ms|(?:nano|micro|milli)seconds)\b"
+_US: Final = rf"{_NUMBER} ?{_UNIT}"
+_ABOUT: Final = "(?: in| at| only| just| about)*"
 _CHIP: Final = r"(?:hardware|devices?|silicon|trn\d\w*|trainium\w*)"
 _CLAIMS: Final = re.compile(
     "|".join(
@@ -79,19 +91,32 @@ _CLAIMS: Final = re.compile(
             rf"(?<![\d.]){_TIMES}(?=[^.]{{0,40}}\b{_GAIN})",
             rf"\b{_GAIN}\w*\b[^.]{{0,30}}?(?<![\d.]){_TIMES}",
             rf"(?<!\w)(?<!\d ){_COUNTED} (?:as )?(?:fast|quick|speed)\w*",
+            rf"(?<!\w)(?<!\d ){_COUNTED} (?:the |its |more |better |higher )+(?:speed|throughput|performance)\b",
+            r"\b(?:doubl|tripl|quadrupl)(?:es?|ed|ing) (?:the |its )?(?:speed|throughput|performance)\b",
+            rf"\b(?:{_TIME}|throughput|speed) (?:is|was|has) (?:halved|doubled|tripled)\b",
+            r"\ba \d+(?:[.,]\d+)?:1 (?:gain|speed|improvement)",
             r"\b(?:fast|quick)er by a factor of \w+|\border of magnitude (?:fast|quick)er",
             r"\bspeed-?ups?(?: of| by|:| ?=| is| was)? ?~?\d+(?:[.,]\d+)?",
-            rf"\b{_LOSS} [^.\d]{{0,20}}(?<![\d.]){_TIMES} (?:of )?(?:the )?(?:cycles|{_TIME})",
-            rf"(?<![\d.]){_TIMES} less {_TIME}|\b{_TIME} {_LOSS} (?:by|to) {_TIMES}|\b{_LOSS} {_TIME} by {_TIMES}",
+            rf"\b{_LOSS} [^.\d]{{0,20}}(?<![\d.]){_TIMES} (?:of )?(?:the )?(?:cycles|run|{_TIME})\b",
+            rf"(?<![\d.]){_TIMES} less {_TIME}",
+            rf"\b{_TIME} {_LOSS} (?:by|to|in) (?:{_TIMES}|{_PART}|{_US})",
+            rf"\b{_LOSS} (?:the |its )?{_TIME} (?:by|to|in) (?:{_TIMES}|{_PART}|{_US})",
             rf"\b(?:halv|quarter)(?:es|ed|ing|s) the {_TIME}\b",
+            rf"\b(?:run|ran|tak|took|need|finish)(?:s|es|ed|ing)?{_ABOUT} {_PART} (?:of )?(?:the |its )*{_TIME}\b",
+            rf"\b(?:run|ran|tak|took|last)(?:s|es|ed|ing)?{_ABOUT} half as long\b",
             rf"(?<![\d.]){_US} ?(?:to|->|→|=>|instead of|rather than|before)[^.]{{0,20}}?(?<![\d.]){_US}",
+            rf"\bfrom {_NUMBER}(?: ?{_UNIT})? (?:down )?to {_US}|\bfrom {_US} (?:down )?to {_NUMBER}",
+            rf"\b{_TIME}:? {_NUMBER}(?: ?{_UNIT})? ?(?:to|->|→|=>) ?{_US}",
+            rf"\bkernel (?:now )?(?:runs|takes|needs|finishes){_ABOUT} {_US}",
             rf"\b(?:measured|verified|timed|benchmarked|confirmed)(?: \w+){{0,2}} on (?:an? |the |real )*{_CHIP}\b",
-            r"\bkept \d+ times\b",
+            r"\bpass(?:es|ed) (?:all|every|each)(?: of)?(?: the| its| nine| \d)* (?:gates?|checks?|tests?)\b",
+            r"\b(?<!not )passed (?:the )?verif\w+|\bverified (?:as |to be )?(?:right|correct)\b",
+            r"\bkept (?:\d+ times|(?:in )?(?:every|each|all) (?:its )?(?:attempts?|times?))\b",
         )
     ),
     re.IGNORECASE,
 )
-"""A figure of a speedup, or where it was measured: those come from the record."""
+"""A figure of a speedup, where it was measured, or what came of it: those come from the record."""
 
 _REMARK: Final = re.compile(r"\"{3}.*?\"{3}|'{3}.*?'{3}|\"[^\"\n]*\"|'[^'\n]*'|#[^\n]*", re.DOTALL)
 
@@ -175,7 +200,7 @@ def encoded(text: str) -> str:
 
 
 def claim_in(text: str) -> str:
-    """A speedup that the text gives a figure for; empty where there is none."""
+    """A speedup that the text gives a figure for, or a verdict that it claims; empty where there is none."""
     found = _CLAIMS.search(undisguised(text))
     return found[0].strip()[:60] if found else ""
 
@@ -191,5 +216,7 @@ def without_remarked_claims(snippet: str) -> str:
 
 
 def without_claims(text: str) -> str:
-    """The text with every such figure taken out."""
-    return _CLAIMS.sub("(figure removed)", undisguised(text)) if claim_in(text) else text
+    """The text with every such figure taken out, also one that only stands when another is gone."""
+    while claim_in(text):
+        text = _CLAIMS.sub("(figure removed)", undisguised(text))
+    return text
