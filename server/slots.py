@@ -184,10 +184,11 @@ class Slots:
         for one in (self._attempt, self._parent):
             if one is not None and not self._bench.passes(one.digest):
                 return f"There is nothing to learn from this pair, and nothing to store: {self._outcome(one)}"
-        speed = "unknown" if self._over_parent is None else f"{self._over_parent:.3f}"
+        if self._over_parent is None:
+            return "There is nothing to learn from this pair yet, nor to store: nobody measured which is faster."
         return (
             f"Two kernels of problem `{self.problem_.name}` compute the same result. Attempt {self._attempt.number} "
-            f"runs at {speed} times the speed of its parent ({self._bench.origin})."
+            f"runs at {self._over_parent:.3f} times the speed of its parent ({self._bench.origin})."
         )
 
     def error(self) -> str:
