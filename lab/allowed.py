@@ -50,9 +50,11 @@ FOREIGN: Final = words("""
 """)
 """Modules that others have imported for themselves, and that can be reached through them."""
 
-SPECIAL: Final = words("__all__ __version__ __author__ __init__ __post_init__ __repr__ __str__")
+SPECIAL: Final = words("__all__ __version__ __author__")
 """Names with two underscores that a text may give a meaning to. By others Python calls what a text has not called, and
 hands it what nobody has given away; libraries are told which text to execute, or where in memory an array lies."""
+METHODS: Final = words("__init__ __post_init__ __repr__ __str__")
+"""The same of methods alone, without decorators."""
 
 NAMING: Final = words("__repr__ __str__")
 """Methods that a text may define, and not ask for by name: what an object calls itself tells where it is."""

@@ -40,6 +40,8 @@ _NOT_CALLED: Final = frozenset({"object", *(name for name in _BUILTINS if name.e
 _CONSUMING: Final = allowed.words("list tuple dict len min max any all sorted enumerate zip reversed")
 _ITERATING: Final = allowed.words("enumerate zip reversed")
 _SETS: Final = allowed.words("set frozenset")
+_LOOPS: Final = allowed.words("affine_range sequential_range static_range dynamic_range")
+"""Of the language: one that is left open changes the trace when it is dropped."""
 _VIEWS: Final = allowed.words("keys items")
 """Methods of dictionaries whose answers are of the kind of sets."""
 _WRITING: Final = allowed.words("str repr print")
@@ -47,6 +49,7 @@ _WRITING: Final = allowed.words("str repr print")
 _LAUNCH: Final = allowed.words("get_nc_version num_programs program_id program_ndim is_psum is_sbuf is_hbm is_on_chip")
 _ASKING: Final = allowed.words("get items keys values index count startswith endswith lower upper strip split join")
 """Methods of Python's objects that change nothing."""
+_OF_DTYPES: Final = allowed.words("issubdtype dtype finfo iinfo result_type promote_types")
 _DEFINED: Final = (ast.FunctionDef, ast.ClassDef)
 _TYPED: Final = allowed.words("typing typing_extensions")
 _TYPING: Final = allowed.words("typing.cast typing.TYPE_CHECKING typing_extensions.TYPE_CHECKING")
@@ -255,7 +258,7 @@ class _Forms(ast.NodeVisitor):
                 pass
         viewed = isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS
         barred = viewed or (isinstance(node.func, ast.Name) and node.func.id in _NOT_CALLED)
-        if not barred or id(node) in self._placed:
+        if not (barred or self._is_loop(node.func)) or id(node) in self._placed:
             self._placed.add(id(node.func))
         self._place_kinds(one.value for one in node.keywords if one.arg in _KINDS_BY_NAME)
         match node.func:
@@ -303,6 +306,9 @@ class _Forms(ast.NodeVisitor):
             return True
         return self._all_paths(called, lambda path: path.partition(".")[0] == "itertools")
 
+    def _is_loop(self, node: ast.expr) -> bool:
+        return any(path.rpartition(".")[2] in _LOOPS for path in bindings.dotted(node, self._modules))
+
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:
         self._used_up(node, "A generator")
         self.generic_visit(node)
@@ -314,7 +320,7 @@ class _Forms(ast.NodeVisitor):
             self._object(node, f"{shown} stands in a loop, or where a list is made of it. Write `list(...)` around it")
 
     def visit_Name(self, node: ast.Name) -> None:
-        self._typed(node)
+        self._reached(node)
         if not isinstance(node.ctx, ast.Load) or node.id not in _BUILTINS - _FUNCTIONS:
             return
         if node.id in _SETS:
@@ -324,15 +330,17 @@ class _Forms(ast.NodeVisitor):
         elif id(node) not in self._placed:
             self._object(node, f"`{node.id}` can be called, and not be given away. Write a function of your own")
 
-    def _typed(self, node: ast.expr) -> None:
+    def _reached(self, node: ast.expr) -> None:
         """Typing keeps the forms that it has made: which of two equal ones was asked for first can be told."""
+        if self._is_loop(node):
+            self._used_up(node, ast.unparse(node))
         paths = bindings.dotted(node, self._modules)
         named = [path.partition(".") for path in paths if path not in _TYPING]
         if self._inside and any(top in _TYPED and dot for top, dot, _ in named):
             self._object(node, f"`{ast.unparse(node)}` stands in annotations. Remove it from what is executed")
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        self._typed(node)
+        self._reached(node)
         if node.attr in _VIEWS:
             self._used_up(node, node.attr)
         if node.attr in allowed.UNSEEN - self._attributes and not self._all_paths(node, _is_of_language):
@@ -356,8 +364,10 @@ def _is_local(part: ast.AST) -> bool:
 
 
 def _records_nothing(path: str) -> bool:
-    """Of the language what asks for the launch or a region; instructions would be left out with their assertion."""
-    return path.partition(".")[0] in ("math", "numpy") or path.rpartition(".")[2] in _LAUNCH
+    """What asks for the launch, a region, a number or a dtype. Instructions would be left out with their assertion, and
+    so would what functions of arrays write where they are told to."""
+    top, _, rest = path.partition(".")
+    return top == "math" or (top == "numpy" and rest in _OF_DTYPES) or path.rpartition(".")[2] in _LAUNCH
 
 
 def _is_of_language(path: str) -> bool:

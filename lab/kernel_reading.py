@@ -151,9 +151,13 @@ class _Reader(ast.NodeVisitor):
         if isinstance(node, bindings.COMPREHENSIONS):
             return self._comprehension(node)
         for name in bindings.binds(node):
-            if _is_special(name):
+            if _is_special(name) and not self._is_special_method(node):
                 self._object(node, f"`{name}` means something to Python or to libraries. Rename or remove it")
         return super().visit(node)
+
+    def _is_special_method(self, node: ast.AST) -> bool:
+        plain = isinstance(node, ast.FunctionDef) and id(node) in self._methods and not node.decorator_list
+        return plain and node.name in allowed.METHODS
 
     def visit_Name(self, node: ast.Name) -> None:
         if node.id in self._defined and not self._is_bound(node.id):

@@ -33,8 +33,9 @@ _KNOWN: Final[Any] = (
 )  # fmt: skip
 """Of others' objects that a text may have made those that nobody can change, or that stand for what is not there."""
 _DEPTH: Final = 60
-_OWN_SPECIAL: Final = ("__all__", "__version__", "__author__")
-"""Names that only look like Python's."""
+_IN_ENUMERATIONS: Final = (types.FunctionType, property, staticmethod, classmethod)
+_PYTHONS: Final = frozenset({*vars(types.ModuleType("")), "__builtins__", "__annotations__", "__file__", "__cached__"})
+"""Names that Python gives a module."""
 
 
 class Lasting(Exception):
@@ -75,7 +76,7 @@ def check(
     looked = _Looked(str(namespace.get("__name__")))
     read_in_place = _tables(statements)
     for name, held in namespace.items():
-        if not (name.startswith(("__", ".")) and name not in _OWN_SPECIAL) and name not in apart:
+        if not name.startswith(".") and name not in _PYTHONS and name not in apart:
             for part in _of_table(held) if name in read_in_place and isinstance(held, _TABLES) else [held]:
                 looked.through(name, part)
 
@@ -130,7 +131,7 @@ class _Looked:
         if issubclass(kind, enum.Enum):
             if len(kind.__bases__) != 1 or kind.__bases__[0] not in _ENUMERATIONS:
                 raise Lasting(name, f"members of {kind.__qualname__}, which is derived from more than an enumeration")
-            return [*kind, *(one for one in vars(kind).values() if isinstance(one, (types.FunctionType, property)))]
+            return [*kind, *(one for one in vars(kind).values() if isinstance(one, _IN_ENUMERATIONS))]
         fields: Mapping[str, Any] = getattr(kind, "__dataclass_fields__", {})
         held = {
             attribute: one
@@ -160,7 +161,8 @@ class _Looked:
 
 def _is_written(method: Any) -> bool:
     """Whether it is a function that stands in the text, and none that Python made for a class."""
-    return isinstance(method, types.FunctionType) and method.__code__.co_filename == FILENAME
+    function = getattr(method, "__func__", method)
+    return isinstance(function, types.FunctionType) and function.__code__.co_filename == FILENAME
 
 
 def _is_frozen(kind: Any) -> bool:

@@ -132,6 +132,10 @@ def test_an_ordinary_public_kernel_passes_and_what_was_left_out_is_said() -> Non
         ("y = {1: 2}.keys() | {2: 3}.keys()", "stands in a loop"),
         ("y = dict(a=[1]).items() - {}.items()", "stands in a loop"),
         ("y = getattr({1: 2}, 'keys')()", "stands in a loop"),
+        ("y = nl.affine_range(2)", "stands in a loop"),
+        ("y = [nl.sequential_range(2)]", "stands in a loop"),
+        ("y = nl.dynamic_range", "stands in a loop"),
+        ("__repr__ = 1", "`__repr__`"),
     ],
 )
 def test_what_a_kernel_may_not_do_is_named_with_its_line(statement: str, said: str) -> None:
@@ -184,6 +188,7 @@ def test_a_helper_that_the_kernel_reaches_is_read_too() -> None:
         "y = [n for n, pair in enumerate({1: 2}.items())]",
         "y = 1 in {1: 2}.keys()",
         "y = len({1: 2}.items())",
+        "y = [n for n in nl.affine_range(2)] + list(nl.static_range(2))",
         "y = sum((n for n in x.shape), 0) + max({1: 2}.keys())",
         "y = [*{1: 2}.keys()]",
     ],
@@ -285,6 +290,8 @@ EXECUTED = 'a=__import__("os")'
         ("class E(enum.Enum):\n        pass\n    E('F', {'__array_interface__': x})", "base of a class with members"),
         (f"class C:\n        __annotations__ = {{'{EXECUTED}': int}}", "`__annotations__`"),
         ("class C:\n        def __array_interface__(self):\n            return x", "`__array_interface__`"),
+        ("class C:\n        @staticmethod\n        def __init__(one):\n            pass", "`__init__`"),
+        ("class C:\n        __repr__ = 1", "`__repr__`"),
         ("class C:\n        import numpy\n    C.numpy.load('f')", "import in a class"),
         ("def f(input):\n        class C:\n            y = input('x')\n            input = 1", "`input`"),
         ("alike = collections.abc; alike.sys", "is a module"),
@@ -327,6 +334,7 @@ EXECUTED = 'a=__import__("os")'
         ("assert f'{x}'", "no function of the text"),
         ("assert max([x], key=x)", "no function of the text"),
         ("assert str(x)", "may call builtins"),
+        ("assert np.add(x, x, x) is None", "may call builtins"),
         ("class C:\n        @property\n        def a(self):\n            return 1", "`property`"),
         ("type('') == x", "`type`"),
         ("type('') in x", "`type`"),
@@ -450,6 +458,7 @@ def test_what_public_kernels_are_written_with_passes(statement: str) -> None:
         "type(x) is int or x.dtype is nl.float32",
         "class E(enum.Enum):\n        A = 1\n    E.A is x",
         "class C:\n        pass\n    x is C",
+        "assert np.issubdtype(x.dtype, np.floating) and np.finfo(x.dtype).bits == 32",
         "assert type(x) == type(x) and isinstance(1, type(2)), f'{type(x)}'",
     ],
 )
