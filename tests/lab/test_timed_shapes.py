@@ -192,7 +192,9 @@ async def test_a_small_shape_that_is_only_timed_gets_what_the_others_get(tmp_pat
     verdict = await judged("softmax", softmax, tmp_path)
     assert verdict.passed, verdict.gates
     assert "mixed" not in verdict.families
-    assert (verdict.families["patterns"], verdict.families["blocks"]) == (6, 2)
+    assert verdict.families["patterns"] >= 6
+    assert verdict.families["blocks"] >= 2
+    assert verdict.families["terraces"] >= 4
 
 
 @pytest.mark.usefixtures("large")
