@@ -8,7 +8,7 @@ from anyio.to_thread import run_sync
 
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import GateUnverified
-from nki_anvil.lab import given, yields
+from nki_anvil.lab import admission, given, yields
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.contest import contest, refuse_failed, settle
@@ -40,7 +40,7 @@ async def benchmark_kernel(
 
     def admit() -> tuple[Workbench, Given, Comparison | None, bool]:
         bench = workbench(lab, problem)
-        bench.refuse_when_closed()
+        admission.admit(bench)
         text = given.read(bench, kernel_path, source)
         verdict = refuse_unverified(bench, text)
         taken = given.take(bench, text, parent=parent, plan=plan, shown_id=shown_id)

@@ -10,7 +10,7 @@ from nki_anvil.lab import seals, state
 
 Event = Literal[
     "opened", "verified", "benchmarked", "evaluated", "baseline", "best", "restored", "reverted", "guard_closed",
-    "guard_opened", "reflexion", "profiled", "finished", "evaluating", "deposed",
+    "guard_opened", "reflexion", "profiled", "finished", "evaluating", "broken_off", "deposed",
 ]  # fmt: skip
 
 FILE = "experiments.jsonl"

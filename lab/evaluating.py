@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from anyio.to_thread import run_sync
 
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import AnvilError, ArgumentsInvalid, BudgetSpent, GateUnverified
-from nki_anvil.lab import diary, given
+from nki_anvil.lab import admission, diary, given
 from nki_anvil.lab.at_once import at_once
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.benchmarking import known_comparison, told_before
@@ -24,6 +23,7 @@ from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.ranking import conclude
 from nki_anvil.lab.results import Candidate, Evaluated
 from nki_anvil.lab.sampling import Sampler
+from nki_anvil.lab.steps import Holding
 from nki_anvil.lab.timing import Arm
 from nki_anvil.lab.verdict import Verdict
 from nki_anvil.lab.workbench import Workbench, workbench
@@ -43,45 +43,40 @@ async def evaluate_candidates(
     """Judge 1 to 256 kernels as one step. The fastest that is surely faster than best becomes best.
 
     Every text is stored first; one that cannot be read is an entry with its error, not the end of the call. A call that
-    was killed or cancelled is taken up by the same call: what it judged stands, and counts as this one's. Raises
-    ReflexionRequired, BudgetSpent, ArgumentsInvalid, and the errors of problems and backends.
+    was killed or cancelled is taken up by the same call: what it judged stands, and counts as this one's. Where another
+    call comes first, it counts as a step of its own. Raises ReflexionRequired, BudgetSpent, ArgumentsInvalid, and the
+    errors of problems and backends.
     """
     if not 1 <= len(kernels) <= MOST:
         raise ArgumentsInvalid(f"{len(kernels)} kernels were given.", f"Give 1 to {MOST}.")
     wanted = [Candidate(kernel=kernel) if isinstance(kernel, str) else kernel for kernel in kernels]
-    bench, entrants, judged = await run_sync(partial(_admit, lab, problem, wanted, shown_id))
-    entrants = await _verify(bench, entrants, judged, report)
-    entrants = await _compare(bench, entrants, judged, report)
-    return await run_sync(partial(conclude, bench, entrants, limit))
+    bench, entrants, judged, step = await run_sync(partial(_admit, lab, problem, wanted, shown_id))
+    try:
+        entrants = await _verify(bench, entrants, judged, report)
+        entrants = await _compare(bench, entrants, judged, report)
+        return await run_sync(partial(_conclude, bench, entrants, limit, step))
+    finally:
+        step.leave()
 
 
 def _admit(
     lab: Laboratory, problem: str, wanted: list[Candidate], shown_id: str | None
-) -> tuple[Workbench, list[Entrant], frozenset[int]]:
+) -> tuple[Workbench, list[Entrant], frozenset[int], Holding]:
     bench = workbench(lab, problem)
     bench.refuse_when_closed()
     bench.refuse_when_spent()
     entrants = [_enter(bench, candidate, shown_id) for candidate in wanted]
     numbers = sorted({entrant.number for entrant in entrants if entrant.attempt})
-    judged = broken_off(diary.history(bench.problem.folder), bench.origin, numbers)
+    admission.admit(bench, takes_up=numbers)
+    judged = admission.judged(diary.history(bench.problem.folder), bench.origin, numbers)
     bench.write("evaluating", attempts=numbers)
-    return bench, entrants, judged
+    return bench, entrants, judged, admission.begin(bench, tuple(numbers))
 
 
-def broken_off(history: list[dict[str, Any]], origin: str, attempts: list[int]) -> frozenset[int]:
-    """What the last call on these very attempts judged, if it did not end: it has not counted yet."""
-    open_call = False
-    judged: set[int] = set()
-    for event in history:
-        if event.get("origin") != origin:
-            continue
-        if event.get("attempts") == attempts:
-            open_call = event["event"] == "evaluating"
-            if not open_call:
-                judged.clear()
-        elif open_call and event["event"] in ("verified", "benchmarked", "best"):
-            judged.add(event["attempt"])
-    return frozenset(judged)
+def _conclude(bench: Workbench, entrants: list[Entrant], limit: int, step: Holding) -> Evaluated:
+    evaluated = conclude(bench, entrants, limit)
+    step.end()
+    return evaluated
 
 
 def is_source(kernel: str) -> bool:

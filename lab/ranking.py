@@ -22,7 +22,7 @@ BEST_FAILED = "Best, with which it was compared, failed meanwhile: give it again
 def conclude(bench: Workbench, entrants: list[Entrant], limit: int) -> Evaluated:
     entrants = [_as_it_stands(bench, entrant) for entrant in entrants]
     order = sorted(entrants, key=_rank)
-    restored = _count(bench, order)
+    restored = count(bench, order)
     counts = _counts(entrants)
     bench.write("evaluated", counts=counts, attempts=sorted({e.number for e in entrants if e.attempt}))
     best = bench.best()
@@ -59,7 +59,7 @@ def _rank(entrant: Entrant) -> tuple[bool, bool, float]:
     return (entrant.outcome != "keep", not entrant.passed, -(entrant.speedup or 0.0))
 
 
-def _count(bench: Workbench, order: list[Entrant]) -> str | None:
+def count(bench: Workbench, order: list[Entrant]) -> str | None:
     """One step for the guard. Returns the working file's path if best was put back into it."""
     fresh = [entrant for entrant in order if entrant.attempt and not entrant.repeated]
     if any(entrant.is_progress for entrant in fresh):

@@ -9,6 +9,7 @@ from anyio.to_thread import run_sync
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import ArgumentsInvalid
 from nki_anvil.lab import seals
+from nki_anvil.lab.admission import settle
 from nki_anvil.lab.attempts import Attempt, Reflexion
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.results import Reflected
@@ -63,6 +64,7 @@ def _record(
 ) -> Reflected:
     bench = workbench(lab, problem)
     attempt = bench.problem.attempts.get(number)
+    settle(bench)  # what failed before it was written is what it is about
     outcome, gate, speedup = what_happened(bench, attempt)
     written = Reflexion(
         at=bench.now().isoformat(),

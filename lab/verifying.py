@@ -7,7 +7,7 @@ from functools import partial
 from anyio.to_thread import run_sync
 
 from nki_anvil.backends.backend import Report, silent
-from nki_anvil.lab import given
+from nki_anvil.lab import admission, given
 from nki_anvil.lab.given import Given
 from nki_anvil.lab.judging import judge
 from nki_anvil.lab.laboratory import Laboratory
@@ -34,7 +34,7 @@ async def verify_kernel(
 
     def admit() -> tuple[Workbench, Given]:
         bench = workbench(lab, problem)
-        bench.refuse_when_closed()
+        admission.admit(bench)
         text = given.read(bench, kernel_path, source)
         return bench, given.take(bench, text, parent=parent, plan=plan, shown_id=shown_id)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import anyio
 import pytest
-from lab_world import World, kernel
+from lab_world import WordedBackend, World, kernel
 
-from nki_anvil.backends.errors import BackendUnreachable
-from nki_anvil.lab.evaluating import broken_off
+from nki_anvil.backends.errors import BackendUnreachable, ReflexionRequired
+from nki_anvil.lab.admission import judged
+from nki_anvil.lab.auditing import audit
 from nki_anvil.lab.results import Candidate
 
 pytestmark = pytest.mark.anyio
@@ -96,9 +97,107 @@ def test_only_the_same_kernels_on_the_same_origin_take_up_a_call() -> None:
 
     began, ended = event("evaluating", attempts=[1, 2]), event("evaluated", attempts=[1, 2])
     verified = event("verified", attempt=1)
-    assert broken_off([began, verified], "modelled", [1, 2]) == {1}
-    assert broken_off([began, verified, began], "modelled", [1, 2]) == {1}, "killed twice"
-    assert broken_off([verified, began], "modelled", [1, 2]) == set(), "judged before the call"
-    assert broken_off([began, verified], "modelled", [1, 2, 3]) == set()
-    assert broken_off([began, verified], "device", [1, 2]) == set()
-    assert broken_off([began, verified, ended], "modelled", [1, 2]) == set()
+    assert judged([began, verified], "modelled", [1, 2]) == {1}
+    assert judged([began, verified, began], "modelled", [1, 2]) == {1}, "killed twice"
+    assert judged([verified, began], "modelled", [1, 2]) == set(), "judged before the call"
+    assert judged([began, verified], "modelled", [1, 2, 3]) == set()
+    assert judged([began, verified], "device", [1, 2]) == set()
+    assert judged([began, verified, ended], "modelled", [1, 2]) == set()
+
+
+async def broken_off_on(world: World, texts: list[str], *, after: int = 1) -> None:
+    """Evaluate, and cancel the call when it has said of so many that they were verified."""
+    with anyio.CancelScope() as scope:
+
+        async def report(message: str) -> None:
+            if message.startswith(f"verified {after} of"):
+                scope.cancel()
+                await anyio.lowlevel.checkpoint()
+
+        await world.evaluate(texts, report=report)
+    assert scope.cancelled_caught
+
+
+async def test_what_a_cancelled_call_found_wrong_counts_when_another_tool_is_called(world: World) -> None:
+    await world.open()
+    wrong = [kernel(3, fails="values", note=str(number)) for number in range(4)]
+    for text in wrong[:3]:
+        await broken_off_on(world, [text])
+    with pytest.raises(ReflexionRequired):
+        await world.verify(wrong[0])
+    assert (await world.status()).guard.failures == 3
+    for refused in (world.verify, world.benchmark, lambda: world.evaluate([wrong[3]])):
+        with pytest.raises(ReflexionRequired):
+            await refused()
+    assert (await world.status()).guard.failures == 3, "each counted once"
+    assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
+
+
+async def test_a_call_that_is_cancelled_over_many_wrong_kernels_counts_as_one_step(world: World) -> None:
+    await world.open()
+    wrong = [kernel(3, fails="values", note=str(number)) for number in range(3)]
+    await broken_off_on(world, wrong, after=3)
+    assert [(await world.verify(text)).repeated for text in wrong] == [True, True, True]
+    assert (await world.status()).guard.failures == 1
+    await world.evaluate(wrong)
+    assert (await world.status()).guard.failures == 1, "it has counted"
+
+
+async def test_a_cancelled_call_that_is_always_made_anew_with_one_more_counts_each_time(world: World) -> None:
+    await world.open()
+    wrong = [kernel(3, fails="values", note=str(number)) for number in range(4)]
+    for count in range(1, 4):
+        await broken_off_on(world, wrong[:count], after=count)
+    with pytest.raises(ReflexionRequired):
+        await world.evaluate(wrong)
+
+
+async def test_a_cancelled_call_that_found_nothing_wrong_counts_nothing(world: World) -> None:
+    await world.open()
+    await broken_off_on(world, [kernel(9), kernel(8)])
+    await world.verify(kernel(7))
+    assert (await world.status()).guard.failures == 0
+
+
+async def test_what_a_cancelled_call_kept_is_progress_whatever_is_called_next(world: World) -> None:
+    await world.open()
+    await world.verify(kernel(3, fails="values", note="before"))
+    await until(world, "profiling the new best", 1)
+    assert (await world.status()).guard.failures == 1
+    await world.verify(kernel(6))
+    assert (await world.status()).guard.failures == 0
+
+
+async def test_a_reflexion_is_about_what_a_cancelled_call_found_wrong_before_it(world: World) -> None:
+    await world.open()
+    await broken_off_on(world, [kernel(3, fails="values")])
+    assert (await world.reflect(1)).guard.failures == 0
+    await world.verify(kernel(9))
+    assert (await world.status()).guard.failures == 0
+
+
+async def test_a_call_that_goes_on_is_not_counted_by_another_clients_call(world: World) -> None:
+    await world.open()
+    seen: list[float] = []
+
+    async def report(message: str) -> None:
+        if message.startswith("verified"):
+            await world.verify(kernel(9.5), lab=world.again())
+            seen.append((await world.status()).guard.failures)
+
+    ended = await world.evaluate([kernel(3, fails="values"), kernel(3.5, fails="values")], report=report)
+    assert seen == [0, 0]
+    assert ended.guard.failures == 1
+
+
+async def test_what_a_call_on_another_origin_found_wrong_counts_there_alone(world: World) -> None:
+    await world.open()
+    await broken_off_on(world, [kernel(3, fails="values")])
+    simulator, world.backend = world.backend, WordedBackend(name="local", origin="device")
+    world.lab = world.again()
+    await world.open(backend="local")
+    assert (await world.verify(kernel(9))).guard.failures == 0
+    world.backend = simulator
+    world.lab = world.again()
+    await world.open(backend="simulator")
+    assert (await world.verify(kernel(8))).guard.failures == 1

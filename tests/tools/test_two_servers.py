@@ -11,7 +11,7 @@ import anyio
 import pytest
 from lab_world import WordedBackend, World, kernel
 from mcp import Client
-from served import call, refusal, served
+from served import call, refusal, served, staffed
 
 from nki_anvil.lab.auditing import audit
 from nki_anvil.lab.rules import Rules
@@ -125,6 +125,22 @@ async def test_a_benchmark_that_a_client_gives_up_neither_keeps_nor_loses_anythi
             again = await call(client, "benchmark_kernel", problem="p")
     assert (again["outcome"], again["best_digest"]) == ("keep", again["digest"])
     assert audit(device.again(), "p").clean, str(audit(device.again(), "p"))
+
+
+async def test_candidates_that_a_client_gives_up_once_some_are_judged_count_for_every_client(world: World):
+    async with staffed(world) as (first, desk), served(second(world)) as other:
+        await call(first, "open_problem", **OPEN)
+        for number in range(3):
+            given = [kernel(3, fails="values", note=str(number)), kernel(9, note=str(number))]
+            async with anyio.create_task_group() as waiting:
+                world.backend.before = lambda job, scope=waiting.cancel_scope: scope.cancel()
+                waiting.start_soon(first.call_tool, "evaluate_candidates", {"problem": "p", "kernels": given})
+            world.backend.before = lambda job: None
+            for left in [*desk._calls]:
+                await left.wait()
+        assert "[guard.reflexion_required]" in await refusal(other, "verify_kernel", problem="p", source=kernel(8))
+        counted = (await call(other, "problem_status", problem="p"))["guard"]
+    assert (counted["state"], counted["failures"]) == ("closed", 3)
 
 
 def when(world: World, count: int, do: Callable[[], None]) -> Callable[[Any], None]:
