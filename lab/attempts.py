@@ -288,19 +288,20 @@ class Attempts:
     ) -> tuple[Attempt, bool]:
         """The attempt of this text, and whether it is new; a new one is stored whole before this returns.
 
-        Raises BudgetSpent when it would be new and there are ``limit`` already.
+        Raises BudgetSpent when there are ``limit`` before it, unless it was judged already: a text that was only kept,
+        so that it is not lost, is no more than one that nobody has seen.
         """
         full = digest(text)
         with state.locked(self.folder / ".lock"):
             known = self.of(full)
-            if known is not None:
-                return known, False
-            number = len(self._known)
-            if limit is not None and number >= limit:
+            number = known.number if known else len(self._known)
+            if limit is not None and number >= limit and not (known and known.verdicts()):
                 raise BudgetSpent(
                     f"All {limit} attempts of this problem are spent.",
                     "Call finish_problem, or ask a person to raise NKI_ANVIL_ATTEMPTS_LIMIT.",
                 )
+            if known is not None:
+                return known, False
             lineage = Lineage(
                 attempt=number, digest=full, at=at, parent=parent, plan=plan, shown_id=shown_id, path=path
             )

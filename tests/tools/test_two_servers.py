@@ -188,6 +188,28 @@ async def test_spent_attempts_are_refused_by_every_tool_that_would_make_one(worl
         assert (await call(client, "benchmark_kernel", problem="p", source=kernel(5)))["outcome"] == "keep"
 
 
+async def test_a_text_that_was_only_kept_when_all_attempts_were_spent_is_not_judged(world: World):
+    world.rules = Rules(attempts_limit=2)
+    world.lab = world.again()
+    async with served(world) as client:
+        await call(client, "open_problem", **OPEN)
+        await call(client, "verify_kernel", problem="p", source=kernel(5))
+        kept = world.edit(kernel(4))
+        assert (await call(client, "revert_to_best", problem="p"))["saved_attempt"] == 2
+        world.edit(kept)
+        for given in ({}, {"source": kept}):
+            assert "[budget.spent]" in await refusal(client, "verify_kernel", problem="p", **given)
+        for candidate in (kept, "kernel.py"):
+            assert "[budget.spent]" in await refusal(client, "evaluate_candidates", problem="p", kernels=[candidate])
+        assert "[gate.unverified]" in await refusal(client, "benchmark_kernel", problem="p", source=kept)
+        assert (await call(client, "verify_kernel", problem="p", source=kernel(5)))["repeated"]
+    assert world.lab.problem("p").attempts.get(2).text() == kept
+    world.rules = Rules(attempts_limit=3)
+    world.lab = world.again()
+    async with served(world) as client:
+        assert (await call(client, "verify_kernel", problem="p"))["passed"], "a person raised the limit"
+
+
 async def test_a_problem_that_looks_finished_is_said_to_be_by_status_and_benchmark(world: World):
     async with served(world) as client:
         await call(client, "open_problem", **OPEN)
