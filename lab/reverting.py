@@ -8,7 +8,7 @@ from anyio.to_thread import run_sync
 
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import GateUnverified
-from nki_anvil.lab import state, working_file
+from nki_anvil.lab import replacing, state, working_file
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.laboratory import Laboratory
@@ -35,10 +35,11 @@ def _revert(lab: Laboratory, problem: str) -> Reverted:
 
 def _replace(bench: Workbench, best: Best) -> Reverted:
     path = working_file.to_write(bench.lab.workspace, bench.problem.working_file)
-    saved = _save(bench, best, path) if path.exists() else None
+    saved = _save(bench, best, path, path) if path.exists() else None
     changed = saved is None or saved.digest != best.digest
     if changed:
-        state.write_text(path, bench.problem.attempts.get(best.attempt).text())
+        taken = replacing.put(path, bench.problem.attempts.get(best.attempt).text(), bench.problem.folder)
+        saved = _save(bench, best, path, taken) if taken else saved  # it may have been edited since it was read
     bench.write("reverted", saved_attempt=saved.number if saved else None, best=best.digest)
     return Reverted(
         kernel_path=bench.lab.shown(path),
@@ -49,8 +50,8 @@ def _replace(bench: Workbench, best: Best) -> Reverted:
     )
 
 
-def _save(bench: Workbench, best: Best, path: Path) -> Attempt:
-    """Keep the text that is about to go, whatever the budget says."""
-    text = working_file.read(path)
+def _save(bench: Workbench, best: Best, path: Path, place: Path) -> Attempt:
+    """Keep the text that goes, which is at ``place``, whatever the budget says."""
+    text = working_file.read(place)
     attempt, _ = bench.problem.attempts.take(text, at=bench.now().isoformat(), parent=best.digest, path=str(path))
     return attempt

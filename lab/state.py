@@ -86,17 +86,28 @@ def write_bytes(path: Path, content: bytes) -> None:
     """Replace a file: temporary file beside it, fsync, rename. Readers see the old content or the new, never a part."""
     with writable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        temporary = beside(path, content)
         try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            Path(temporary).chmod(_mode_of(path))
-            Path(temporary).replace(path)
+            temporary.replace(path)
         except BaseException:
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
+
+
+def beside(path: Path, content: bytes) -> Path:
+    """A temporary file in the folder of ``path``, with its permissions, that lasts through a power failure."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.chmod(_mode_of(path))
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return temporary
 
 
 def _mode_of(path: Path) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 from nki_anvil.backends.backend import Backend
 from nki_anvil.backends.errors import PathUnwritable, ReflexionRequired
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import budget, diary, guard, heat, owed, programs, recovering, seals, state, verified, working_file
+from nki_anvil.lab import budget, diary, guard, heat, owed, programs, recovering, replacing, seals, state, verified
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best, BestPointer
 from nki_anvil.lab.comparison import Comparison
@@ -363,11 +363,16 @@ class Workbench:
             return None
         text = self.problem.attempts.get(best.attempt).text()
         with state.locked(self.problem.folder / ".working.lock"):
-            restored = working_file.restore(self.problem.working_file, attempt.digest, text)
+            restored = replacing.restore(self.problem.working_file, attempt.digest, text, self.problem.folder)
         if not restored:
             return None
         self.write("restored", attempt=attempt.number, best=best.digest)
         return self.lab.shown(self.problem.working_file)
+
+    def keep_unsaved(self) -> None:
+        """Make attempts of what the user wrote to a file in whose place best was put."""
+        for text in replacing.unsaved(self.problem.folder):
+            self.problem.attempts.take(text, at=self.now().isoformat(), path=str(self.problem.working_file))
 
 
 def view(now: Guard, allowed: int) -> GuardView:
@@ -393,5 +398,6 @@ def workbench(lab: Laboratory, name: str) -> Workbench:
     bench = Workbench(lab, problem, backend)
     recovering.recover(problem, bench.origin, bench.failed)
     bench.catch_up()
+    bench.keep_unsaved()
     lab.attend(name)
     return bench

@@ -1,7 +1,4 @@
-"""The user's kernel file: read it with clear errors, and put best back without ever losing an edit.
-
-It must not know why something is restored.
-"""
+"""The user's kernel file: where it may lie, and its text, with clear errors."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ from typing import Final
 
 from nki_anvil.backends.errors import KernelMissing, PathOutside, PathUnreadable
 from nki_anvil.lab import state
-from nki_anvil.lab.digest import digest
 
 LARGEST_BYTES: Final = 1 << 20
 """Far beyond any kernel, which is kept and judged whole; a file of gigabytes given by mistake is not read."""
@@ -88,15 +84,3 @@ def read_working(path: Path, shown: str | None = None) -> str:
             "Call revert_to_best to put the best kernel back, or write the file.",
         )
     return read(path, shown)
-
-
-def restore(path: Path, judged: str, best_text: str) -> bool:
-    """Put best into the working file if it still holds the kernel with digest ``judged``; otherwise touch nothing."""
-    try:
-        current = digest(read(path))
-    except PathUnreadable:
-        return False
-    if current != judged or digest(best_text) == judged:
-        return False
-    state.write_text(path, best_text)
-    return True

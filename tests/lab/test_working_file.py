@@ -7,7 +7,6 @@ import pytest
 
 from nki_anvil.backends.errors import KernelMissing, PathOutside, PathUnreadable
 from nki_anvil.lab import working_file
-from nki_anvil.lab.digest import digest
 
 
 def test_paths_are_taken_from_the_workspace_and_may_not_leave_it(tmp_path: Path) -> None:
@@ -57,26 +56,6 @@ def test_what_is_not_a_readable_text_file_says_why(tmp_path: Path) -> None:
             working_file.read(tmp_path / name)
     with pytest.raises(KernelMissing, match="revert_to_best"):
         working_file.read_working(tmp_path / "none")
-
-
-def test_best_goes_back_only_into_a_file_that_still_holds_what_was_judged(tmp_path: Path) -> None:
-    file = tmp_path / "kernel.py"
-    file.write_text("judged\n")
-    assert working_file.restore(file, digest("judged"), "best\n")
-    assert file.read_text() == "best\n"
-    file.write_text("edited meanwhile\n")
-    assert not working_file.restore(file, digest("judged"), "best\n")
-    assert file.read_text() == "edited meanwhile\n"
-    assert not working_file.restore(tmp_path / "gone.py", digest("judged"), "best\n")
-    assert not (tmp_path / "gone.py").exists()
-
-
-def test_a_restored_file_keeps_its_permissions(tmp_path: Path) -> None:
-    file = tmp_path / "kernel.py"
-    file.write_text("judged\n")
-    file.chmod(0o640)
-    working_file.restore(file, digest("judged"), "best\n")
-    assert file.stat().st_mode & 0o777 == 0o640
 
 
 def test_a_byte_order_mark_is_no_part_of_a_kernel(tmp_path: Path):
