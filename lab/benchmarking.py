@@ -118,6 +118,7 @@ def conclude(bench: Workbench, taken: Given, comparison: Comparison, *, repeated
         best_digest=best.digest if best else attempt.digest,
         restored=restored,
         guard=bench.guard_view(),
+        against=comparison.best_digest,
         same_as=comparison.same_as,
         score=comparison.score,
         converged=converged(bench),

@@ -209,6 +209,8 @@ class Benchmarked:
     """After this call."""
     restored: str | None
     guard: GuardView
+    against: str | None = None
+    """Digest of the best it was compared with."""
     same_as: int | None = None
     score: Score | None = None
     """Of an end-to-end problem, against best: what decided."""

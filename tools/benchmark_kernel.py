@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
+
 from nki_anvil.lab import benchmarking
 from nki_anvil.lab.results import Benchmarked, Outcome
 from nki_anvil.lab.workbench import Workbench
@@ -34,8 +39,11 @@ class BenchmarkKernel(LongResult):
     same_as: int | None = None
     score: ContestScore | None = None
 
+    against: Annotated[SkipJsonSchema[str | None], Field(exclude=True)] = None
+
     def outdated(self, bench: Workbench) -> bool:
-        return self.outcome != "revert" and not all(map(bench.passes, self.texts))
+        right = self.texts if self.outcome != "revert" else ()
+        return not all(map(bench.passes, filter(None, (*right, self.best_digest, self.against))))
 
 
 async def benchmark_kernel(

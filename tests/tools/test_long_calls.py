@@ -12,6 +12,7 @@ from served import call, refusal, served, staffed
 
 from nki_anvil.backends.backend import Report
 from nki_anvil.lab.verdict import Verdict
+from nki_anvil.lab.workbench import workbench
 from nki_anvil.tools.desk import Desk
 from nki_anvil.tools.telling import APART_S, QUIET_S, Teller
 
@@ -174,6 +175,31 @@ async def test_a_keep_that_failed_before_its_result_was_fetched_is_refused(waiti
     waiting.world.refused = "note twin"
     await waiting.world.verify(kernel(5, program="p1", note="twin"))
     assert "[gate.unverified]" in await refusal(waiting.client, "benchmark_kernel", problem="p", source=text)
+
+
+@pytest.mark.parametrize("us", [12, 10.01, 5])
+async def test_a_benchmark_names_no_best_that_failed_before_its_result_was_fetched(waiting: Waiting, us: float):
+    await waiting.world.verify(kernel(us))
+    await waiting.detach("benchmark_kernel", problem="p", source=kernel(us))
+    bench = workbench(waiting.world.lab, "p")
+    best = bench.problem.attempts.get(0)
+    bench.keep_verdict(best, best.verdicts()[-1].model_copy(update={"passed": False}))
+    answer = await waiting.fetch("benchmark_kernel", problem="p", source=kernel(us))
+    status = await waiting.fetch("problem_status", problem="p")
+    assert (answer["outcome"], answer["attempt"]) == ("keep", status["best"]["attempt"])
+    assert answer["best_digest"] == status["best"]["digest"]
+
+
+async def test_a_benchmark_names_no_best_whose_twin_failed_before_its_result_was_fetched(waiting: Waiting):
+    slower = kernel(6)
+    await waiting.world.attempt(kernel(5, program="p1"))
+    await waiting.world.verify(slower)
+    await waiting.detach("benchmark_kernel", problem="p", source=slower)
+    waiting.world.refused = "note twin"
+    assert not (await waiting.world.verify(kernel(5, program="p1", note="twin"))).passed
+    waiting.world.refused = ""
+    answer = await waiting.fetch("benchmark_kernel", problem="p", source=slower)
+    assert (answer["outcome"], answer["best_digest"]) == ("keep", answer["digest"])
 
 
 async def test_a_baseline_that_failed_before_it_was_fetched_is_none(waiting: Waiting):
