@@ -170,7 +170,7 @@ def take_up(lab: Laboratory, wanted: Wanted, known: Problem) -> Problem:
     if wanted.kernel and not wanted.kernel.exists():
         raise missing(lab, wanted.kernel)
     if wanted.kernel:
-        refuse_source(lab, wanted.kernel, known.record.sources)
+        refuse_sources(lab, wanted.kernel)
     kernel = str(wanted.kernel) if wanted.kernel else pinned.kernel
     record = known.record.model_copy(
         update={
@@ -205,6 +205,9 @@ def pin(lab: Laboratory, wanted: Wanted, specification: Specification) -> Proble
         known = lab.find(name)
         if known is not None:
             return take_up(lab, wanted, known)
+        refuse_sources(lab, kernel)
+        for other in readable(lab):
+            refuse_source(lab, other.working_file, rests_on)
         lab.attempts(name).take(text, at=record.opened_at, path=str(kernel))
         return save(lab, record)
 
@@ -223,9 +226,15 @@ def refuse_source(lab: Laboratory, kernel: Path, rests_on: Mapping[str, str]) ->
     """Raises ArgumentsInvalid for a working file on which the judgement rests: best would be written over it."""
     if kernel.resolve() in {Path(path).resolve() for path in rests_on}:
         raise ArgumentsInvalid(
-            f"{lab.shown(kernel)} is what the problem rests on, and the kernel file is written to.",
-            "Give the kernel a file of its own.",
+            f"A problem rests on {lab.shown(kernel)}, and a problem's kernel file is written to.",
+            "Give the kernel a file of its own, on which no problem rests.",
         )
+
+
+def refuse_sources(lab: Laboratory, kernel: Path) -> None:
+    """As ``refuse_source``, for what any problem of the workspace rests on."""
+    for problem in readable(lab):
+        refuse_source(lab, kernel, problem.record.sources)
 
 
 def missing(lab: Laboratory, kernel: Path) -> KernelMissing:

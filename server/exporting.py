@@ -14,7 +14,7 @@ from nki_anvil.lab.best import Best
 from nki_anvil.lab.digest import digest
 from nki_anvil.lab.judging import confirmed_best
 from nki_anvil.lab.laboratory import Laboratory
-from nki_anvil.lab.opening import readable, refuse_source
+from nki_anvil.lab.opening import refuse_sources
 from nki_anvil.lab.problem import Problem
 from nki_anvil.lab.status import passes_today
 from nki_anvil.lab.workbench import Workbench
@@ -31,8 +31,7 @@ async def export(lab: Laboratory, name: str, to: Path | None, *, force: bool = F
     path = working_file.of_a_problem(lab.workspace, to or f"{name}.best.py")
     found = lab.problem(name)
     found.refuse_when_changed()
-    for other in await run_sync(readable, lab):
-        refuse_source(lab, path, other.record.sources)
+    await run_sync(refuse_sources, lab, path)
     await run_sync(refuse_what_would_go, lab, name, path, force)
     holder = await standing(lab, found, report)
     found.refuse_when_changed()
