@@ -24,6 +24,7 @@ from nki_anvil.lab import end_to_end, problem_file, seals, seeds, state, working
 from nki_anvil.lab import problem as problems
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.contest import contest
+from nki_anvil.lab.held import Held, held
 from nki_anvil.lab.judging import judge, standing_best
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.nkibench import naming
@@ -294,7 +295,7 @@ def why_not(verdict: Verdict) -> str:
 def describe(bench: Workbench, *, resumed: bool) -> Opened:
     bench.note_verified()
     bench.write("opened", resumed=resumed, backend=bench.backend.name)
-    specification = bench.specification
+    specification, now = bench.specification, _held(bench)
     return Opened(
         problem=bench.problem.name,
         kernel_path=bench.lab.shown(specification.kernel),
@@ -308,19 +309,28 @@ def describe(bench: Workbench, *, resumed: bool) -> Opened:
         bound=yields.bound(specification),
         tolerance=specification.tolerance,
         resumed=resumed,
+        working_file=now.state,
+        held=now.digest,
         warnings=specification.warnings,
     )
+
+
+def _held(bench: Workbench) -> Held:
+    try:
+        return held(bench)
+    except PathUnreadable:
+        return Held("unverified", None)  # verify_kernel says what is wrong with it
 
 
 def baseline_of(specification: Specification, best: Best | None) -> Baseline | None:
     """The first kernel that was best in an origin and has not failed since, as it is shown."""
     if best is None:
         return None
-    held = best.baseline
+    holder = best.baseline
     return Baseline(
-        digest=held.digest,
-        latency_us=held.latency_us,
-        percent_of_peak=yields.percent_of_peak(specification, held.latency_us),
-        percent_of_bound=yields.percent_of_bound(specification, held.latency_us),
-        attempt=held.attempt,
+        digest=holder.digest,
+        latency_us=holder.latency_us,
+        percent_of_peak=yields.percent_of_peak(specification, holder.latency_us),
+        percent_of_bound=yields.percent_of_bound(specification, holder.latency_us),
+        attempt=holder.attempt,
     )

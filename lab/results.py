@@ -116,6 +116,10 @@ class Opened:
     bound: Bound
     tolerance: float
     resumed: bool
+    working_file: str
+    """What is known of it, as in ``Status``."""
+    held: str | None
+    """Digest of the text in it; None where there is none."""
     warnings: tuple[str, ...] = ()
     fallen: tuple[int, ...] = ()
     """Attempts that were kept before the baseline and have failed since."""

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from anyio.to_thread import run_sync
 
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import BackendError
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import budget, working_file, yields
+from nki_anvil.lab import budget, yields
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.convergence import converged
-from nki_anvil.lab.digest import digest, shorten
+from nki_anvil.lab.digest import shorten
+from nki_anvil.lab.held import held
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.opening import baseline_of
 from nki_anvil.lab.problem import Problem
@@ -22,8 +21,6 @@ from nki_anvil.lab.queueing import queue_of
 from nki_anvil.lab.reflecting import as_it_stands
 from nki_anvil.lab.results import AttemptLine, BestLine, BudgetView, OriginStatus, ReflexionLine, Status
 from nki_anvil.lab.workbench import Workbench, view, workbench
-
-FileState = Literal["best", "verified", "failed", "unverified", "missing"]
 
 LAST_ATTEMPTS = 10
 LAST_REFLEXIONS = 3
@@ -36,15 +33,15 @@ async def problem_status(lab: Laboratory, problem: str, *, report: Report = sile
 
 def status_of(bench: Workbench) -> Status:
     attempts = bench.problem.attempts.all()
-    held = bench.best()
-    best = best_line(bench, held)
+    holder = bench.best()
+    best = best_line(bench, holder)
     return Status(
         problem=bench.problem.name,
         kernel_path=bench.lab.shown(bench.specification.kernel),
         backend=bench.backend.name,
         origin=bench.origin,
         best=best,
-        baseline=baseline_of(bench.specification, held),
+        baseline=baseline_of(bench.specification, holder),
         fallen=bench.fallen(),
         percent_of_peak=best.percent_of_peak if best else None,
         percent_of_bound=best.percent_of_bound if best else None,
@@ -60,7 +57,7 @@ def status_of(bench: Workbench) -> Status:
         queue=queue_of(bench.backend, str(bench.lab.workspace.resolve()), bench.problem.name),
         progress=progress(bench, attempts),
         converged=converged(bench),
-        working_file=working_file_state(bench),
+        working_file=held(bench).state,
         origins=tuple(origin_status(bench, origin) for origin in _origins(bench)),
     )
 
@@ -136,18 +133,6 @@ def last_reflexions(bench: Workbench, attempts: list[Attempt]) -> tuple[Reflexio
         )
         for _, number, said in newest
     )
-
-
-def working_file_state(bench: Workbench) -> FileState:
-    path = bench.problem.working_file
-    if not path.is_file():
-        return "missing"
-    held, best = digest(working_file.read(path)), bench.best()
-    if best and best.digest == held:
-        return "best"
-    attempt = bench.problem.attempts.of(held)
-    verdict = bench.verdict(attempt) if attempt else None
-    return "unverified" if verdict is None else "verified" if verdict.passed else "failed"
 
 
 def _origins(bench: Workbench) -> list[Origin]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from nki_anvil.lab import opening
 from nki_anvil.lab.results import Baseline, Bound, Opened, Peak
@@ -28,6 +29,13 @@ class OpenProblem(LongResult):
     tolerance: float | None = None
     resumed: bool | None = None
     warnings: list[str] | None = None
+
+    held: Annotated[SkipJsonSchema[str | None], Field(exclude=True)] = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What the kernel file held when this was said of it."""
+        return (self.held,) if self.held else ()
 
     def outdated(self, bench: Workbench) -> bool:
         best = bench.best_today()
@@ -83,15 +91,33 @@ async def open_problem(
 def _summary(opened: Opened) -> str:
     verb = "Resumed" if opened.resumed else "Opened"
     where = f"{verb} {opened.problem} on {opened.backend} ({opened.origin})"
+    file = _FILE[opened.working_file].format(opened.kernel_path)
     if opened.baseline is None:
-        return sentence(where, f"There is no baseline: {opened.baseline_reason}")
+        known = opened.working_file == "failed"  # it says why there is none
+        return sentence(where, f"There is no baseline: {opened.baseline_reason}", "" if known else file)
     share = percent(opened.baseline.percent_of_peak, "peak") + percent(opened.baseline.percent_of_bound, "bound")
-    return sentence(where, f"Baseline {microseconds(opened.baseline.latency_us)}{share}", stands_in(opened.fallen))
+    said = f"Baseline {microseconds(opened.baseline.latency_us)}{share}"
+    return sentence(where, said, file, stands_in(opened.fallen))
+
+
+_FILE = {
+    "best": "",
+    "verified": "",
+    "failed": "{} holds a kernel that failed",
+    "unverified": "{} holds a text without a verdict: this says nothing of it",
+    "missing": "{} is gone",
+}
 
 
 def _next_steps(opened: Opened) -> list[str]:
+    if opened.working_file == "unverified":
+        return [f"verify_kernel: judge what {opened.kernel_path} holds now."]
     if opened.baseline is None:
         return [f"Edit {opened.kernel_path}, then verify_kernel: the first kernel that passes becomes the baseline."]
+    if opened.working_file == "failed":
+        return [f"Fix {opened.kernel_path} and verify_kernel, or revert_to_best."]
+    if opened.working_file == "missing":
+        return [f"revert_to_best: {opened.kernel_path} is gone."]
     return [
         "profile_kernel: see what bounds the kernel and where its time goes.",
         f"query_memory: what worked before; then edit {opened.kernel_path} and verify_kernel.",

@@ -76,6 +76,8 @@ def _named(arguments: dict[str, Any]) -> list[str | None]:
     if "kernels" in arguments:
         kernels = [getattr(kernel, "kernel", kernel) for kernel in arguments["kernels"]]
         return [kernel for kernel in kernels if not evaluating.is_source(kernel)]
+    if "reference" in arguments:
+        return [None]
     if "source" in arguments and arguments["source"] is None:
         return [arguments.get("kernel_path")]
     return []

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from lab_world import World, kernel
-from served import call, refusal, served
+from served import call, refusal, served, staffed
 
 pytestmark = pytest.mark.anyio
 
@@ -28,3 +28,50 @@ async def test_no_problem_is_opened_that_would_rest_on_the_kernel_file_of_anothe
         await call(client, "open_problem", reference="reference.py", name="p", kernel_path="second.py")
         assert "rests on" in await refusal(client, "open_problem", reference="second.py", name="q")
         assert "[problem.unknown]" in await refusal(client, "problem_status", problem="q")
+
+
+OPEN = {"reference": "reference.py"}
+
+
+async def test_opening_says_that_the_kernel_file_was_edited_while_its_first_text_was_judged(world: World):
+    world.meanwhile = lambda: world.edit(kernel(1, fails="values"))
+    async with served(world) as client:
+        opened = await call(client, "open_problem", **OPEN)
+    assert opened["baseline"]["latency_us"] == 10
+    assert "kernel.py holds a text without a verdict" in opened["summary"]
+    assert opened["next_steps"] == ["verify_kernel: judge what kernel.py holds now."]
+
+
+@pytest.mark.parametrize("name", ["kernel.py", "new.py"])
+async def test_an_open_problem_is_taken_up_with_what_is_known_of_its_kernel_file(world: World, name: str):
+    again = OPEN if name == "kernel.py" else {**OPEN, "kernel_path": name}
+    async with served(world) as client:
+        assert "holds" not in (await call(client, "open_problem", **OPEN))["summary"]
+        (world.workspace / name).write_text(kernel(3, fails="values"))
+        assert f"{name} holds a text without a verdict" in (await call(client, "open_problem", **again))["summary"]
+        assert not (await call(client, "verify_kernel", problem="p"))["passed"]
+        assert f"{name} holds a kernel that failed" in (await call(client, "open_problem", **again))["summary"]
+        await call(client, "revert_to_best", problem="p")
+        assert "holds" not in (await call(client, "open_problem", **again))["summary"]
+
+
+async def test_an_open_problem_is_taken_up_although_its_kernel_file_is_gone_or_no_text(world: World):
+    async with served(world) as client:
+        await call(client, "open_problem", **OPEN)
+        world.file.unlink()
+        opened = await call(client, "open_problem", **OPEN)
+        assert "kernel.py is gone" in opened["summary"]
+        assert opened["next_steps"] == ["revert_to_best: kernel.py is gone."]
+        world.file.write_bytes(b"\xff")
+        assert "without a verdict" in (await call(client, "open_problem", **OPEN))["summary"]
+
+
+async def test_a_kernel_file_that_was_edited_before_an_opening_was_fetched_is_named(world: World):
+    async with staffed(world) as (client, desk):
+        assert (await call(client, "open_problem", **OPEN, detach=True))["pending"]
+        for begun in desk.pending._calls.values():
+            await begun.done.wait()
+        world.edit(kernel(3, fails="values"))
+        opened = await call(client, "open_problem", **OPEN)
+    assert "kernel.py was edited since this call read it" in opened["summary"]
+    assert opened["next_steps"][0] == "verify_kernel: judge what kernel.py holds now."
