@@ -13,7 +13,7 @@ from pathlib import Path
 from nki_anvil.backends.errors import AttemptUnknown, StateError
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import bookkeeping, diary, missing, state
+from nki_anvil.lab import bookkeeping, diary, missing, owed, state
 from nki_anvil.lab import receipt as receipts
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best, Holder
@@ -217,7 +217,7 @@ def _pointer_faults(best: Best, attempts: list[Attempt]) -> Iterator[str]:
 
 
 def _evidence_faults(problem: Problem, found: Receipt, attempts: list[Attempt]) -> Iterator[str]:
-    """What was evidence once has to be in the attempts still."""
+    """What was evidence once has to be in the attempts still, and may not have failed since."""
     if found.problem_version != problem.specification.version:
         yield "it is about another version of the problem"
     for shown in (found.best, found.baseline):
@@ -228,3 +228,14 @@ def _evidence_faults(problem: Problem, found: Receipt, attempts: list[Attempt]) 
             attempt
         ):
             yield f"the benchmark of attempt {shown.attempt} is another one now"
+    for shown in {shown.digest: shown for shown in (found.best, found.baseline)}.values():
+        attempt = problem.attempts.of(shown.digest)
+        if attempt and (failure := _failed_since(problem, attempt, shown.verdict)):
+            yield f"attempt {shown.attempt} failed since, at the gate {failure.failed_gate}: finish the problem again"
+
+
+def _failed_since(problem: Problem, attempt: Attempt, passed: receipts.Verdict) -> receipts.Verdict | None:
+    """A verdict under the same key as one that passed, also one that could not be stored with its attempt."""
+    owing = (debt.verdict for debt in owed.left(problem.folder) if debt.attempt == attempt.number)
+    looks = (v for v in (*attempt.verdicts(), *owing) if v.kernel_digest == attempt.digest and v.key == passed.key)
+    return next((v for v in looks if not v.passed), None)

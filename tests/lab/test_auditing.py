@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 from lab_world import WordedBackend, World, kernel
+from served import call, served
 
 from nki_anvil.backends.noisy import NoisyBackend
-from nki_anvil.lab import bookkeeping, diary, missing, receipt, seals
+from nki_anvil.lab import bookkeeping, diary, missing, owed, receipt, seals
 from nki_anvil.lab.auditing import audit, audit_evidence
 
 pytestmark = pytest.mark.anyio
@@ -223,6 +224,32 @@ async def test_evidence_of_an_earlier_end_does_not_pass_for_the_last(noisy: Worl
     assert audit(noisy.again(), "p").clean
     place.write_text(first)
     assert any("older one" in fault for fault in audit(noisy.again(), "p").faults)
+
+
+@pytest.mark.parametrize(("program", "which"), [("a", 1), ("b", 0)])
+async def test_evidence_of_a_kernel_that_failed_since_is_named_until_the_problem_is_finished_again(
+    world: World, program: str, which: int
+) -> None:
+    world.edit(kernel(10, program="b"))
+    async with served(world) as client:
+        await call(client, "open_problem", reference="reference.py")
+        for tool in ("verify_kernel", "benchmark_kernel"):
+            await call(client, tool, problem="p", source=kernel(5, program="a"))
+        await call(client, "finish_problem", problem="p")
+        assert audit(world.lab, "p").clean
+        await call(client, "verify_kernel", problem="p", source=kernel(5, program=program, fails="values"))
+        said = f"evidence: attempt {which} failed since, at the gate values: finish the problem again"
+        assert audit(world.lab, "p").faults == (said,)
+        await call(client, "finish_problem", problem="p")
+    assert audit(world.lab, "p").clean, str(audit(world.lab, "p"))
+
+
+async def test_evidence_of_a_kernel_whose_failure_could_not_be_stored_is_named(world: World) -> None:
+    await world.open()
+    await world.finish()
+    passed = world.lab.problem("p").attempts.get(0).verdicts()[-1]
+    owed.begin(world.state, 0, passed.model_copy(update={"passed": False}))
+    assert [fault for fault in audit(world.lab, "p").faults if "attempt 0 failed since" in fault]
 
 
 OF_THE_BEST = {
