@@ -257,8 +257,13 @@ class _Constants:
             value = part.value if isinstance(part, (ast.Assign, ast.AnnAssign)) else None
             if value is not None and not self._is_fixed(value) and not self._is_field(value):
                 yield part.lineno, f"`{one.name}` holds what could be changed by a call. Set it in `__init__`."
-            if isinstance(value, ast.Name) and value.id in self._methods:
-                yield part.lineno, f"A method has one name. Write `{one.name}` without another for `{value.id}`."
+        methods = {part.name for part in one.body if isinstance(part, ast.FunctionDef)}
+        for node in _in_class_body(one):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in methods:
+                yield (
+                    node.lineno,
+                    f"A method has one name, and one object. Write `{one.name}` without `{node.id}` here.",
+                )
         if one.name in self._lasting:
             if not (len(one.bases) == 1 and self._is_of_enum(one.bases[0])):
                 yield (
@@ -288,7 +293,10 @@ class _Constants:
                 return asked not in self._methods
             case ast.Call(func=called, args=given):
                 return called is node or (isinstance(called, ast.Name) and called.id in _TYPED and given[:1] != [node])
-            case ast.keyword(arg="default_factory") | ast.ClassDef() | ast.Compare() | ast.Raise():
+            case ast.keyword(arg="default_factory"):
+                caller = above.get(id(parent))
+                return isinstance(caller, ast.Call) and bindings.dotted(caller.func, self._modules) == _FIELD
+            case ast.ClassDef() | ast.Compare() | ast.Raise():
                 return True
             case ast.Tuple() | ast.BinOp(op=ast.BitOr()):
                 return _is_beside_types(parent, above)
@@ -370,6 +378,13 @@ def _is_annotation(node: ast.AST, above: Mapping[int, ast.AST]) -> bool:
             case _:
                 return False
     return False
+
+
+def _in_class_body(one: ast.ClassDef) -> Iterator[ast.AST]:
+    """What a class executes while it is made: not the bodies of its methods, but their defaults and decorators."""
+    for part in one.body:
+        made = [*bindings.defaults(part.args), *part.decorator_list] if isinstance(part, ast.FunctionDef) else [part]
+        yield from (node for each in made for node in ast.walk(each))
 
 
 def _root(place: ast.expr) -> str:

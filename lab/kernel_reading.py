@@ -156,8 +156,9 @@ class _Reader(ast.NodeVisitor):
         return super().visit(node)
 
     def _is_special_method(self, node: ast.AST) -> bool:
-        plain = isinstance(node, ast.FunctionDef) and id(node) in self._methods and not node.decorator_list
-        return plain and node.name in allowed.METHODS
+        if not isinstance(node, ast.FunctionDef) or id(node) not in self._methods:
+            return False
+        return node.name in allowed.METHODS and not node.decorator_list
 
     def visit_Name(self, node: ast.Name) -> None:
         if node.id in self._defined and not self._is_bound(node.id):

@@ -18,6 +18,7 @@ from typing import Final
 import numpy as np
 
 from nki_anvil.backends.worker import kernel_text
+from nki_anvil.backends.worker.importing import CHIP
 from nki_anvil.lab import allowed, bindings, scopes
 from nki_anvil.lab.allowed import words
 
@@ -72,14 +73,15 @@ _WORDS: Final = re.compile(r"(?!.*\b(?:for|lambda|import|del)\b)[\w\s.,:/|\[\]+-
 """A text that nobody can execute to any effect: it calls and assigns nothing."""
 _SETS: Final = "os.environ.setdefault"
 """As a store into it does: a name in pieces may be that of the chip."""
-_CHIP: Final = ("NEURON_PLATFORM", "NKI_")
-"""How the variables begin that say for which chip a kernel is made, and how it computes."""
 _OF_MODULES: Final = words("__name__ __file__ __doc__")
 _METHODS: Final = words("property staticmethod classmethod")
 _EXPRESSIONS: Final = (
     ast.Constant, ast.JoinedStr, ast.FormattedValue, ast.UnaryOp, ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp,
     ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Subscript, ast.Slice, ast.Starred,
 )  # fmt: skip
+_MAKING: Final = (ast.List, ast.Dict, ast.Set, ast.Tuple, ast.Constant, ast.BinOp, ast.Call)
+_HANDING_ON: Final = words("min max sum pow round")
+"""Builtins that may return what they are given."""
 _IMPORTS: Final = (ast.Import, ast.ImportFrom)
 _ASSIGNMENTS: Final = (ast.Assign, ast.AnnAssign, ast.AugAssign)
 
@@ -243,7 +245,7 @@ class Quiet:
         match node:
             case None:
                 pass
-            case ast.Constant(value=str() as text) if text.startswith(_CHIP):
+            case ast.Constant(value=str() as text) if text.startswith(CHIP):
                 yield node
             case ast.Name(id=name):
                 yield from () if self._is_value(name) else (node,)
@@ -369,7 +371,7 @@ class Quiet:
     def _makes_aside(self, statement: ast.stmt) -> bool:
         if not isinstance(statement, _ASSIGNMENTS):
             return False
-        made = isinstance(statement.value, (ast.List, ast.Dict, ast.Set, ast.Tuple, ast.Constant, ast.BinOp, ast.Call))
+        made = isinstance(statement.value, _MAKING) and not _hands_on(statement.value)
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         return made and all(isinstance(one, ast.Name) for one in targets) and next(self.loud(statement), None) is None
 
@@ -455,6 +457,10 @@ def _executable(given: ast.expr) -> Iterator[ast.AST]:
                 yield part
         elif isinstance(part, ast.FormattedValue) and part.format_spec is not None:
             yield part
+
+
+def _hands_on(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in _HANDING_ON
 
 
 def _given_to(call: ast.Call) -> list[ast.expr]:

@@ -7,6 +7,7 @@ than for who has judged it.
 from __future__ import annotations
 
 import ast
+import os
 import signal
 import sys
 import time
@@ -18,6 +19,8 @@ from nki_anvil.backends.worker.absent import Absent, AbsentModule, mentioned, ne
 from nki_anvil.backends.worker.executing import Leaving, execute, fresh_module
 from nki_anvil.backends.worker.kernel_text import MODULES, KernelText
 
+CHIP: Final = ("NEURON_PLATFORM", "NKI_")
+"""How the variables begin that say for which chip a kernel is made, and how it computes."""
 ASIDE_S: Final = 0.5
 """For all statements together that a kernel does without, such as a benchmark at the end of the file."""
 _AT_LEAST_S: Final = 0.02
@@ -26,13 +29,35 @@ _HERE: Final = MODULES | sys.stdlib_module_names
 """Modules whose import is tried. Another's library, where there is one, takes seconds."""
 
 
+class ChipSet(Exception):
+    """A text sets for which chip kernels are made, for whoever imports it."""
+
+    code = "TraceUnstable"
+    remedy = "Leave it to whoever launches the kernel."
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__(f"Importing the file sets {', '.join(names)}: the kernel is made for another chip then.")
+
+
 def load(text: KernelText, name: str, *, asserting: bool = True) -> dict[str, Any]:
     """Execute every statement in a fresh module of that name; returns its namespace.
 
     What needs a module that is not here binds names that fail when they are used. What else goes wrong in statements
     that a kernel does without is passed over, for another machine may have what they need. Unless ``asserting``, checks
-    by ``assert`` are left out, as ``python -O`` does.
+    by ``assert`` are left out, as ``python -O`` does. Raises ChipSet.
     """
+    before = _of_chip()
+    namespace = _loaded(text, name, asserting)
+    if changed := sorted(one for one, _ in before ^ _of_chip()):
+        raise ChipSet(changed)
+    return namespace
+
+
+def _of_chip() -> set[tuple[str, str]]:
+    return {pair for pair in os.environ.items() if pair[0].startswith(CHIP)}
+
+
+def _loaded(text: KernelText, name: str, asserting: bool) -> dict[str, Any]:
     statements = sorted((*text.statements, *text.skipped), key=lambda one: (one.lineno, one.col_offset))
     absent = needing(statements, text.absent)
     here = [one for one in statements if _may_be_here(one)]

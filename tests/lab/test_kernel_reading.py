@@ -586,6 +586,22 @@ KEPT = {
         "class Seen:\n    def put(self):\n        self.n = 1\nSEEN = nki.jit(Seen().put)",
         "SEEN()",
     ),
+    "a method as its class's default": (
+        "class Seen:\n    def put(self):\n        self.n = 1\n    def run(self, how=put):\n        how(own)",
+        "Seen().run()",
+    ),
+    "a method in its class's tuple": (
+        "class Seen:\n    def put(self):\n        self.n = 1\n    ways = (put,)",
+        "Seen.ways[0](own)",
+    ),
+    "a method as its class's factory": (
+        "class Seen:\n    def put(self):\n        self.n = 1\n    made: object = field(default_factory=put)",
+        "own(Seen)",
+    ),
+    "a class as anybody's factory": (
+        "class Seen:\n    def put(self):\n        self.n = 1\ndef first(default_factory):\n    return default_factory",
+        "first(default_factory=Seen).put(own)",
+    ),
     "a method by another name": (
         "class Seen:\n    def put(self):\n        self.n = 1\n    other = put",
         "Seen.other(own)",

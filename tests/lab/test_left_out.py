@@ -173,6 +173,8 @@ CHANGING = [
     "import pydantic\nclass Sizes(pydantic.BaseModel):\n    rows: int = 1",
     "import matplotlib.pyplot as plt\nprint(plt.np)",
     "import os\nos.environ['NKI_PRECISE_FP'] = '0'",
+    "import os\nHELD = max([os.environ])\nHELD['NEURON' + '_PLATFORM_TARGET_OVERRIDE'] = 'trn3'",
+    "import os\nHELD = sum([], os.environ)\nHELD['NEURON' + '_PLATFORM_TARGET_OVERRIDE'] = 'trn3'",
     "vars()['__name__'] = '__main__'\nif __name__ == '__main__':\n    kernel = other",
 ]
 

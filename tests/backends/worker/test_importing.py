@@ -109,3 +109,16 @@ def test_names_of_modules_have_nothing_in_common_and_the_words_that_a_text_could
     assert plain.isalnum()
     assert not any(letter.isdigit() for letter in short)
     assert imported("class Config: ...\n")["Config"].__module__ == "imported"
+
+
+def test_a_file_that_says_for_which_chip_kernels_are_made_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEURON_CC_FLAGS", "")
+    monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", "trn2")
+    text = "import os\nos.environ['NEURON_CC_FLAGS'] = '1'\n{}\n\ndef kernel(x):\n    return x\n"
+    importing.load(parse(text.replace("{}", "")), "mine")
+    for setting in (
+        "os.environ['NEURON_PLATFORM_TARGET_OVERRIDE'] = 'trn3'",
+        "os.environ.pop('NEURON_PLATFORM_TARGET_OVERRIDE')",
+    ):
+        with pytest.raises(importing.ChipSet, match="NEURON_PLATFORM_TARGET_OVERRIDE"):
+            importing.load(parse(text.replace("{}", setting)), "mine")
