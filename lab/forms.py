@@ -209,7 +209,7 @@ class _Forms(ast.NodeVisitor):
                     self._place_kinds(parts)
                 case ast.BinOp(left=left, op=ast.BitOr(), right=right):
                     self._place_kinds([left, right])
-                case ast.Name() | ast.Call(func=ast.Name(id="type")):
+                case ast.Name() | ast.Attribute() | ast.Call(func=ast.Name(id="type")):
                     self._placed.add(id(node))
                 case _:
                     pass
@@ -257,7 +257,9 @@ class _Forms(ast.NodeVisitor):
             case _:
                 pass
         viewed = isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS
-        barred = viewed or (isinstance(node.func, ast.Name) and node.func.id in _NOT_CALLED)
+        barred = (
+            viewed or self._is_of_abc(node.func) or (isinstance(node.func, ast.Name) and node.func.id in _NOT_CALLED)
+        )
         if not (barred or self._is_loop(node.func)) or id(node) in self._placed:
             self._placed.add(id(node.func))
         self._place_kinds(one.value for one in node.keywords if one.arg in _KINDS_BY_NAME)
@@ -306,6 +308,9 @@ class _Forms(ast.NodeVisitor):
             return True
         return self._all_paths(called, lambda path: path.partition(".")[0] == "itertools")
 
+    def _is_of_abc(self, node: ast.expr) -> bool:
+        return any(path.startswith("collections.abc.") for path in bindings.dotted(node, self._modules))
+
     def _is_loop(self, node: ast.expr) -> bool:
         return any(path.rpartition(".")[2] in _LOOPS for path in bindings.dotted(node, self._modules))
 
@@ -334,6 +339,8 @@ class _Forms(ast.NodeVisitor):
         """Typing keeps the forms that it has made: which of two equal ones was asked for first can be told."""
         if self._is_loop(node):
             self._used_up(node, ast.unparse(node))
+        if self._is_of_abc(node) and id(node) not in self._placed:
+            self._object(node, f"`{ast.unparse(node)}` stands beside types. Write out what it does")
         paths = bindings.dotted(node, self._modules)
         named = [path.partition(".") for path in paths if path not in _TYPING]
         if self._inside and any(top in _TYPED and dot for top, dot, _ in named):

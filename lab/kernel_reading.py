@@ -373,6 +373,8 @@ class _Reader(ast.NodeVisitor):
         if is_text and any(path.rpartition(".")[2] in allowed.NO_FIELDS for path in paths or {first}):
             self._object(node, "What is no field of a dataclass has no text for an annotation. Write it without one")
         name = first.partition(".")[0]
+        if is_text and name in self._defined - self._modules.keys() and not self._unique.is_class(name):
+            self._object(node, f"`{name}` is bound anew, and a text names it as an annotation. Write it without one")
         if name in self._missing and not (paths and paths <= allowed.TYPES_ABSENT):
             self._object(node, f"`{name}` is not there when a kernel is traced, and says what a field is. Remove it")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 from collections.abc import Generator, Mapping
@@ -50,14 +51,19 @@ def _public(source: ModuleType) -> dict[str, Any]:
     return {name: getattr(source, name) for name in source.__all__}
 
 
+@functools.cache
+def _sizes(version: str) -> _Restricted:
+    """One object in every installation: kernels may ask which of them something is."""
+    return _Restricted("nki.language.tile_size", language.tile_size, version)
+
+
 def emulated(version: str = versions.CURRENT) -> dict[str, ModuleType]:
     """A fresh module tree as one version has it, by full name; each is an attribute of its parent."""
-    sizes = _Restricted("nki.language.tile_size", language.tile_size, version)
     constants = {name: getattr(isa, name) for name in dir(enums) if name in isa.__all__}
     contents = {
         "nki": {"jit": jit, "simulate": simulated},
         "nki.dtype": {name: one for name, one in vars(language).items() if isinstance(one, DType)},
-        "nki.language": {**_public(language), "tile_size": sizes},
+        "nki.language": {**_public(language), "tile_size": _sizes(version)},
         "nki.isa": _public(isa),
         "nki.isa.constants": constants,
         "nki.typing": _public(typing),

@@ -70,6 +70,14 @@ class _Rewriting(ast.NodeTransformer):
             node.value = _call(_THROUGH, node.value)
         return node
 
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        """A dictionary's keys become a set."""
+        self.generic_visit(node)
+        if not isinstance(node.target, ast.Name):
+            return node
+        name = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+        return [node, ast.copy_location(ast.Expr(_call(_THROUGH, name)), node)]
+
     def visit_For(self, node: ast.For) -> ast.For:
         self.generic_visit(node)
         node.iter = _call(_THROUGH, node.iter)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
+from math import prod
 from typing import Any, cast
 
 from nki_anvil.sim.beta1.calls import recorder
@@ -59,8 +60,9 @@ def num_programs(axes: Any = 0) -> Any:
 
 
 def program_ndim() -> int:
-    """The axes of the launch grid."""
-    return len(recorder().extents)
+    """The axes of the launch grid; none where it is of one program, however that was launched."""
+    extents = recorder().extents
+    return len(extents) if prod(extents) > 1 else 0
 
 
 class nc:  # noqa: N801 - the name is NKI's

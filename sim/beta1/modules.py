@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable, Mapping
 from types import ModuleType
@@ -150,7 +151,9 @@ def _isa() -> dict[str, Any]:
     return named
 
 
+@functools.cache
 def _contents() -> dict[str, dict[str, Any]]:
+    """The same objects in every installation: kernels may ask which of them something is."""
     constants = {name: getattr(enums, name) for name in _ENUMS}
     kernels = {"jit": jit, "trace": wrapper, "baremetal": wrapper, "benchmark": wrapper, "profile": wrapper}
     return {

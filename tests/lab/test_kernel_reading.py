@@ -136,6 +136,8 @@ def test_an_ordinary_public_kernel_passes_and_what_was_left_out_is_said() -> Non
         ("y = [nl.sequential_range(2)]", "stands in a loop"),
         ("y = nl.dynamic_range", "stands in a loop"),
         ("__repr__ = 1", "`__repr__`"),
+        ("from collections.abc import KeysView; y = KeysView({1: 2})", "stands beside types"),
+        ("from collections import abc; y = [abc.KeysView]", "stands beside types"),
     ],
 )
 def test_what_a_kernel_may_not_do_is_named_with_its_line(statement: str, said: str) -> None:
@@ -187,6 +189,7 @@ def test_a_helper_that_the_kernel_reaches_is_read_too() -> None:
         "y = list({1: 2}.keys())",
         "y = [n for n, pair in enumerate({1: 2}.items())]",
         "y = 1 in {1: 2}.keys()",
+        "from collections import abc; y = isinstance(x, (abc.Sequence, list))",
         "y = len({1: 2}.items())",
         "y = [n for n in nl.affine_range(2)] + list(nl.static_range(2))",
         "y = sum((n for n in x.shape), 0) + max({1: 2}.keys())",
@@ -210,6 +213,16 @@ def test_a_kernel_speaks_one_dialect(head: str) -> None:
     found = language.judge(text.replace("load)", "load)" if "load" in head else "y)"), None)
     assert found.passed is False
     assert "speaks both" in found.detail
+
+
+def test_a_text_names_no_annotation_that_is_bound_below() -> None:
+    kept = '@dataclass(frozen=True)\nclass Way:\n    zero: "Fixed[float]" = 0.0\n    more: "Own" = 1.0\n'
+    kept += "class Own:\n    pass\n"
+    text = f"{HEAD}from dataclasses import dataclass\n{kept}Fixed = ClassVar\n{body('Way(1.0)').removeprefix(HEAD)}"
+    found = language.judge(text, None)
+    assert found.passed is False
+    assert "`Fixed` is bound anew" in found.detail
+    assert language.judge(text.replace("Fixed[float]", "float"), None).passed
 
 
 def test_a_local_name_may_shadow_a_builtin() -> None:

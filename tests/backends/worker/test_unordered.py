@@ -21,6 +21,7 @@ def result(text: str) -> Any:
         "found = {'a': 1}.keys() | {'b': 2}.keys()",
         "found = {'a': 1}.items() ^ {'b': 2}.items()",
         "found = {'a'}.union('b')",
+        "found = {'a': 1}.keys()\nfound &= ['a', 'b']",
         "import functools, operator\nfound = functools.reduce(operator.sub, [{'a': 1}.keys(), {'b': 1}.keys()])",
         "import functools, operator\nfound = functools.partial(operator.sub, {'a': 1}.keys())(['b'])",
     ],
