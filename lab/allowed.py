@@ -137,3 +137,7 @@ MODULES: Final[dict[str, frozenset[str] | None]] = {
     "__future__": words("annotations"),
 }
 """The longest prefix decides, and what is below a module with PUBLIC names is public as well."""
+
+_PARTS: Final = words("dtype language isa isa.constants typing compiler compiler.backends collectives")
+GIVEN_WHOLE: Final = MODULES.keys() | {f"{nki}.{part}" for nki in ("nki", "neuronxcc.nki") for part in _PARTS}
+"""Modules, of which a text names members behind a dot: by another name nobody sees what is asked of them."""

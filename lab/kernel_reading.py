@@ -168,7 +168,7 @@ class _Reader(ast.NodeVisitor):
         paths = self._modules.get(node.id, frozenset())
         if refused := self._refused(node.id, called=id(node) in self._called):
             self._object(node, refused)
-        elif not paths.isdisjoint(allowed.MODULES):
+        elif not paths.isdisjoint(allowed.GIVEN_WHOLE):
             self._object(node, f"`{node.id}` is a module, which cannot be given away. Write its member behind a dot")
         elif node.id in allowed.FORBIDDEN and not self._is_bound(node.id):
             self._object(node, f"`{node.id}` is not available in a kernel. Remove it, or rename what is your own")
@@ -286,7 +286,7 @@ class _Reader(ast.NodeVisitor):
                 self._object(node, complaint)
             elif not isinstance(node, ast.expr):
                 continue
-            elif path in allowed.MODULES:
+            elif path in allowed.GIVEN_WHOLE:
                 self._object(node, f"`{path}` is a module, which cannot be given away. Write its member behind a dot")
             elif path in allowed.MAKERS and id(node) not in self._in_place:
                 self._object(node, f"`{path}` may stand only as {allowed.MAKERS[path]}. Write out the class")
@@ -321,7 +321,7 @@ class _Reader(ast.NodeVisitor):
             self._object(node, "A kernel is one file: a relative import has nothing to refer to. Copy what you need")
             return
         for alias in node.names:
-            if alias.name == "*" and str(node.module).partition(".")[0] not in ("nki", "neuronxcc", "__future__"):
+            if alias.name == "*":
                 self._object(node, f"`from {node.module} import *` hides what is used. Name what you import")
             self._members(node, [f"{node.module}.{alias.name}"])
 

@@ -137,9 +137,9 @@ async def test_a_kernel_that_hangs_is_told_the_line_at_which_it_did(
 async def test_a_kernel_learns_neither_purpose_nor_seeds(backend: ChildBackend, job: Callable[..., Job]) -> None:
     body = """
     import sys
-    frame, seen = sys._getframe(), set()
+    frame, seen = sys._getframe(), {}
     while frame:
-        seen |= set(frame.f_locals.get("request") or ())
+        seen.update(frame.f_locals.get("request") or {})
         frame = frame.f_back
     raise ValueError(sorted(seen))
     """
