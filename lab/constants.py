@@ -279,7 +279,7 @@ class _Constants:
         if not isinstance(value, ast.Call) or bindings.dotted(value.func, self._modules) != _FIELD or value.args:
             return False
         return all(
-            part.arg in _MADE_EACH_TIME or (part.arg != "metadata" and self._is_fixed(part.value))
+            part.arg in _MADE_EACH_TIME or (part.arg in _OF_FIELDS and self._is_fixed(part.value))
             for part in value.keywords
         )
 
@@ -307,6 +307,8 @@ class _Constants:
 _TYPED: Final = allowed.words("isinstance issubclass")
 _FIELD: Final = frozenset({"dataclasses.field"})
 _MADE_EACH_TIME: Final = ("default_factory",)
+_OF_FIELDS: Final = allowed.words("default init repr kw_only")
+"""What a field may be told besides: not what it is compared and found by."""
 _READ: Final = "Read it by index, in a loop or by `in`, or write a tuple"
 
 

@@ -50,6 +50,8 @@ _LAUNCH: Final = allowed.words("get_nc_version num_programs program_id program_n
 _ASKING: Final = allowed.words("get items keys values index count startswith endswith lower upper strip split join")
 """Methods of Python's objects that change nothing."""
 _OF_DTYPES: Final = allowed.words("issubdtype dtype finfo iinfo result_type promote_types")
+_OF_DATACLASSES: Final = allowed.words("frozen init repr eq order slots kw_only")
+"""What ``dataclass`` may be told: not how objects are found in a dictionary that change while they are there."""
 _DEFINED: Final = (ast.FunctionDef, ast.ClassDef)
 _TYPED: Final = allowed.words("typing typing_extensions")
 _TYPING: Final = allowed.words("typing.cast typing.TYPE_CHECKING typing_extensions.TYPE_CHECKING")
@@ -124,9 +126,10 @@ class _Forms(ast.NodeVisitor):
         for decorator in node.decorator_list:
             called = decorator.func if isinstance(decorator, ast.Call) else decorator
             given = decorator.keywords if isinstance(decorator, ast.Call) else []
-            plain = all(isinstance(one.value, ast.Constant) for one in given)
+            plain = all(isinstance(one.value, ast.Constant) and one.arg in _OF_DATACLASSES for one in given)
             if not (plain and self._all_paths(called, lambda path: path == "dataclasses.dataclass")):
-                self._object(decorator, "A class has no decorator but `dataclass`. Write a plain class")
+                said = "A class has no decorator but `dataclass`, which is told whether it is frozen, and no hash"
+                self._object(decorator, f"{said}. Write a plain class")
         for part in node.body:
             if not isinstance(part, _IN_CLASSES):
                 self._object(part, "A class is made of fields and methods. Move this into a method")
