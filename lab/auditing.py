@@ -35,6 +35,8 @@ class Audited(Record):
     evidence: tuple[str, ...] = ()
     """Seals of the evidence that was checked; compare them with those you were given."""
     faults: tuple[str, ...] = ()
+    outdated: tuple[str, ...] = ()
+    """What was claimed rightly and does not stand any more."""
 
     @property
     def clean(self) -> bool:
@@ -43,7 +45,8 @@ class Audited(Record):
     def __str__(self) -> str:
         looked = f"{self.of}: {self.decisions} decisions of {self.attempts} attempts made again from their samples"
         seals = [f"evidence {seal}" for seal in self.evidence]
-        found = [f"FAULT  {fault}" for fault in self.faults] or ["all of it agrees"]
+        found = [f"FAULT  {fault}" for fault in self.faults] + [f"OUTDATED  {claim}" for claim in self.outdated]
+        found = found or ["all of it agrees"]
         return "\n".join([looked, *seals, *found])
 
 
@@ -69,6 +72,7 @@ def _look(problem: Problem, name: str) -> Audited:
         decisions=len(decisions),
         evidence=tuple(found.seal for found in evidence),
         faults=tuple(_faults(problem, attempts)),
+        outdated=tuple(f"evidence: {claim}" for found in evidence for claim in _outdated(problem, found)),
     )
 
 
@@ -217,7 +221,7 @@ def _pointer_faults(best: Best, attempts: list[Attempt]) -> Iterator[str]:
 
 
 def _evidence_faults(problem: Problem, found: Receipt, attempts: list[Attempt]) -> Iterator[str]:
-    """What was evidence once has to be in the attempts still, and may not have failed since."""
+    """What was evidence once has to be in the attempts still."""
     if found.problem_version != problem.specification.version:
         yield "it is about another version of the problem"
     for shown in (found.best, found.baseline):
@@ -228,6 +232,10 @@ def _evidence_faults(problem: Problem, found: Receipt, attempts: list[Attempt]) 
             attempt
         ):
             yield f"the benchmark of attempt {shown.attempt} is another one now"
+
+
+def _outdated(problem: Problem, found: Receipt) -> Iterator[str]:
+    """Which kernels of the evidence failed since."""
     for shown in {shown.digest: shown for shown in (found.best, found.baseline)}.values():
         attempt = problem.attempts.of(shown.digest)
         if attempt and (failure := _failed_since(problem, attempt, shown.verdict)):

@@ -23,7 +23,8 @@ def audit(
     problem: Annotated[str | None, typer.Argument(help="Problem, or an evidence file that finish wrote.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Make every stored decision again from its raw samples. Exit status 1 where one does not follow from them."""
+    """Make every stored decision again from its raw samples. Exit status 1 where one does not follow from them, or
+    where a kernel of the evidence failed since."""
     from nki_anvil.lab import auditing
 
     terminal: Terminal = context.obj
@@ -32,7 +33,7 @@ def audit(
         audited = terminal.do(lambda _: auditing.audit_evidence(Path(problem)))
     else:
         audited = terminal.do(lambda lab: auditing.audit(lab, terminal.only(lab, problem)))
-    raise typer.Exit(PASSED if audited.clean else REJECTED)
+    raise typer.Exit(PASSED if audited.clean and not audited.outdated else REJECTED)
 
 
 @app.command()
