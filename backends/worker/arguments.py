@@ -45,8 +45,9 @@ def inside(spec: Spec, values: Array) -> Array:
     if domain == "unit" and values.size:
         values = values / max(1.0, float(values.max()))
     if domain == "probability" and values.size:
-        total = values.sum(axis=-1, keepdims=True)
-        values = cast(Any, np).where(total > 0, values / np.where(total > 0, total, 1), 1.0 / values.shape[-1])
+        total = values.sum(axis=-1, keepdims=True, dtype=np.float64)  # of towers float32 holds no sum
+        shares = cast(Any, np).where(total > 0, values / np.where(total > 0, total, 1), 1.0 / values.shape[-1])
+        values = shares.astype(np.float32)
     if domain in ("integer", "index"):
         values = np.rint(values)
     return _clipped(spec, values)

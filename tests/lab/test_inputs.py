@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nki_anvil.backends.worker import inputs, places
@@ -27,6 +27,7 @@ def drawn(family: str, domain: str = "real", *, seed: int = 1, scale: float = 1.
 
 
 @given(st.sampled_from(FAMILIES), st.sampled_from(DOMAINS), st.integers(1, 2**62))
+@example("tiles", "probability", 39)
 @settings(max_examples=80)
 def test_every_family_stays_inside_its_domain_and_repeats(family: str, domain: str, seed: int) -> None:
     x = drawn(family, domain, seed=seed)
