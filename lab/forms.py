@@ -339,7 +339,8 @@ class _Forms(ast.NodeVisitor):
             self._object(node, f"`{node.id}` can be called, and not be given away. Write a function of your own")
 
     def _reached(self, node: ast.expr) -> None:
-        """Typing keeps the forms that it has made: which of two equal ones was asked for first can be told."""
+        """What of modules has its places. Typing keeps the forms that it has made: which of two equal ones was asked
+        for first can be told."""
         if self._is_loop(node):
             self._used_up(node, ast.unparse(node))
         if self._is_of_abc(node) and id(node) not in self._placed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final, Literal
 
 from nki_anvil.backends.errors import MemoryInvalid
@@ -28,19 +29,11 @@ def measurement(problem: Problem, attempt: Attempt) -> Measurement | None:
     comparison = next(iter(reversed(attempt.comparisons())), None)
     if comparison is not None and comparison.outcome == "keep" and failed_since(attempt, comparison.origin):
         comparison = None
+    came = partial(Measurement, problem=problem.name, attempt=attempt.number, digest=attempt.digest)
     if comparison is not None and (_anothers(comparison) or against_failed(problem, comparison)):
-        return Measurement(
-            problem=problem.name,
-            attempt=attempt.number,
-            digest=attempt.digest,
-            outcome="undecided",
-            origin=comparison.origin,
-        )
+        return came(outcome="undecided", origin=comparison.origin)
     if comparison is not None:
-        return Measurement(
-            problem=problem.name,
-            attempt=attempt.number,
-            digest=attempt.digest,
+        return came(
             outcome=OUTCOMES[comparison.outcome],
             origin=comparison.origin,
             speedup=comparison.speedup,
@@ -48,15 +41,7 @@ def measurement(problem: Problem, attempt: Attempt) -> Measurement | None:
             speedup_high=comparison.speedup_high,
         )
     failed = next((verdict for verdict in reversed(attempt.verdicts()) if not verdict.passed), None)
-    if failed is None:
-        return None
-    return Measurement(
-        problem=problem.name,
-        attempt=attempt.number,
-        digest=attempt.digest,
-        outcome="wrong",
-        origin=failed.origin,
-    )
+    return came(outcome="wrong", origin=failed.origin) if failed else None
 
 
 def _anothers(comparison: Comparison) -> bool:

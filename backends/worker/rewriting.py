@@ -71,7 +71,7 @@ class _Rewriting(ast.NodeTransformer):
         return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        """A dictionary's keys become a set."""
+        """Of a dictionary's keys, `&=` and its like make a set."""
         self.generic_visit(node)
         if not isinstance(node.target, ast.Name):
             return node
