@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -60,6 +60,8 @@ def explain(observed: Observed, deviation: Deviation) -> Explanation:
     """Where a case is wrong and what that looks like."""
     use, position = deviation.use, deviation.position
     expected = observed.yardstick.outputs[position]
+    if expected.rough is not None and not np.isfinite(expected.r[use.index]).all():
+        expected = replace(expected, r=expected.rough.r, spread=expected.rough.spread)
     y = np.asarray(observed.result.outputs[position]).reshape(expected.r.shape).astype(np.float64)
     found = diagnose(expected, y, use.index)
     family = _family(observed)

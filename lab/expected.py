@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.lab.formats import UNIT_ROUNDOFF
-from nki_anvil.lab.rows import F64
-
-NOTHING: Final = 2.0**-120
-"""Beside the largest element of an output, or beside one: a function may be cut off so far down."""
+from nki_anvil.lab.rough import Rough
+from nki_anvil.lab.rows import F64, NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +31,8 @@ class Expected:
     rowwise: bool = False
     """Nothing is contracted: the stricter element maximum holds."""
     large: bool = False
-    finite: NDArray[np.bool_] | None = None
-    """Where nobody is judged by how far off, for honest runs are, and yet each of those is a number; None: nowhere."""
+    rough: Rough | None = None
+    """Rows that are not numbers in r, for honest runs are off there, and yet each of those is near; None: nowhere."""
 
     @property
     def unit(self) -> float:

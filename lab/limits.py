@@ -11,10 +11,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.lab.expected import NOTHING, Expected, needed
+from nki_anvil.lab.expected import Expected, needed
 from nki_anvil.lab.formats import UNIT_ROUNDOFF
 from nki_anvil.lab.row_limits import RowLimits
-from nki_anvil.lab.rows import F64, SHORTEST_ROW, directions, inside_row, norm, place_of, sums
+from nki_anvil.lab.rows import F64, NOTHING, SHORTEST_ROW, directions, inside_row, norm, place_of, sums
 from nki_anvil.lab.stored_numbers import codes, leaning
 from nki_anvil.lab.use import Use
 
@@ -39,7 +39,7 @@ def compare(expected: Expected, y: NDArray[Any], tolerance: float, own: bool) ->
     if not finite.all():
         beyond = (np.abs(expected.r) >= BRINK) & ~finite
         known &= ~beyond
-        if wrong := _unfinite(known if expected.finite is None else (known | expected.finite) & ~beyond, finite):
+        if wrong := _unfinite(known if expected.rough is None else (known | expected.rough.known) & ~beyond, finite):
             return [wrong]
     with np.errstate(all="ignore"):
         if known.all():
@@ -48,6 +48,8 @@ def compare(expected: Expected, y: NDArray[Any], tolerance: float, own: bool) ->
             r = np.where(known, expected.r, 0.0)
             off = np.where(known, got - r, 0.0)
         uses = list(_uses(expected, r, np.abs(off), tolerance, own))
+        if expected.rough is not None:
+            uses.append(expected.rough.use(got))
         if own:
             uses += leaning(expected, r, off)
     return sorted(uses, key=lambda use: -use.share)

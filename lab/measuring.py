@@ -8,12 +8,12 @@ from typing import Any, Final
 import numpy as np
 
 from nki_anvil.backends.worker.arguments import inside
-from nki_anvil.backends.worker.inputs import AGAINST, AIMED, EVEN, MOVED, PARTIAL, TIED, digest, draw, is_met
+from nki_anvil.backends.worker.inputs import AGAINST, AIMED, EVEN, MOVED, PARTIAL, TALL, TIED, digest, draw, is_met
 from nki_anvil.backends.worker.places import EDGES
-from nki_anvil.backends.worker.relations import against, level
+from nki_anvil.backends.worker.relations import TIMES, against, level
 from nki_anvil.lab import aiming, limits, yardstick, yardstick_file
 from nki_anvil.lab.arithmetic import is_array
-from nki_anvil.lab.honest_runs import HonestRuns
+from nki_anvil.lab.honest_runs import HonestRuns, is_float
 from nki_anvil.lab.reference_module import ReferenceModule
 from nki_anvil.lab.yardstick import Yardstick
 
@@ -85,15 +85,24 @@ class Measuring:
             return drawn | self._cast_all(drawn, aiming.aimed(self.runs, drawn, name, turn, random))
         if family == MOVED:
             return drawn | self._cast_all(drawn, aiming.moved(self.runs, drawn, name, int(turn), random))
+        which, _, how = turn.partition("/")
+        if how == TALL:
+            drawn |= self._cast_all(drawn, self._tall(drawn, random))
         meeting = self.runs.meeting(list(drawn.values()), list(drawn).index(name))
         bent = drawn[name]
         if family == AGAINST and meeting.opposites:
-            which, _, throughout = turn.partition("/")
             opposite = meeting.opposites[int(which) % len(meeting.opposites)]
-            bent = against(bent, opposite, random, throughout=bool(throughout), nearer=throughout == "nearer")
+            bent = against(bent, opposite, random, throughout=how in ("throughout", "nearer"), nearer=how == "nearer")
         elif family == EVEN and meeting.factor is not None:
             bent = level(bent, meeting.factor, random)
         return drawn | self._cast_all(drawn, {name: bent})
+
+    def _tall(self, drawn: dict[str, Any], random: Any) -> dict[str, Array]:
+        """All floats that have no bounds, as many times as large: what is added to a root is little beside a sum's
+        terms then, also where these nearly cancel."""
+        factor = 10.0 ** random.uniform(*TIMES)
+        free = [a["name"] for a in self.arguments if a.get("domain", "real") == "real" and a.get("high") is None]
+        return {name: drawn[name].astype(np.float64) * factor for name in free if is_float(drawn[name])}
 
     def _cast_all(self, drawn: dict[str, Any], bent: dict[str, Any]) -> dict[str, Any]:
         """Inputs within their domains, in their dtypes."""

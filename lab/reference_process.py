@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from nki_anvil.backends.worker import isolation
-from nki_anvil.backends.worker.inputs import AGAINST, EVEN
+from nki_anvil.backends.worker.inputs import AGAINST, EVEN, TALL
 from nki_anvil.lab import aiming, from_source
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.combined import combined
@@ -230,7 +230,9 @@ def _met(measuring: Measuring, drawn: dict[str, Any]) -> dict[str, list[str]]:
             except ReferenceFault:  # other draws of it are not what the reference takes
                 continue
             against = [
-                f"{AGAINST}/{turn}{how}" for turn in range(len(met.opposites)) for how in ("", "/throughout", "/nearer")
+                f"{AGAINST}/{turn}{how}"
+                for turn in range(len(met.opposites))
+                for how in ("", "/throughout", "/nearer", f"/{TALL}")
             ]
             found[name] = against if met.factor is None else [*against, EVEN]
             factors[name] = met.products

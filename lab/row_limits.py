@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.lab.expected import NOTHING, Expected
+from nki_anvil.lab.expected import Expected
 from nki_anvil.lab.formats import UNIT_ROUNDOFF, rounded
-from nki_anvil.lab.rows import F64, SHORTEST_ROW, norm, norms, sums
+from nki_anvil.lab.rows import F64, NOTHING, SHORTEST_ROW, norm, norms, sums
 
 ROW_FACTOR: Final = 4.0
 LARGE_ROW_FACTOR: Final = 8.0

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 F64 = NDArray[np.float64]
 
 
+NOTHING: Final = 2.0**-120
+"""Beside the largest element of an output, or beside one: a function may be cut off so far down."""
 TILE: Final = (128, 512)
 SHORTEST_ROW: Final = 16
 """Rows with fewer elements are judged by the element limits and by the other axes: one element is no statistic."""

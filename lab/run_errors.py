@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.lab.expected import NOTHING, Expected
-from nki_anvil.lab.rows import F64, directions, norm, norms
+from nki_anvil.lab.expected import Expected
+from nki_anvil.lab.rough import Rough
+from nki_anvil.lab.rows import F64, NOTHING, directions, norm, norms
 
 CHOSEN = 2.0**-10
 """Beside the largest number of an output of integers: what a disturbed run is off by more than, and than one, is not
@@ -28,8 +29,7 @@ class RunErrors:
     spread: F64
     rows: dict[str, F64]
     whole: float = 0.0
-    numbers: NDArray[np.bool_] | None = None
-    """Where the exact result is not judged by, and each run is a number all the same."""
+    rough: Rough | None = None
     finite: bool = True
     """Of all runs, wherever the exact result is."""
 
@@ -83,7 +83,7 @@ class RunErrors:
             exact=self.finite and exactly,
             rowwise=rowwise,
             large=large,
-            finite=self.numbers,
+            rough=self.rough,
         )
 
 

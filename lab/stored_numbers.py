@@ -7,10 +7,10 @@ from typing import Final
 
 import numpy as np
 
-from nki_anvil.lab.expected import NOTHING, Expected
+from nki_anvil.lab.expected import Expected
 from nki_anvil.lab.formats import UNIT_ROUNDOFF, rounded, stored
 from nki_anvil.lab.row_limits import ROW_FACTOR
-from nki_anvil.lab.rows import F64, directions, inside_row, place_of, sums
+from nki_anvil.lab.rows import F64, NOTHING, directions, inside_row, place_of, sums
 from nki_anvil.lab.use import Use
 
 LEANING: Final = 1 / 16

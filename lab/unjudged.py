@@ -15,7 +15,7 @@ from nki_anvil.lab.rows import F64, directions, norms
 from nki_anvil.lab.run_errors import KNOWN_SHARE, along, negligible
 
 NEAR = 0.25
-"""Of a row's size: honest runs that are off by no more than that are numbers for everybody."""
+"""Of a row's size: honest runs that are off by no more than that are numbers for everybody, and near them."""
 JUMP, ONE_SIDED = 2.0**-14, 16.0
 """A number is decided by a rounding where that moves it by such a share of itself and of its row's typical one, and by
 so many times what the opposite rounding does."""
@@ -62,6 +62,15 @@ def without_lost_rows(r: F64, runs: Sequence[NDArray[Any]], most: float) -> F64:
     return _without(r, lost[by_share[0]], by_share[0]) if some else r
 
 
+def only_near_rows(r: F64, judged: F64, runs: Sequence[NDArray[Any]]) -> F64 | None:
+    """The exact result where its rows are lost to the limits, but no run is far off, and else not a number.
+
+    None where there are no such rows.
+    """
+    near = np.isfinite(without_lost_rows(r, runs, NEAR)) & ~np.isfinite(judged)
+    return np.where(near, r, np.nan) if near.any() else None
+
+
 def _without(r: F64, lost: NDArray[np.bool_], direction: str) -> F64:
     if direction == "whole":
         return np.full_like(r, np.nan)
@@ -78,9 +87,3 @@ def _lost(r: F64, runs: Sequence[NDArray[Any]], most: float, direction: str) -> 
             off = norms(np.subtract(run, r, dtype=np.float64), direction)
             lost |= ~(np.isfinite(off) & (off <= allowed))
     return lost
-
-
-def numbers_all_the_same(r: F64, judged: F64, runs: Sequence[NDArray[Any]]) -> NDArray[np.bool_] | None:
-    """Where rows of the exact result are lost to the limits, but no run is far off; None where there are none."""
-    near = np.isfinite(without_lost_rows(r, runs, NEAR)) & ~np.isfinite(judged)
-    return near if near.any() else None

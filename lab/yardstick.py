@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from nki_anvil.lab.expected import Expected
 from nki_anvil.lab.formats import UNIT_ROUNDOFF
+from nki_anvil.lab.rough import Rough
 from nki_anvil.lab.rows import F64
 from nki_anvil.lab.run_errors import KNOWN_SHARE, RunErrors, is_chosen
-from nki_anvil.lab.unjudged import numbers_all_the_same, without_lost_rows, without_undecided
+from nki_anvil.lab.unjudged import only_near_rows, without_lost_rows, without_undecided
 
 ADMISSIBLE_ERROR = 2.0**-12
 """Largest relative row error of an honest run in an admissible case, or 16 u where that is more: of the declared
@@ -99,16 +100,18 @@ class _Runs:
 
 def _of_floats(r: F64, runs: _Runs, most: float, partial: bool) -> tuple[RunErrors, bool, bool]:
     """The errors, whether float32 holds the result exactly, and whether enough of it is known to judge by."""
-    numbers = None
+    rough = None
     if partial:
         every, exact = [*runs.honest, *runs.disturbed], r
         r = without_lost_rows(exact, every, most)
-        numbers = None if np.isfinite(r).all() else numbers_all_the_same(exact, r, every)
+        if not np.isfinite(r).all():
+            near = only_near_rows(exact, r, every)
+            rough = None if near is None else Rough.of(near, [*every, *runs.beside])
     if runs.beside:
         r = without_undecided(r, runs.beside)
     fair = not (partial or runs.beside) or float(np.isfinite(r).mean()) >= KNOWN_SHARE
     errors = RunErrors.of(r)
-    errors.numbers = numbers
+    errors.rough = rough
     errors.add_all(runs.honest)
     exactly = bool(runs.honest) and not errors.spread.any()
     errors.add_all(runs.disturbed)

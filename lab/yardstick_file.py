@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nki_anvil.backends.worker import arrays
 from nki_anvil.lab.expected import Expected
+from nki_anvil.lab.rough import Rough
 from nki_anvil.lab.yardstick import Yardstick
 
 
@@ -21,8 +22,8 @@ def save(yardstick: Yardstick, path: Path) -> None:
     for position, output in enumerate(yardstick.outputs):
         kept[f"r{position}"], kept[f"spread{position}"] = output.r, output.spread
         kept |= {f"rows{position}/{direction}": norm for direction, norm in output.rows.items()}
-        if output.finite is not None:
-            kept[f"finite{position}"] = output.finite
+        if output.rough is not None:
+            kept[f"rough{position}"], kept[f"around{position}"] = output.rough.r, output.rough.spread
         names = ("whole", "dtype", "precision", "exact", "rowwise", "large")
         facts.append({name: getattr(output, name) for name in names} | {"directions": list(output.rows)})
     text = json.dumps({"admissible": yardstick.admissible, "outputs": facts}).encode()
@@ -36,10 +37,6 @@ def load(path: Path) -> Yardstick:
     outputs: list[Expected] = []
     for position, fact in enumerate(facts["outputs"]):
         rows = {d: data[f"rows{position}/{d}"] for d in fact.pop("directions")}
-        known = {
-            "r": data[f"r{position}"],
-            "spread": data[f"spread{position}"],
-            "finite": data.get(f"finite{position}"),
-        }
-        outputs.append(Expected(**known, rows=rows, **fact))
+        rough = Rough(data[f"rough{position}"], data[f"around{position}"]) if f"rough{position}" in data else None
+        outputs.append(Expected(data[f"r{position}"], data[f"spread{position}"], rows=rows, rough=rough, **fact))
     return Yardstick(tuple(outputs), bool(facts["admissible"]))

@@ -380,6 +380,8 @@ _PAIRED = ("cancelling", "exact20", "sole", "terraces", *_RELATED)
 
 MET = AGAINST, EVEN, AIMED, MOVED = "against", "even", "aimed", "moved"
 """Families that only the reference's process can draw: they depend on what the reference computes."""
+TALL = "tall"
+"""Of the first: everything else is far larger than it was drawn."""
 PARTIAL = (
     *MET,
     "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "near",

@@ -17,8 +17,8 @@ Array = Any
 
 
 def _level(r: regimes.Region) -> Array:
-    """One value with a little spread, thirty to ten thousand times as large: sums of squares cancel, means do not."""
-    return r.signs() * r.powers(0, 3) * (r.sigma + r.own * r.powers(-4, -1.5))
+    """One value with a little spread: sums of squares cancel, means do not."""
+    return regimes.of_one_value(r, -1.5)
 
 
 def _far_below(r: regimes.Region) -> Array:

@@ -28,6 +28,8 @@ LONE, AMONG = 38.0, 34.0
 """Where numbers end; and from where on products with ordinary ones may be none, in whatever order they are made."""
 HUGE, SQUARED = (4.0, 11.5), (12.0, 17.5)
 """Powers of ten at which products of three are numbers, and sums of those; from there on squares and their sums."""
+TALL, NARROW = (2.5, 5.0), (-5.0, -4.0)
+"""Powers of ten of one value, and of what is left of a spread beside it."""
 LAST = 4
 """How often a short last tile has a row of each kind, at most: how far, and where, is drawn by lot."""
 SCALED, SIGNED = 3, 2
@@ -61,9 +63,13 @@ def _above(r: Region) -> Array:
     return -_below(r)
 
 
-def _constant(r: Region) -> Array:
-    """Nearly one value, ten to ten thousand times as large as what is left of the row's own spread."""
-    return r.signs() * r.powers(0, 3) * (r.sigma + r.own * r.powers(-4, -1))
+def of_one_value(r: Region, widest: float = -1) -> Array:
+    """Nearly one value, ten to ten thousand times as large as what is left of the row's own spread; half of the rows so
+    large, and so narrow, that a rounding of the value moves the spread by a hundredth."""
+    narrow: Array = r.rng.random((len(r.own), 1)) < 0.5
+    heights = cast(Any, np).where(narrow, r.powers(*TALL), r.powers(0, 3))
+    spreads = cast(Any, np).where(narrow, r.powers(*NARROW), r.powers(-4, widest))
+    return r.signs() * heights * (r.sigma + r.own * spreads)
 
 
 def _one_sign(r: Region) -> Array:
@@ -135,7 +141,7 @@ def _alternating(r: Region) -> Array:
     return np.abs(r.own) * np.resize([1.0, -1.0], r.own.shape[-1])
 
 
-TILED: tuple[Regime, ...] = (_below, _above, _constant)
+TILED: tuple[Regime, ...] = (_below, _above, of_one_value)
 """Of what a shortcut may ask a whole tile; that it is small, huge, zero or of one sign, other families say."""
 REGIMES: tuple[Regime, ...] = (
     lambda r: r.own,
@@ -145,7 +151,7 @@ REGIMES: tuple[Regime, ...] = (
     _huge,
     _below,
     _above,
-    _constant,
+    of_one_value,
     _one_sign,
     _towers,
     _outermost,

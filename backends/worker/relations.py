@@ -15,12 +15,16 @@ from nki_anvil.backends.worker import regimes
 
 Array = Any
 
-LEVEL = (-4.0, -1.0)
+LEVEL = (-5.0, -1.0)
 """Powers of ten of how far products are from one value: a variance by the mean of squares is off by their squares."""
-SLIGHTLY = 2.0**-10
-"""How far opposite inputs differ: a sum of parts that cancel is off by 2^20 roundings, an honest one by 2^10."""
-APART = (-2.5, -1.0)
-"""Powers of ten of what is left of a sum beside its terms: honest sums of hundreds of products err by 1e-7 of these."""
+SLIGHTLY = (-5.0, -3.0)
+"""Powers of ten of how far opposite inputs differ: a sum of parts that cancel is off by the square of what rounding it
+once makes."""
+APART, THROUGHOUT = (-5.0, -1.0), (-2.5, -1.0)
+"""Powers of ten of what is left of a sum beside its terms; of all of an input at once, where honest sums of hundreds of
+products err by 1e-7 of these."""
+TIMES = (2.5, 5.0)
+"""Powers of ten of how many times larger everything is where a sum of it that cancels is to be of ordinary size."""
 SHARED = (1.0, 1.0, 0.0, -1.0)
 """What a row has of a shared one: where points meet, a squared distance is below zero in every second of them."""
 FAINT, LESS = -7.0, -16.0
@@ -83,7 +87,7 @@ def alike(p: Peer, first: Array) -> Array:
         moved: Array = other.astype(np.float32).reshape(p.own.shape)
         return _same(moved, p.rng) if p.own.ndim > 2 else moved
     kinds = np.repeat(p.rng.permutation(np.arange(-(-len(mine) // size)) % 3), size)[: len(mine)]
-    near = -other * (1 + SLIGHTLY * p.rng.standard_normal(other.shape))
+    near = -other * (1 + _slightly(p.rng, other.shape))
     mine[kinds == 0], mine[kinds == 1] = other[kinds == 0], near[kinds == 1]
     bent: Array = mine.astype(np.float32)
     return bent.reshape(p.own.shape)
@@ -98,10 +102,16 @@ def near(own: Array, other: Array, rng: Any) -> Array:
     rows: Array = other.astype(np.float64).reshape(-1, own.shape[-1]) if shape is None else mine
     over = rows[np.arange(len(mine)) % len(rows)] if shape is None else laid_over(other, own.shape)
     signs = _signs(len(mine), rng) if shape else rng.choice(SHARED, len(mine))[:, None]
-    apart: Array = SLIGHTLY * rng.standard_normal(mine.shape) * (rng.random((len(mine), 1)) < (0.5 if shape else 0.25))
+    apart = _slightly(rng, mine.shape) * (rng.random((len(mine), 1)) < (0.5 if shape else 0.25))
     close = signs * over.reshape(mine.shape) * (1 + apart)
     mine[signs[:, 0] != 0] = close[signs[:, 0] != 0]
     return mine.astype(np.float32).reshape(own.shape)
+
+
+def _slightly(rng: Any, shape: Sequence[int]) -> Array:
+    """Relative differences of rows [rows, width], a size for each row."""
+    apart: Array = 10.0 ** rng.uniform(*SLIGHTLY, (shape[0], 1)) * rng.standard_normal(shape)
+    return apart
 
 
 def _signs(count: int, rng: Any) -> Array:
@@ -164,7 +174,8 @@ def against(own: Array, opposite: Array, rng: Any, *, throughout: bool, nearer: 
     input.
     """
     mine: Array = own.astype(np.float64).reshape(-1, own.shape[-1] if own.ndim else 1)
-    apart = 10.0 ** rng.uniform(*APART, (1 if throughout else len(mine), 1)) * rng.standard_normal(mine.shape)
+    sizes = rng.uniform(*THROUGHOUT, (1, 1)) if throughout else rng.uniform(*APART, (len(mine), 1))
+    apart = 10.0**sizes * rng.standard_normal(mine.shape)
     apart *= 0.1 if nearer else 1.0
     size = max(1, min(regimes.BAND, len(mine) // 2))
     every = throughout or len(mine) == 1

@@ -1,0 +1,67 @@
+"""Rows that honest runs lose by a little: what they come to there, and how far off a right kernel may be in them.
+
+No limit of elements holds in them, and what honest runs err by chance differs too much for the rows' own limits; but a
+kernel that is off by much more than all of them is wrong there as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nki_anvil.lab.rows import F64, NOTHING, directions, inside_row, norms
+from nki_anvil.lab.use import Use
+
+FACTOR: Final = 8.0
+"""Times what honest runs err in such a row, where rounded inputs move the result by 2^-12 to 1/4 of its size. Honest
+kernels of the test suite err less than twice as much as their problems' honest runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rough:
+    """Such rows of one output, whose runs are all numbers."""
+
+    r: F64
+    """The exact result; not a number wherever else."""
+    spread: NDArray[np.float32]
+    """max over runs of |run - r|, per element, and nothing wherever else; infinite where a run is not a number, as runs
+    may be that are moved far to find what a rounding decides."""
+
+    @classmethod
+    def of(cls, r: F64, runs: Sequence[NDArray[Any]]) -> Rough:
+        """Of an exact result that is not a number wherever else, and of the runs."""
+        with np.errstate(all="ignore"):
+            off = np.max([np.abs(np.subtract(run, r, dtype=np.float64)) for run in runs], axis=0)
+            spread = np.where(np.isfinite(r), np.where(np.isfinite(off), off, np.inf), 0.0).astype(np.float32)
+        return cls(r, spread)
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        return np.isfinite(self.r)
+
+    def use(self, got: F64) -> Use:
+        """The worst row, by what the typical one errs where runs were lucky in it."""
+        known = self.known & np.isfinite(got)
+        r = np.where(known, self.r, 0.0)
+        off = np.where(known, np.abs(got - r), 0.0)
+        found = [direction for direction in directions(r.shape) if direction != "tile"]
+        return max((self._in(direction, r, off) for direction in found), key=lambda use: use.share)
+
+    def _in(self, direction: str, r: F64, off: F64) -> Use:
+        size, measured = norms(r, direction), norms(off, direction)
+        honest = norms(self.spread.astype(np.float64), direction)
+        relative = np.divide(honest, size, out=np.full_like(size, np.inf), where=size > 0)
+        known = np.isfinite(relative)
+        typical = float(np.median(relative[known])) if known.any() else 0.0
+        cut_off = NOTHING * max(1.0, float(size.max(initial=0.0))) * np.sqrt(r.size / max(1, size.size))
+        allowed = FACTOR * np.maximum(honest, typical * size) + cut_off
+        share = measured / allowed
+        worst = int(np.argmax(share))
+        place = inside_row(off, direction, worst)
+        return Use(
+            "rough rows", float(share.flat[worst]), place, float(measured.flat[worst]), float(allowed.flat[worst])
+        )

@@ -1,0 +1,97 @@
+"""Rows that honest runs lose by a little are judged by several times what those err."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nki_anvil.lab import limits, yardstick, yardstick_file
+from nki_anvil.lab.expected import Expected
+from nki_anvil.lab.rough import FACTOR
+
+SHAPE = (64, 200)
+LOST = [5, 40, 41]
+
+
+def moved(r: np.ndarray, share: float, seed: int) -> np.ndarray:
+    """The lost rows, off by that share; the others by a rounding."""
+    noise = np.random.default_rng(seed).standard_normal(r.shape)
+    shares = np.full((len(r), 1), 2.0**-24)
+    shares[LOST] = share
+    return r * (1 + shares * noise)
+
+
+@pytest.fixture
+def expected() -> Expected:
+    return measured(1e-3)
+
+
+def measured(share: float) -> Expected:
+    r = np.random.default_rng(0).standard_normal(SHAPE)
+    honest, disturbed = ([moved(r, share if i else 0.0, i) for i in (0, 1)] for _ in range(2))
+    found = yardstick.measure(
+        [r], [[h] for h in honest], [[d] for d in disturbed],
+        dtypes=["float32"], precision="float32", rowwise=True, large=False, partial=True,
+    )  # fmt: skip
+    return found.outputs[0]
+
+
+def worst(expected: Expected, y: np.ndarray) -> tuple[str, float]:
+    use = limits.compare(expected, y, 2e-5, own=False)[0]
+    return use.limit, use.share
+
+
+def result() -> np.ndarray:
+    return np.random.default_rng(0).standard_normal(SHAPE)
+
+
+def test_what_errs_like_the_honest_runs_is_right_in_rough_rows(expected: Expected) -> None:
+    assert np.isnan(expected.r[LOST]).all()
+    assert worst(expected, moved(result(), 2e-3, 9))[1] < 1
+
+
+def test_what_errs_by_far_more_is_wrong_in_rough_rows(expected: Expected) -> None:
+    y = result()
+    y[LOST[1]] *= 0.5
+    limit, share = worst(expected, y)
+    assert limit == "rough rows"
+    assert share == pytest.approx(0.5 / (FACTOR * 1e-3), rel=0.5)
+
+
+def test_a_column_that_is_wrong_in_rough_rows_alone_is_wrong(expected: Expected) -> None:
+    y = result()
+    y[LOST, 7] = 0
+    assert worst(expected, y)[0] == "rough rows"
+
+
+def test_rows_in_which_runs_are_far_off_are_nobodys() -> None:
+    y = result()
+    y[LOST] = -y[LOST]
+    assert measured(0.5).rough is None
+    assert worst(measured(0.5), y)[1] < 1
+
+
+def test_a_rough_row_has_to_be_numbers(expected: Expected) -> None:
+    y = result()
+    y[LOST[0], 3] = np.nan
+    assert worst(expected, y) == ("finite", np.inf)
+
+
+def test_an_element_that_is_no_number_in_a_run_is_free(expected: Expected) -> None:
+    assert expected.rough is not None
+    spread = expected.rough.spread.copy()
+    spread[LOST[0], 3] = np.inf
+    y = result()
+    y[LOST[0], 3] = 100
+    assert worst(replace(expected, rough=replace(expected.rough, spread=spread)), y)[1] < 1
+
+
+def test_rough_rows_are_kept_in_files(expected: Expected, tmp_path) -> None:
+    yardstick_file.save(yardstick.Yardstick((expected,), True), tmp_path / "y.npz")
+    loaded = yardstick_file.load(tmp_path / "y.npz").outputs[0].rough
+    assert loaded is not None
+    assert expected.rough is not None
+    np.testing.assert_array_equal(loaded.r, expected.rough.r)
+    np.testing.assert_array_equal(loaded.spread, expected.rough.spread)
