@@ -25,7 +25,7 @@ from nki_anvil.backends.job import Job
 from nki_anvil.backends.ssh import refusals
 from nki_anvil.backends.ssh.hosts import Host
 from nki_anvil.backends.ssh.shipment import shipment
-from nki_anvil.backends.ssh.transport import Channel, Lost, Transport
+from nki_anvil.backends.ssh.transport import LOST, Channel, Lost, Transport
 from nki_anvil.backends.worker import arrays
 
 COMPARISON: Final = "comparison"
@@ -84,7 +84,7 @@ class Session:
         request = {**self._common("probe"), "anew": anew}
 
         async def ask(channel: Channel) -> dict[str, Any]:
-            await channel.send(json.dumps(request).encode() + b"\n")
+            await self._begin(channel, request)
             while True:
                 message = await self._message(channel)
                 if message["event"] == "facts":
@@ -101,7 +101,7 @@ class Session:
 
         async def carry_out(channel: Channel) -> None:
             try:
-                await channel.send(json.dumps(request).encode() + b"\n" + b"".join(sent.parts.values()))
+                await self._begin(channel, request, *sent.parts.values())
                 await self._followed(channel, sent, folder, report)
             except asyncio.CancelledError:
                 with anyio.CancelScope(shield=True):
@@ -201,6 +201,11 @@ class Session:
             "iterations": settings.iterations,
             **sent.extra,
         }
+
+    async def _begin(self, channel: Channel, request: dict[str, Any], *parts: bytes) -> None:
+        """Send a request. A host without a worker says so and listens no more: that is read, and no loss."""
+        with suppress(*LOST):
+            await channel.send(json.dumps(request).encode() + b"\n" + b"".join(parts))
 
     async def _followed(self, channel: Channel, sent: Parcel, folder: Path, report: Report) -> None:
         self.transport.traffic.jobs += 1

@@ -29,7 +29,6 @@ def host(tmp_path: Path) -> StandInHost:
     return made
 
 
-@pytest.mark.slow
 def test_doctor_goes_through_a_host_step_by_step_and_names_what_is_missing(host: StandInHost, tmp_path: Path) -> None:
     status, said = nki_anvil(tmp_path, "doctor", "local")
     assert status == 0, said
