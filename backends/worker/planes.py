@@ -16,18 +16,14 @@ from nki_anvil.backends.worker import parts, places, regimes
 Array = Any
 
 
-def _level(r: regimes.Region) -> Array:
-    """One value with a little spread: sums of squares cancel, means do not."""
-    return regimes.of_one_value(r, -1.5)
-
-
 def _far_below(r: regimes.Region) -> Array:
     """Below bounds that a running maximum may start from, yet not so far that differences drown."""
     return -(np.abs(r.own) + r.sigma * r.powers(2.4, 3.3))
 
 
 REGIMES: tuple[regimes.Regime, ...] = (
-    _level,
+    lambda r: regimes.of_one_value(r, -1.5),
+    regimes.narrow,
     _far_below,
     lambda r: -_far_below(r),
     lambda r: r.own * 0.0,
@@ -43,8 +39,9 @@ REGIMES: tuple[regimes.Regime, ...] = (
     parts.level,
     parts.far,
 )
-"""Level, far below zero, far above, nothing, tiny, exactly one value, small about where guards are, beyond squares,
-beyond masks; a step from each element to the next, and parts with heights of their own."""
+"""Level, and more narrowly so (sums of squares cancel, means do not), far below zero, far above, nothing, tiny, exactly
+one value, small about where guards are, beyond squares, beyond masks; a step from each element to the next, and parts
+with heights of their own."""
 
 
 def bent(own: Array, axes: Sequence[int], rng: Any, scale: float, sigma: float, turn: int, reach: float = 0.0) -> Array:

@@ -64,12 +64,19 @@ def _above(r: Region) -> Array:
 
 
 def of_one_value(r: Region, widest: float = -1) -> Array:
-    """Nearly one value, ten to ten thousand times as large as what is left of the row's own spread; half of the rows so
-    large, and so narrow, that a rounding of the value moves the spread by a hundredth."""
-    narrow: Array = r.rng.random((len(r.own), 1)) < 0.5
-    heights = cast(Any, np).where(narrow, r.powers(*TALL), r.powers(0, 3))
-    spreads = cast(Any, np).where(narrow, r.powers(*NARROW), r.powers(-4, widest))
-    return r.signs() * heights * (r.sigma + r.own * spreads)
+    """Nearly one value, ten to ten thousand times as large as what is left of the row's own spread."""
+    return r.signs() * r.powers(0, 3) * (r.sigma + r.own * r.powers(-4, widest))
+
+
+def narrow(r: Region) -> Array:
+    """One value so large, and so narrow, that a rounding of it moves what is left of a spread by a hundredth."""
+    return r.signs() * r.powers(*TALL) * (r.sigma + r.own * r.powers(*NARROW))
+
+
+def _constant(r: Region) -> Array:
+    """Half of the rows are of either kind."""
+    either: Array = r.rng.random((len(r.own), 1)) < 0.5
+    return cast(Any, np).where(either, narrow(r), of_one_value(r))
 
 
 def _one_sign(r: Region) -> Array:
@@ -141,7 +148,7 @@ def _alternating(r: Region) -> Array:
     return np.abs(r.own) * np.resize([1.0, -1.0], r.own.shape[-1])
 
 
-TILED: tuple[Regime, ...] = (_below, _above, of_one_value)
+TILED: tuple[Regime, ...] = (_below, _above, _constant)
 """Of what a shortcut may ask a whole tile; that it is small, huge, zero or of one sign, other families say."""
 REGIMES: tuple[Regime, ...] = (
     lambda r: r.own,
@@ -151,7 +158,7 @@ REGIMES: tuple[Regime, ...] = (
     _huge,
     _below,
     _above,
-    of_one_value,
+    _constant,
     _one_sign,
     _towers,
     _outermost,

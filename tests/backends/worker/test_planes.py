@@ -37,7 +37,8 @@ def test_a_level_plane_has_one_offset_in_all_of_its_rows() -> None:
         [rows(drawn("planes", shape, axes, turn), axes) for turn in range(planes.turns(shape, axes))]
     )
     spread = every.std(-1) / np.maximum(np.abs(every.mean(-1)), 1e-30)
-    assert ((spread > 0.002) & (spread < 0.05)).any()
+    assert ((spread > 8e-5) & (spread < 0.05)).any()
+    assert ((spread > 8e-6) & (spread < 1.2e-4)).any(), "and one that is far larger beside it"
 
 
 @pytest.mark.parametrize(("shape", "axes"), SHAPES[:4], ids=str)
