@@ -23,7 +23,8 @@ _WHILE: Final = REGION_KINDS.index("while")
 _EXCHANGE: Final = NAMES.index("sendrecv")
 _REGISTERS: Final = tuple(name for name in NAMES if name.startswith("register_"))
 _SEEDS: Final = ("set_rng_seed", "rand_set_state")
-_DRAWS: Final = ("rng", "dropout", "rand_get_state")
+DRAWS: Final = ("rng", "dropout", "rand_get_state")
+"""Instructions that take of a generator's state."""
 _RESETS: Final = ("reset", "reset_reduce", "load_reduce")
 _KEPT: Final = len(ENGINES) + 1
 """What a core keeps: each engine's accumulators, and its generators."""
@@ -105,7 +106,7 @@ def _registers(program: Program) -> tuple[Pairs, Pairs]:
 def _kept(program: Program) -> tuple[Pairs, Pairs]:
     """Pairs (instruction, what a core keeps) that are read, and that are written."""
     rows, read, written = program.tables["instructions"], list[tuple[int, int]](), list[tuple[int, int]]()
-    keeping = (name for name in NAMES if name in (*_SEEDS, *_DRAWS) or _accumulates(name))
+    keeping = (name for name in NAMES if name in (*_SEEDS, *DRAWS) or _accumulates(name))
     for site in np.flatnonzero(named(program, *keeping)).tolist():
         name, first = NAMES[int(rows["opcode"][site])], _KEPT * int(rows["core"][site])
         if not _accumulates(name):

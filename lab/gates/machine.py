@@ -1,4 +1,4 @@
-"""Gate 3: nothing that the chip forbids, on the problem's own inputs nor on any other, no loop that floats steer."""
+"""Gate 3: nothing that the chip forbids, on own inputs nor on any other, no loop that floats steer, no lots."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from collections.abc import Iterator
 
 from nki_anvil.backends.run import Finding, KernelError
 from nki_anvil.lab.evidence import Evidence, Judgement
+from nki_anvil.lab.specification import Specification
 
 RANGE_CODES = ("TRN2-ACT-RANGE",)
 """Leaving an activation's documented range: an error on own inputs, a warning where only a family does it."""
 
-STEERED = "DATA-LOOP"
-"""An error unless the problem allows it: what ordinary inputs never run is neither timed nor seen to be right."""
+DECLARED = {"DATA-LOOP": "data_loops", "DATA-LOT": "stochastic"}
+"""Errors unless the problem says so: what ordinary inputs never run, and what is hardly ever drawn, is not seen to be
+right."""
 
 
 def judge(evidence: Evidence) -> Judgement:
     findings = [finding for trace in evidence.traces() for finding in trace.findings]
-    if not evidence.specification.data_loops:
-        findings = [f.model_copy(update={"severity": "error"}) if f.code == STEERED else f for f in findings]
+    findings = [_declared(finding, evidence.specification) for finding in findings]
     warnings = tuple(dict.fromkeys(_said(f) for f in [*findings, *_outside(evidence)] if f.severity == "warning"))
     for error in findings:
         if error.severity == "error":
@@ -29,6 +30,13 @@ def judge(evidence: Evidence) -> Judgement:
     if unknown := evidence.unknown():
         return Judgement(None, f"Not run: the device took it, and there is no program to check. {unknown}")
     return Judgement(True, "No rule is broken." if not warnings else f"{len(warnings)} warnings.", warnings=warnings)
+
+
+def _declared(finding: Finding, specification: Specification) -> Finding:
+    declared = DECLARED.get(finding.code)
+    if declared is None or getattr(specification, declared):
+        return finding
+    return finding.model_copy(update={"severity": "error"})
 
 
 def _errors(evidence: Evidence) -> Iterator[Finding]:

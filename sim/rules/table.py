@@ -12,6 +12,7 @@ from nki_anvil.sim.rules import (
     engines,
     extents,
     initialisation,
+    lots,
     matmul,
     operands,
     order,
@@ -37,4 +38,5 @@ TABLE: Final[tuple[Rule, ...]] = (
     *initialisation.RULES,
     *races.RULES,
     *steering.RULES,
+    *lots.RULES,
 )

@@ -145,13 +145,16 @@ async def test_a_gate_stops_what_passes_without_it(gate: str, data: Path, monkey
     assert verdict.passed, verdict.gates
 
 
-async def test_a_loop_that_floats_steer_is_refused_unless_the_problem_allows_it(data: Path) -> None:
-    found = Finding(code="DATA-LOOP", severity="warning", message="It depends on floats.", line=7, remedy="Declare it.")
-    steered = Wrong(alter=partial(traces, findings=(found,)))
-    refused, allowed = await judged(steered, data), await judged(steered, data, data_loops=True)
+@pytest.mark.parametrize(("code", "declared"), [("DATA-LOOP", "data_loops"), ("DATA-LOT", "stochastic")])
+async def test_loops_that_floats_steer_and_lots_are_refused_unless_the_problem_allows_them(
+    code: str, declared: str, data: Path
+) -> None:
+    found = Finding(code=code, severity="warning", message="It depends.", line=7, remedy="Declare it.")
+    wrong = Wrong(alter=partial(traces, findings=(found,)))
+    refused, allowed = await judged(wrong, data), await judged(wrong, data, **{declared: True})
     assert (refused.failed_gate, refused.hint) == ("machine", "Declare it.")
     assert allowed.passed
-    assert any("[DATA-LOOP]" in warning for warning in allowed.warnings)
+    assert any(f"[{code}]" in warning for warning in allowed.warnings)
 
 
 BETA1 = KERNEL.replace("import nki\n", "import neuronxcc.nki as nki\n")

@@ -327,6 +327,7 @@ PAIRS: dict[str, Pair] = {
                           HALVES + "nisa.core_barrier(middle, cores=(0, 1))", cores=2),
     "TRN2-LNC-SBUF": Pair(HALVES + "nisa.sendrecv(middle[0:1], t, 1 - me, 1 - me, 0)  # here",
                           HALVES + "nisa.sendrecv(tile(1, 4), t, 1 - me, 1 - me, 0)", cores=2),
+    "DATA-LOT": one("nisa.rng(nl.ndarray((4, 4), nl.uint32))", "nisa.iota(nl.ndarray((4, 4), nl.int32), [[1, 4]])"),
     "DATA-LOOP": Pair(steered("b[0:1, 0:1]"), steered("i[0:1]").replace("  # here", "")),
 }  # fmt: skip
 
