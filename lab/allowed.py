@@ -84,11 +84,11 @@ FORBIDDEN_PREFIXES: Final = ("__", "gi_", "cr_", "ag_", "f_", "tb_", "co_", "fun
 FORBIDDEN_ATTRIBUTES: Final = words("""
     ctypes tofile dump dumps fromfile storage indirection recorder builder mro evaluate _evaluate evaluate_bound
     evaluate_constraints evaluate_default evaluate_value register cache_info
-    cache_clear cache_parameters _finfo_cache _finfo_name_map _finfo_type_map _max_vals _min_vals
+    cache_clear cache_parameters _finfo_cache _finfo_name_map _finfo_type_map _max_vals _min_vals get_nc_sub_version
 """)
 """Through these arrays reach the system's libraries and files, tensors what records the program, classes the classes
 above them, annotations their text, which they execute; abstract classes remember others, caches who asked, and types'
-limits their tables."""
+limits their tables; and a revision of the chip is one that nobody verifies."""
 
 UNSEEN: Final = HIDDEN
 """An object of the text's own may have them."""

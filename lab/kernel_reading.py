@@ -323,6 +323,8 @@ class _Reader(ast.NodeVisitor):
         for alias in node.names:
             if alias.name == "*":
                 self._object(node, f"`from {node.module} import *` hides what is used. Name what you import")
+            elif alias.name.startswith(allowed.FORBIDDEN_PREFIXES) or alias.name in allowed.FORBIDDEN_ATTRIBUTES:
+                self._object(node, f"`{alias.name}` is not available in a kernel. Remove it")
             self._members(node, [f"{node.module}.{alias.name}"])
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
