@@ -325,6 +325,7 @@ def _planes(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], larg
 def _throughout_axes(name: str, axes: Sequence[int], bent: int, towers: int) -> Iterator[Plan]:
     named = ",".join(map(str, axes))
     yield from (Plan(f"planes/{named}/{turn}", name) for turn in range(bent))
+    yield from (Plan(f"narrow/{named}/{turn}", name) for turn in range(len(planes.NARROWS) if bent else 0))
     yield from (Plan(f"towers/{named}/{turn}", name) for turn in range(towers))
 
 

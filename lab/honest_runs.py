@@ -95,10 +95,12 @@ class HonestRuns:
         known: tuple[list[Array], Arithmetic] | None = None,
         partial: bool = False,
         tied: bool = False,
+        rough: bool = False,
     ) -> Yardstick | None:
         """None where the exact result, which may be ``known``, is not finite: there is no point in going on.
 
         A ``partial`` case leaves such rows out, and those where honest runs are too far off; a ``tied`` one has equals.
+        In a ``rough`` one all rows may be those in which the runs are off by a little.
         """
         exact, work = known or self.exact(inputs)
         if not partial and not all(np.isfinite(r).all() for r in exact):
@@ -113,7 +115,7 @@ class HonestRuns:
         def measured() -> Yardstick:
             found = yardstick.measure(
                 exact, honest, moved, beside, dtypes=self.dtypes, precision=self.precision,
-                rowwise=work.matmul_flops == 0, large=large, partial=partial, tied=tied,
+                rowwise=work.matmul_flops == 0, large=large, partial=partial, tied=tied, rough=rough,
             )  # fmt: skip
             return yardstick.widened(found, RUNNING) if work.running else found
 

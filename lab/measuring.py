@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from nki_anvil.backends.worker import planes
 from nki_anvil.backends.worker.arguments import inside
-from nki_anvil.backends.worker.inputs import AGAINST, AIMED, EVEN, MOVED, PARTIAL, TALL, TIED, digest, draw, is_met
+from nki_anvil.backends.worker.inputs import (
+    AGAINST,
+    AIMED,
+    EVEN,
+    MOVED,
+    PARTIAL,
+    ROUGH,
+    TALL,
+    TIED,
+    digest,
+    draw,
+    is_met,
+)
 from nki_anvil.backends.worker.places import EDGES
 from nki_anvil.backends.worker.relations import TIMES, against, level
 from nki_anvil.lab import aiming, limits, yardstick, yardstick_file
@@ -55,7 +69,7 @@ class Measuring:
         for turn in range(turns):
             seed, scale = int(case["seed"]) + turn, float(case.get("scale", 1.0)) * 0.5**turn
             drawn = self.draw({**case, "seed": seed, "scale": scale})
-            found = self.runs.measure(list(drawn.values()), seed, partial=partial, tied=tied)
+            found = self.runs.measure(list(drawn.values()), seed, partial=partial, tied=tied, rough=family == ROUGH)
             if found is not None and family == "medley" and not all(output.rowwise for output in found.outputs):
                 found = yardstick.widened(found, UNEVEN_TERMS)
             if found is not None and (found.admissible or (own and found.finite)):
@@ -86,15 +100,21 @@ class Measuring:
         if family == MOVED:
             return drawn | self._cast_all(drawn, aiming.moved(self.runs, drawn, name, int(turn), random))
         which, _, how = turn.partition("/")
+        gathered: dict[str, Sequence[int]] = case.get("gathered") or {}
+        axes = gathered.get(name, ())
         if how == TALL:
             drawn |= self._cast_all(drawn, self._tall(drawn, random))
         meeting = self.runs.meeting(list(drawn.values()), list(drawn).index(name))
         bent = drawn[name]
         if family == AGAINST and meeting.opposites:
             opposite = meeting.opposites[int(which) % len(meeting.opposites)]
-            bent = against(bent, opposite, random, throughout=how in ("throughout", "nearer"), nearer=how == "nearer")
+            if how == TALL:
+                bent = _of_groups(bent, opposite, axes, lambda one, other: against(one, other, random))
+            else:
+                everything = how in ("throughout", "nearer")
+                bent = against(bent, opposite, random, throughout=everything, nearer=how == "nearer")
         elif family == EVEN and meeting.factor is not None:
-            bent = level(bent, meeting.factor, random)
+            bent = _of_groups(bent, meeting.factor, axes, lambda one, other: level(one, other, random))
         return drawn | self._cast_all(drawn, {name: bent})
 
     def _tall(self, drawn: dict[str, Any], random: Any) -> dict[str, Array]:
@@ -172,6 +192,12 @@ class Measuring:
 
     def _domain(self, name: str) -> str:
         return str(next(a.get("domain", "real") for a in self.arguments if a["name"] == name))
+
+
+def _of_groups(own: Array, other: Array, axes: Sequence[int], how: Callable[[Array, Array], Array]) -> Array:
+    """What one output gathers is a row; where that is not known, rows are."""
+    along = planes.along(own, axes)
+    return planes.put_back(how(planes.laid_out(own, along), planes.laid_out(other, along)), own, along)
 
 
 def _answers(base: Yardstick, exact: list[Array]) -> bool:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nki_anvil.lab.rows import F64, NOTHING, directions, inside_row, norms
 from nki_anvil.lab.use import Use
 
-FACTOR: Final = 8.0
+FACTOR: Final = 4.0
 """Times what honest runs err in such a row, where rounded inputs move the result by 2^-12 to 1/4 of its size. Honest
 kernels of the test suite err less than twice as much as their problems' honest runs."""
 
@@ -28,16 +28,13 @@ class Rough:
     r: F64
     """The exact result; not a number wherever else."""
     spread: NDArray[np.float32]
-    """max over runs of |run - r|, per element, and nothing wherever else; infinite where a run is not a number, as runs
-    may be that are moved far to find what a rounding decides."""
+    """max over runs of |run - r|, per element, and nothing wherever else; infinite where a rounding decides."""
 
     @classmethod
-    def of(cls, r: F64, runs: Sequence[NDArray[Any]]) -> Rough:
-        """Of an exact result that is not a number wherever else, and of the runs."""
-        with np.errstate(all="ignore"):
-            off = np.max([np.abs(np.subtract(run, r, dtype=np.float64)) for run in runs], axis=0)
-            spread = np.where(np.isfinite(r), np.where(np.isfinite(off), off, np.inf), 0.0).astype(np.float32)
-        return cls(r, spread)
+    def of(cls, r: F64, runs: Sequence[NDArray[Any]], undecided: NDArray[np.bool_]) -> Rough:
+        """Of an exact result that is not a number wherever else, of the runs, and of where a rounding decides."""
+        off = np.max([np.abs(np.subtract(run, r, dtype=np.float64)) for run in runs], axis=0)
+        return cls(r, np.where(np.isfinite(r), np.where(undecided, np.inf, off), 0.0).astype(np.float32))
 
     @property
     def known(self) -> NDArray[np.bool_]:

@@ -49,13 +49,14 @@ def measure(
     large: bool,
     partial: bool = False,
     tied: bool = False,
+    rough: bool = False,
 ) -> Yardstick:
     """Turn the runs into limits' material; ``disturbed`` runs are float64, inputs moved by u, functions by noise.
 
     Runs ``beside`` come in pairs, are moved by more, and say which numbers another rounding decides.
     In a ``partial`` case rows that make it inadmissible are not numbers in the exact result: nobody is judged there.
     In a ``tied`` one, of small whole numbers, equals stay equal in honest arithmetic: which of them an index names,
-    disturbed runs do not say.
+    disturbed runs do not say. A ``rough`` one is fair where all rows are lost by a little.
     """
     outputs: list[Expected] = []
     admissible = finite = True
@@ -63,7 +64,7 @@ def measure(
         r, most = np.asarray(result, dtype=np.float64), _most(precision, dtype)
         runs = _Runs(*([run[position] for run in group] for group in (honest, disturbed, beside)))
         if "float" in dtype:
-            errors, exactly, fair = _of_floats(r, runs, most, partial)
+            errors, exactly, fair = _of_floats(r, runs, most, partial, rough)
         else:
             errors, exactly, fair = _of_whole_numbers(r, runs, most, tied)
         outputs.append(errors.expected(exactly, dtype, precision, rowwise, large))
@@ -98,7 +99,7 @@ class _Runs:
     beside: list[NDArray[Any]]
 
 
-def _of_floats(r: F64, runs: _Runs, most: float, partial: bool) -> tuple[RunErrors, bool, bool]:
+def _of_floats(r: F64, runs: _Runs, most: float, partial: bool, roughly: bool) -> tuple[RunErrors, bool, bool]:
     """The errors, whether float32 holds the result exactly, and whether enough of it is known to judge by."""
     rough = None
     if partial:
@@ -106,14 +107,15 @@ def _of_floats(r: F64, runs: _Runs, most: float, partial: bool) -> tuple[RunErro
         r = without_lost_rows(exact, every, most)
         if not np.isfinite(r).all():
             near = only_near_rows(exact, r, every)
-            rough = None if near is None else Rough.of(near, [*every, *runs.beside])
+            rough = None if near is None else Rough.of(near, every, np.isnan(without_undecided(near, runs.beside)))
     if runs.beside:
         r = without_undecided(r, runs.beside)
-    fair = not (partial or runs.beside) or float(np.isfinite(r).mean()) >= KNOWN_SHARE
+    judged = np.isfinite(r) if rough is None or not roughly else np.isfinite(r) | rough.known
+    fair = not (partial or runs.beside) or float(judged.mean()) >= KNOWN_SHARE
     errors = RunErrors.of(r)
     errors.rough = rough
     errors.add_all(runs.honest)
-    exactly = bool(runs.honest) and not errors.spread.any()
+    exactly = bool(runs.honest) and bool(np.isfinite(r).any()) and not errors.spread.any()
     errors.add_all(runs.disturbed)
     return errors, exactly, fair and errors.close(most)
 

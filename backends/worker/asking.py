@@ -21,12 +21,13 @@ def words(text: str) -> frozenset[str]:
 
 
 _DOCUMENTED: Final = words("""
-    shape dtype ndim size itemsize buffer name strides offset T p x y z w start step num num_elem
+    shape dtype ndim size itemsize buffer strides offset T p x y z w start step num num_elem
     reshape broadcast broadcast_to expand_dim expand_dims squeeze_dim reshape_dim flatten_dims permute rearrange ap
     reinterpret_cast view slice select vector_select indirect get_pattern is_contiguous is_indirect astype assert_shape
     depends_on with_schedule alloc mod_alloc auto_alloc min max eps bits tiny smallest_normal
 """)
-"""Of tensors and tiles, grids, slices, instructions, kernels, allocators and formats. Source: NKI's reference."""
+"""Of tensors and tiles, grids, slices, instructions, kernels, allocators and formats. Source: NKI's reference. Not what
+a tensor is called: an input has the name that whoever calls the kernel gives it."""
 _MEMBERS: Final = words("name value")
 HIDDEN: Final = words("""
     func args keywords base data flags setflags resize put metadata newbyteorder byteswap descr fields flat send throw

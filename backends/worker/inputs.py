@@ -175,6 +175,11 @@ def _planes(d: Draw) -> Array:
     return planes.bent(d.own, axes, d.rng, d.scale, d.sigma, turn, d.reach)
 
 
+def _narrow(d: Draw) -> Array:
+    axes, turn = _axes_and_turn(d.variant)
+    return planes.narrow(d.own, axes, d.rng, d.scale, d.sigma, turn)
+
+
 def _towers(d: Draw) -> Array:
     axes, turn = _axes_and_turn(d.variant)
     return planes.towers(d.own, axes, d.rng, d.scale * d.sigma, turn)
@@ -341,6 +346,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
         d.own, d.rng, d.scale, d.sigma, of=regimes.PATTERNS, turn=turn_of(d.variant), reach=d.reach
     ),
     "planes": _planes,
+    "narrow": _narrow,
     "towers": _towers,
     "steady": _steady,
     "medley": _medley,
@@ -380,6 +386,8 @@ _PAIRED = ("cancelling", "exact20", "sole", "terraces", *_RELATED)
 
 MET = AGAINST, EVEN, AIMED, MOVED = "against", "even", "aimed", "moved"
 """Families that only the reference's process can draw: they depend on what the reference computes."""
+ROUGH = "narrow"
+"""A family all of which may be lost to limits of elements, and is judged all the same."""
 TALL = "tall"
 """Of the first: everything else is far larger than it was drawn."""
 PARTIAL = (
@@ -387,7 +395,7 @@ PARTIAL = (
     "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "near",
     "level", "opposed", "faint", "mixed", "whole", "planes", "steady", "sided",
     "medley", "halved", "nothing", "named", "last", "kindred", "sole",
-    "terraces",
+    "terraces", "narrow",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 TIED = ("integers", "ties", "marks", MOVED)

@@ -23,7 +23,6 @@ def _far_below(r: regimes.Region) -> Array:
 
 REGIMES: tuple[regimes.Regime, ...] = (
     lambda r: regimes.of_one_value(r, -1.5),
-    regimes.narrow,
     _far_below,
     lambda r: -_far_below(r),
     lambda r: r.own * 0.0,
@@ -39,15 +38,24 @@ REGIMES: tuple[regimes.Regime, ...] = (
     parts.level,
     parts.far,
 )
-"""Level, and more narrowly so (sums of squares cancel, means do not), far below zero, far above, nothing, tiny, exactly
-one value, small about where guards are, beyond squares, beyond masks; a step from each element to the next, and parts
-with heights of their own."""
+"""Level, where sums of squares cancel and means do not, far below zero, far above, nothing, tiny, exactly one value,
+small about where guards are, beyond squares, beyond masks; a step from each element to the next, and parts with heights
+of their own."""
+NARROWS: tuple[tuple[float, float], ...] = ((-4.5, -4.0), (-5.0, -4.5), (-5.5, -5.0))
+"""Powers of ten of what is left of a spread beside one value, in each turn: sums in order lose the next."""
 
 
 def bent(own: Array, axes: Sequence[int], rng: Any, scale: float, sigma: float, turn: int, reach: float = 0.0) -> Array:
     """Every plane along these axes has a regime; where there are fewer planes than regimes, the next case goes on."""
     rows = laid_out(own, axes)
     return put_back(regimes.bands(rows, rng, scale, sigma, of=REGIMES, turn=turn, reach=reach), own, axes)
+
+
+def narrow(own: Array, axes: Sequence[int], rng: Any, scale: float, sigma: float, turn: int) -> Array:
+    """Every plane along these axes is of one value, so narrowly that rounded inputs move its spread."""
+    rows = laid_out(own, axes).astype(np.float64)
+    bent = regimes.narrow(regimes.Region(rows, rng, scale, sigma), NARROWS[turn % len(NARROWS)])
+    return put_back(bent, own, axes)
 
 
 def turns(shape: Sequence[int], axes: Sequence[int]) -> int:

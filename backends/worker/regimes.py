@@ -28,7 +28,7 @@ LONE, AMONG = 38.0, 34.0
 """Where numbers end; and from where on products with ordinary ones may be none, in whatever order they are made."""
 HUGE, SQUARED = (4.0, 11.5), (12.0, 17.5)
 """Powers of ten at which products of three are numbers, and sums of those; from there on squares and their sums."""
-TALL, NARROW = (2.5, 5.0), (-5.0, -4.0)
+TALL, NARROW = (3.0, 5.5), (-6.0, -4.0)
 """Powers of ten of one value, and of what is left of a spread beside it."""
 LAST = 4
 """How often a short last tile has a row of each kind, at most: how far, and where, is drawn by lot."""
@@ -68,9 +68,9 @@ def of_one_value(r: Region, widest: float = -1) -> Array:
     return r.signs() * r.powers(0, 3) * (r.sigma + r.own * r.powers(-4, widest))
 
 
-def narrow(r: Region) -> Array:
+def narrow(r: Region, spread: tuple[float, float] = NARROW) -> Array:
     """One value so large, and so narrow, that a rounding of it moves what is left of a spread by a hundredth."""
-    return r.signs() * r.powers(*TALL) * (r.sigma + r.own * r.powers(*NARROW))
+    return r.signs() * r.powers(*TALL) * (r.sigma + r.own * r.powers(*spread))
 
 
 def _constant(r: Region) -> Array:

@@ -15,12 +15,12 @@ from nki_anvil.backends.worker import regimes
 
 Array = Any
 
-LEVEL = (-5.0, -1.0)
+LEVEL = (-6.0, -1.0)
 """Powers of ten of how far products are from one value: a variance by the mean of squares is off by their squares."""
-SLIGHTLY = (-5.0, -3.0)
+SLIGHTLY = (-6.0, -3.0)
 """Powers of ten of how far opposite inputs differ: a sum of parts that cancel is off by the square of what rounding it
 once makes."""
-APART, THROUGHOUT = (-5.0, -1.0), (-2.5, -1.0)
+APART, THROUGHOUT = (-6.0, -1.0), (-2.5, -1.0)
 """Powers of ten of what is left of a sum beside its terms; of all of an input at once, where honest sums of hundreds of
 products err by 1e-7 of these."""
 TIMES = (2.5, 5.0)
@@ -167,7 +167,7 @@ def _agreed(own: Array, sides: Array, rng: Any, turn: int) -> Array:
     return values.astype(np.float32)
 
 
-def against(own: Array, opposite: Array, rng: Any, *, throughout: bool, nearer: bool = False) -> Array:
+def against(own: Array, opposite: Array, rng: Any, *, throughout: bool = False, nearer: bool = False) -> Array:
     """Every second band of rows is nearly what makes a sum with them come to nothing, or all of it is; a single row is.
 
     All of it as near throughout, or ten times as near: what a sum is then gathered over need not be a row of this

@@ -67,7 +67,8 @@ def shown(value: Any, depth: int = 0) -> Any:
     """The value, which is about to be written as text.
 
     Known are numbers and texts, types, members of enumerations, dtypes, and what is made of these; objects of the
-    text's classes where the text or ``dataclass`` says how. Raises ArrayWritten for an array, PlaceTold for all else.
+    text's classes where the text or ``dataclass`` says how. Raises ArrayWritten for an array, PlaceTold for all else:
+    tensors and registers are numbered, and called otherwise, in a kernel that calls this one.
     """
     if isinstance(value, (np.ndarray, np.generic)) or depth > _DEEPEST:
         raise ArrayWritten
@@ -81,15 +82,20 @@ def _written(value: Any) -> Iterable[Any]:
     kind = cast("Any", type(value))
     if isinstance(value, enum.Enum):
         return [value.value]
-    if kind in _KNOWN or isinstance(value, (type, np.dtype)) or f"{kind.__module__}.".startswith(LANGUAGE):
+    if kind in _KNOWN or isinstance(value, (type, np.dtype)) or _is_format(kind):
         return ()
     if kind is dict:
         return [part for pair in cast("dict[Any, Any]", value).items() for part in pair]
     if kind in (list, tuple):
         return cast("list[Any]", value)
-    if not _writes_itself(kind):
+    if f"{kind.__module__}.".startswith(LANGUAGE) or not _writes_itself(kind):
         raise PlaceTold
     return [getattr(value, one, None) for one in getattr(kind, "__dataclass_fields__", ())]
+
+
+def _is_format(kind: Any) -> bool:
+    """Whether its objects are texts of the language, as dtypes are."""
+    return f"{kind.__module__}.".startswith(LANGUAGE) and issubclass(kind, str)
 
 
 def _writes_itself(kind: Any) -> bool:
