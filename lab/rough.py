@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from nki_anvil.lab.rows import F64, NOTHING, directions, inside_row, norms
 from nki_anvil.lab.use import Use
 
-FACTOR: Final = 4.0
+FACTOR: Final = 8.0
 """Times what honest runs err in such a row, where rounded inputs move the result by 2^-12 to 1/4 of its size. Honest
-kernels of the test suite err less than twice as much as their problems' honest runs."""
+kernels of the test suite err up to five times as much as their problems' honest runs, where these are lucky."""
 
 
 @dataclass(frozen=True, slots=True)

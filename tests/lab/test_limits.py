@@ -152,7 +152,7 @@ def test_rows_that_honest_runs_err_in_have_to_be_numbers_and_those_that_they_los
     save(made, tmp_path / "one.npz")
     judged = load(tmp_path / "one.npz").outputs[0]
     off = r.copy()
-    off[0], off[1] = 1.03, np.nan
+    off[0], off[1] = 1.05, np.nan
     assert broken(limits.compare(judged, off, 1.0, own=False)) == set()
     off[0] = 1.2
     assert broken(limits.compare(judged, off, 1.0, own=False)) == {"rough rows"}
