@@ -259,7 +259,7 @@ class _Reader(ast.NodeVisitor):
         return all(path.partition(".")[0] in allowed.LANGUAGE for path in bindings.dotted(node, self._modules))
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        if node.attr.startswith(allowed.FORBIDDEN_PREFIXES) or node.attr in allowed.FORBIDDEN_ATTRIBUTES:
+        if _is_forbidden(node.attr):
             self._object(node, f"The attribute `{node.attr}` is not available in a kernel. Remove it")
         elif node.attr.startswith("_") and node.attr not in self._private:
             self._object(node, f"The attribute `{node.attr}` is private to others. Use what is public")
@@ -323,7 +323,7 @@ class _Reader(ast.NodeVisitor):
         for alias in node.names:
             if alias.name == "*":
                 self._object(node, f"`from {node.module} import *` hides what is used. Name what you import")
-            elif alias.name.startswith(allowed.FORBIDDEN_PREFIXES) or alias.name in allowed.FORBIDDEN_ATTRIBUTES:
+            elif _is_forbidden(alias.name):
                 self._object(node, f"`{alias.name}` is not available in a kernel. Remove it")
             self._members(node, [f"{node.module}.{alias.name}"])
 
@@ -440,6 +440,11 @@ def _first_dotted(annotation: ast.expr) -> str:
 def _parts(side: ast.expr) -> list[ast.expr]:
     """A type, or each of several."""
     return side.elts if isinstance(side, (ast.Tuple, ast.List, ast.Set)) else [side]
+
+
+def _is_forbidden(name: str) -> bool:
+    """Whether Python code reaches others by it, behind a dot or by an import."""
+    return name.startswith(allowed.FORBIDDEN_PREFIXES) or name in allowed.FORBIDDEN_ATTRIBUTES
 
 
 def _is_special(name: str) -> bool:

@@ -13,12 +13,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.lab.rows import F64, NOTHING, directions, inside_row, norms
+from nki_anvil.lab.rows import F64, cut_off, directions, inside_row, norms
 from nki_anvil.lab.use import Use
 
 FACTOR: Final = 8.0
-"""Times what honest runs err in such a row, where rounded inputs move the result by 2^-12 to 1/4 of its size. Honest
-kernels of the test suite err up to five times as much as their problems' honest runs, where these are lucky."""
+"""Times what honest runs err in such a row, where rounded inputs move the result by 2^-12 to 1/4 of its size:
+honest kernels that sum in shorter slabs need more than four, where the runs are lucky."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,7 @@ class Rough:
         relative = np.divide(honest, size, out=np.full_like(size, np.inf), where=size > 0)
         known = np.isfinite(relative)
         typical = float(np.median(relative[known])) if known.any() else 0.0
-        cut_off = NOTHING * max(1.0, float(size.max(initial=0.0))) * np.sqrt(r.size / max(1, size.size))
-        allowed = FACTOR * np.maximum(honest, typical * size) + cut_off
+        allowed = FACTOR * np.maximum(honest, typical * size) + cut_off(size, r.size)
         share = measured / allowed
         worst = int(np.argmax(share))
         place = inside_row(off, direction, worst)

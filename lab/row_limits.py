@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nki_anvil.lab.expected import Expected
 from nki_anvil.lab.formats import UNIT_ROUNDOFF, rounded
-from nki_anvil.lab.rows import F64, NOTHING, SHORTEST_ROW, norm, norms, sums
+from nki_anvil.lab.rows import F64, NOTHING, SHORTEST_ROW, cut_off, norm, norms, sums
 
 ROW_FACTOR: Final = 4.0
 LARGE_ROW_FACTOR: Final = 8.0
@@ -54,8 +54,7 @@ class RowLimits:
         """
         expected, r = self.expected, self.r
         size, u = np.sqrt(sums(self._squares, direction)), UNIT_ROUNDOFF["float32"]
-        count = r.size / max(1, size.size)
-        floor = NOTHING * max(1.0, float(size.max(initial=0.0))) * np.sqrt(count)
+        floor = cut_off(size, r.size)
         if _reduced(expected):
             rounding = norms(rounded(r, expected.precision) - r, direction)
             honest = np.maximum(expected.rows[direction], rounding)

@@ -38,6 +38,11 @@ def directions(shape: tuple[int, ...]) -> list[str]:
     return [*axes, "tile"] if axes else ["whole"]
 
 
+def cut_off(size: F64, elements: int) -> F64 | float:
+    """How far rows of these norms may be off, of so many elements in all, where a function is cut off."""
+    return NOTHING * max(1.0, float(size.max(initial=0.0))) * np.sqrt(elements / max(1, size.size))
+
+
 def norms(array: F64, direction: str) -> F64:
     """L2 norms of an array's rows in one direction. Tiles are 128 x 512 of the last two axes, the last ones partial."""
     return np.sqrt(sums(np.square(array), direction))
