@@ -30,6 +30,9 @@ ALIKE: Final = 0.96
 err by a number times one vector. Rows of independent errors, whose sizes alone are compared, reach 0.95."""
 FEWEST: Final = 3
 """Amplified rows that are enough to tell."""
+OFTEN: Final = 0.125
+"""Share of amplified rows from which on hidden numbers amplify all: which of them strongly, luck in few runs hides. Of
+independent errors' rows hardly one is amplified."""
 
 
 class RowLimits:
@@ -78,7 +81,7 @@ class RowLimits:
         carried = np.minimum(*(_participation(*weight, direction) for weight in self._weights))
         amplified = _amplified(expected.rows[direction], size)
         alike = amplified | (size < FADED * size.max(initial=0.0))
-        if direction == f"axis{self.r.ndim - 1}" and _of_one_vector(expected, amplified):
+        if direction == f"axis{self.r.ndim - 1}" and _of_hidden_numbers(expected, amplified):
             alike = np.ones_like(alike)
         return np.where(alike, 1.0, carried)
 
@@ -88,13 +91,16 @@ def _amplified(honest: F64, size: F64) -> NDArray[np.bool_]:
     return np.asarray(honest > AMPLIFIED * _typical(honest, size) * size)
 
 
-def _of_one_vector(expected: Expected, amplified: NDArray[np.bool_]) -> bool:
-    """Whether all amplified rows err by a number times one vector, as where one hidden element towers over the rest.
+def _of_hidden_numbers(expected: Expected, amplified: NDArray[np.bool_]) -> bool:
+    """Whether amplified rows are many, as where gates close, or all err by a number times one vector, as where one
+    hidden element towers over the rest.
 
     How strongly a row's number errs, a few honest runs do not tell of each row. Without a contraction there is none.
     """
     if expected.rowwise or amplified.sum() < FEWEST:
         return False
+    if amplified.mean() >= OFTEN:
+        return True
     spread = expected.spread[amplified].astype(np.float64)
     size = norms(spread, "axis1")[:, None]
     patterns = np.divide(spread, size, out=np.zeros_like(spread), where=size > 0)
