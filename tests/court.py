@@ -4,6 +4,7 @@ import re
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 
@@ -25,12 +26,16 @@ class Court:
     """Everything that it keeps lies below ``data``."""
 
     data: Path
-    random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(20))
+    seed: int = 20
     opened: dict[str, Specification] = field(default_factory=dict)
 
     @property
     def backend(self) -> ChildBackend:
         return ChildBackend(self.data / "jobs", cores=2)
+
+    def random(self, problem: str) -> np.random.Generator:
+        """The lots of one problem, which do not hang on what was judged before."""
+        return np.random.default_rng([self.seed, crc32(problem.encode())])
 
     async def pool(self, problem: str) -> Pool:
         """The cases of a problem, opened where it was not yet."""
@@ -55,7 +60,8 @@ class Court:
         """The verdict of a full verification."""
         pool = await self.pool(problem)
         specification = self.opened[problem]
-        found = await verify(specification, kernel, "0" * 64, backend=self.backend, pool=pool, random=self.random)
+        random = self.random(problem)
+        found = await verify(specification, kernel, "0" * 64, backend=self.backend, pool=pool, random=random)
         return found.verdict
 
     async def judge_a_claim(self, problem: str, kernel: str) -> Verdict:
@@ -64,8 +70,8 @@ class Court:
         if not verdict.passed:
             return verdict
         return await standard.verify(
-            self.opened[problem], kernel, "0" * 64, backend=self.backend, data=self.data, random=self.random,
-            unseen=True, report=silent,
+            self.opened[problem], kernel, "0" * 64, backend=self.backend, data=self.data, unseen=True, report=silent,
+            random=self.random(f"{problem}, unseen"),
         )  # fmt: skip
 
 

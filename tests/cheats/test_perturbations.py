@@ -44,7 +44,7 @@ async def test_a_damaged_program_that_computes_something_else_is_rejected(proble
     pool = await court.pool(problem)
     arguments = court.opened[problem].shape_sets["default"].inputs
     program = Seed(problem).program([_argument(spec) for spec in arguments])
-    kept = await pool.draw(court.random)
+    kept = await pool.draw(court.random(problem))
     executable = Executable(program)
     cases: list[Case] = []
     for one in kept:
