@@ -102,7 +102,7 @@ def faint(specification: Specification, floats: list[InputSpec]) -> Iterator[Pla
 def sole(specification: Specification, shapes: str, floats: list[InputSpec], large: bool) -> Iterator[Plan]:
     """One input is large in few places and nothing elsewhere; vectors only in single elements."""
     for spec in floats:
-        turns = range(0 if len(drawn_shape(spec)) > 1 else 1, 1 if large else alone.TURNS)
+        turns = range(1 if large else alone.TURNS) if len(drawn_shape(spec)) > 1 else range(1, 1 if large else 2)
         yield from (Plan(f"sole/{turn}", spec.name) for turn in turns)
     work = specification.work.get(shapes)
     if work and work.matmul_flops and not large:

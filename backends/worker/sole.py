@@ -19,8 +19,8 @@ HEIGHT = (6.0, 12.0)
 BESIDE, LONE = (0.4, 0.7), (0.65, 0.8)
 """Powers of ten by which other inputs grow: the softmax of their products falls to 10^-16 and further; and what single
 numbers are, at first above zero, for the logarithm of a scale."""
-TURNS = 2
-"""One row of each matrix; one element of each row."""
+TURNS = 3
+"""One row of each matrix; one element of each row; one column of each matrix."""
 ALONG = (0.55, 0.95)
 """Powers of ten of how many times as large as its query a key is, for others' weights to be small and still numbers."""
 HALVES = 2
@@ -28,25 +28,34 @@ HALVES = 2
 
 
 def sole(own: Array, rng: Any, scale: float, is_target: bool, turn: int) -> Array:
-    """A row of each matrix is large and all others are zero; in odd turns each row has one element that is."""
+    """A row of each matrix is large and all others are zero; in the next turn each row has one element that is, and in
+    the one after that one column."""
     if not is_target:
         if own.size == 1 and turn < 1:
             return np.full_like(own, 10.0 ** (scale * rng.uniform(*LONE)))
         return own * np.float32(10.0 ** (scale * rng.uniform(*BESIDE)))
     matrices = own.astype(np.float64).reshape((-1, 1, own.size) if own.ndim < 2 else (-1, *own.shape[-2:]))
-    kept = _elements(matrices.shape, rng, turn // TURNS) if turn % TURNS else _rows(matrices.shape, rng)
+    kept = KEPT[turn % TURNS](matrices.shape, rng, turn // TURNS)
     heights = 10.0 ** (scale * rng.uniform(*HEIGHT, (len(matrices), 1, 1)))
     return np.where(kept, matrices * heights, 0.0).astype(np.float32).reshape(own.shape)
 
 
-def _rows(shape: tuple[int, int, int], rng: Any) -> Array:
+def _rows(shape: tuple[int, int, int], rng: Any, _turn: int) -> Array:
     chosen = rng.integers(0, shape[1], (shape[0], 1))
     return np.equal(np.arange(shape[1]), chosen)[:, :, None]
+
+
+def _columns(shape: tuple[int, int, int], rng: Any, _turn: int) -> Array:
+    chosen = rng.integers(0, shape[2], (shape[0], 1))
+    return np.equal(np.arange(shape[2]), chosen)[:, None, :]
 
 
 def _elements(shape: tuple[int, int, int], rng: Any, turn: int) -> Array:
     columns = places.peaks(rng, shape[0] * shape[1], shape[2], turn)
     return np.equal(np.arange(shape[2]), columns[:, None]).reshape(shape)
+
+
+KEPT = (_rows, _elements, _columns)
 
 
 def of_a_half(own: Array, rng: Any, scale: float, half: int) -> Array:

@@ -49,7 +49,9 @@ class Bench:
         self.poison = 0
         self.printed: list[str] = []
         self._findings: dict[tuple[str, int], Finding] = {}
-        self._scratch: dict[tuple[int, str], NDArray[np.uint8]] = {}
+        self._scratch: dict[int, NDArray[np.uint8]] = {}
+        self._outgrown: list[NDArray[np.uint8]] = []
+        """Work arrays of instructions that were made ready before a larger one was asked for."""
 
     def reset(self, poison: int, steps: int, again: bool = False) -> None:
         """Forget the last run."""
@@ -63,6 +65,8 @@ class Bench:
         self.poison = poison
         self.printed.clear()
         self._findings.clear()
+        for work in (*self._scratch.values(), *self._outgrown):
+            work.fill(0)
 
     def report(self, finding: Finding) -> None:
         """Count a finding, one per code and line."""
@@ -80,9 +84,9 @@ class Bench:
         """A work array. Instructions share them, so nothing in one outlives its instruction; slots keep them apart."""
         wanted = np.dtype(dtype)
         size = int(np.prod(shape, dtype=np.int64)) * wanted.itemsize
-        key = (slot, "bytes")
-        buffer = self._scratch.get(key)
+        buffer = self._scratch.get(slot)
         if buffer is None or buffer.nbytes < size:
-            buffer = np.empty(max(64, 1 << (size - 1).bit_length() if size else 64), np.uint8)
-            self._scratch[key] = buffer
+            self._outgrown += [] if buffer is None else [buffer]
+            buffer = np.zeros(max(64, 1 << (size - 1).bit_length() if size else 64), np.uint8)
+            self._scratch[slot] = buffer
         return buffer[:size].view(wanted).reshape(shape)

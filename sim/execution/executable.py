@@ -28,7 +28,7 @@ DEFAULT_STEPS: Final = 1 << 26
 
 
 class Executable:
-    """A validated program with storage bound to it, for one thread at a time.
+    """A validated program with storage bound to it, for one thread at a time; no run finds anything of an earlier one.
 
     Raises NotSimulated for an instruction that has no definition here, and ExecutionError where operands do not fit.
     ``share`` makes equal instructions share one template; without it each is made ready by itself, with equal results.
@@ -46,7 +46,6 @@ class Executable:
         self._foreign = Foreign(self._memory, self._bench, self._writes)
         self._arguments = self._tensors("input", "argument")
         self._written = self._written_inputs()
-        self._constants()
         self._steps = self._schedule()
 
     def run(self, inputs: Sequence[NDArray[Any]], poison: int = 0, again: bool = False) -> Outcome:
@@ -56,6 +55,8 @@ class Executable:
         lets generators that nothing seeds begin elsewhere: on a chip they go on from the last kernel.
         """
         self._bench.reset(poison, self._budget, again)
+        self._memory.forget()
+        self._constants()
         self._load(inputs)
         with np.errstate(all="ignore"):
             try:
@@ -131,9 +132,11 @@ class Executable:
     def _exchange(self, indices: tuple[int, ...]) -> list[Step]:
         """Where both cores meet: after a barrier nothing more is to do, a sendrecv swaps tiles."""
         sites, met = [self._linker.site(index) for index in indices], self._touched.met(indices)
+        regions = self.program.tables["instructions"]["region"]
+        fresh = [step for index in indices for step in self._fresh.before(index, int(regions[index]))]
         if sites[0].instruction.name != "sendrecv":
-            return met
-        return [*met, *(step for site in sites for step in site.finish()), *exchange(sites)]
+            return [*fresh, *met]
+        return [*fresh, *met, *(step for site in sites for step in site.finish()), *exchange(sites)]
 
     def _together(self, regions: tuple[int, ...], body: list[Step]) -> list[Step]:
         """Loops in whose bodies the cores meet: a trip of one is a trip of all."""

@@ -19,6 +19,8 @@ from nki_anvil.sim.program import MEMORIES, NONE, ROLES, Program
 
 ALIGNMENT: Final = 64
 """Bytes; a cache line."""
+LEFT: Final = 0xFF
+"""What every byte is between runs: floats of it are NaN."""
 
 _NOWHERE: Final = np.zeros(0, np.uint8)
 
@@ -36,12 +38,18 @@ class Memory:
         tensors = program.tables["tensors"]
         self._dtype: list[str] = [dtypes.NAMES[code] for code in tensors["dtype"].tolist()]
         self._sizes: NDArray[np.int64] = tensors["partitions"] * tensors["elements"] * WIDTHS[tensors["dtype"]]
+        self._buffers: list[NDArray[np.uint8]] = []
         self._refuse_aliases()
         self._blocks: list[NDArray[np.uint8]] = self._place()
 
     def block(self, tensor: int, dtype: str | None = None) -> NDArray[Any]:
         """A tensor's storage as one flat array of its own dtype, or of another of the same bytes."""
         return self._blocks[tensor].view(dtypes.numpy_dtype(dtype or self._dtype[tensor]))
+
+    def forget(self) -> None:
+        """Leave nothing of a run where the next one could find it."""
+        for own in self._buffers:
+            own.fill(LEFT)
 
     def dtype(self, tensor: int) -> str:
         return self._dtype[tensor]
@@ -92,10 +100,15 @@ class Memory:
     def _place(self) -> list[NDArray[np.uint8]]:
         offsets, total = arrange(self.program, self.live, self._sizes)
         arena = _aligned(total)
+        self._buffers.append(arena)
         return [
-            arena[offset : offset + size] if offset != NONE else _aligned(size)
+            arena[offset : offset + size] if offset != NONE else self._own(size)
             for offset, size in zip(offsets.tolist(), self._sizes.tolist(), strict=True)
         ]
+
+    def _own(self, size: int) -> NDArray[np.uint8]:
+        self._buffers.append(block := _aligned(size))
+        return block
 
 
 def _meet(start: NDArray[Any], length: NDArray[Any], one: int, others: NDArray[Any]) -> NDArray[np.bool_]:

@@ -133,7 +133,7 @@ def tensor_tensor_scan(site: Site) -> None:
 
 
 def _scan(op0: Any, op1: Any, first: Array, second: Array, initial: Any, out: Array) -> None:
-    columns, states = np.ascontiguousarray(first.T), np.ascontiguousarray(second.T)
+    columns, states = np.ascontiguousarray(first.T), np.array(second.T, order="C")  # overwritten: never data1 itself
     state = np.empty(first.shape[0], np.float32)
     state[:] = initial[:, 0] if isinstance(initial, np.ndarray) else initial
     for left, right in zip(columns, states, strict=True):  # a log-step scan is no faster and far less accurate

@@ -124,7 +124,7 @@ class Site:
         if same and operand.view is not None:
             seen = _reshaped(operand.view, shape)
             if seen is not None:
-                return seen
+                return _to_read(seen)
         work = self.work(operand.shape, dtypes.numpy_dtype(dtype))
         if operand.view is not None:
             self.do(np.copyto, work, operand.view, casting="unsafe")
@@ -223,6 +223,13 @@ def _reshaped(view: Array, shape: tuple[int, ...]) -> Array | None:
         raise ValueError(f"an operand of shape {view.shape} cannot be taken as {shape}")
     changed = view.reshape(shape)
     return changed if np.may_share_memory(changed, view) else None
+
+
+def _to_read(view: Array) -> Array:
+    """The same storage, which no definition can write to by mistake."""
+    seen = view.view()
+    seen.flags.writeable = False
+    return seen
 
 
 def _repeats(view: Array) -> bool:

@@ -36,6 +36,7 @@ class _View:
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     dtype: np.dtype[Any]
+    writeable: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,9 @@ class Template:
         views: list[Array] = []
         for view in self.views:
             block, start = places[view.slot]
-            views.append(np.ndarray(view.shape, view.dtype, block, start + view.start, view.strides))
+            bound: Array = np.ndarray(view.shape, view.dtype, block, start + view.start, view.strides)
+            bound.flags.writeable = view.writeable
+            views.append(bound)
         return [step.filled(views) for step in self.steps]
 
 
@@ -123,7 +126,7 @@ class StandIns:
         address = _address(array)
         for slot, first, last, begin in self._places:
             if first <= address < last:
-                return _View(slot, address - begin, array.shape, array.strides, array.dtype)
+                return _View(slot, address - begin, array.shape, array.strides, array.dtype, array.flags.writeable)
         return None
 
     def _harmless(self, value: Any) -> bool:

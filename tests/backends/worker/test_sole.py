@@ -24,6 +24,12 @@ def test_one_element_of_each_row_is_large_at_edges_first() -> None:
     assert np.count_nonzero(sole.sole(drawn(300), np.random.default_rng(1), 1.0, True, 1)) == 1
 
 
+def test_one_column_of_each_matrix_is_large_and_all_others_are_nothing() -> None:
+    bent = sole.sole(drawn(2, 3, 96, 64), np.random.default_rng(1), 1.0, True, 2).reshape(-1, 96, 64)
+    assert (bent.any(axis=1).sum(axis=-1) == 1).all()
+    assert (np.count_nonzero(bent, axis=(1, 2)) == 96).all()
+
+
 def test_what_it_meets_is_larger_and_a_single_number_above_zero_at_first() -> None:
     own = drawn(8, 16)
     assert (np.abs(sole.sole(own, np.random.default_rng(1), 1.0, False, 0)) > 2 * np.abs(own)).all()

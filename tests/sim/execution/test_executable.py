@@ -243,6 +243,19 @@ def test_runs_are_deterministic_and_independent() -> None:
     assert executable.run([numbers(4, 6)]).outputs[0].tobytes() == first.tobytes()
 
 
+@pytest.mark.parametrize("shape", [(1, 5), (5, 1), (3, 5)])
+def test_a_scan_leaves_what_it_reads_as_it_was_and_so_constants_stay_from_run_to_run(shape: tuple[int, int]) -> None:
+    b = ProgramBuilder()
+    given, initial = b.tensor(shape), b.constant(np.ones(shape, np.float32))
+    b.emit("dma_copy", given, b.input(shape))
+    out = b.tensor(shape)
+    b.emit("tensor_tensor_scan", out, given, initial, op0="multiply", op1="maximum", initial_value=7.0)
+    b.emit("dma_copy", b.result(shape), initial)
+    executable = Executable(b.program())
+    for _ in range(2):
+        assert (executable.run([np.ones(shape, np.float32)]).outputs[0] == 1).all()
+
+
 def pair() -> tuple[ProgramBuilder, Any]:
     """Each core stores its half of a shared tensor, waits, and loads the other's half."""
     b = ProgramBuilder(cores=2)
@@ -477,6 +490,29 @@ def test_sendrecv_swaps_tiles_between_cores() -> None:
         b.emit("sendrecv", taken, tile, send_to_rank=1 - core, recv_from_rank=1 - core, pipe_id=0)
         b.emit("dma_copy", out[mine], taken)
     assert (Executable(b.program()).run([numbers(2, 4)]).outputs[0] == numbers(2, 4)[::-1]).all()
+
+
+@pytest.mark.parametrize("meeting", ["sendrecv", "core_barrier"])
+def test_what_a_meeting_touches_first_is_fresh_memory_in_every_run(meeting: str) -> None:
+    b = ProgramBuilder(cores=2)
+    for core in (0, 1):
+        b.core = core
+        tile, taken, out = b.tensor((1, 4)), b.tensor((1, 4)), b.result((1, 4))
+        b.emit("memset", tile, value=1.0)
+        if meeting == "sendrecv":
+            ranks = {"send_to_rank": 1 - core, "recv_from_rank": 1 - core}
+            b.emit(meeting, taken[:, 0:2], tile[:, 0:2], **ranks, pipe_id=0)
+        else:
+            b.emit(meeting, taken, cores=[0, 1])
+            b.emit("memset", taken[:, 0:2], value=1.0)
+        b.emit("dma_copy", out, taken)
+        b.emit("memset", taken, value=3.0)
+    executable = Executable(b.program())
+    for _ in range(2):
+        left = executable.run([], poison=0).outputs[0]
+        assert (left[:, :2] == 1).all()
+        assert np.isnan(left[:, 2:]).all()
+        assert np.isfinite(executable.run([], poison=1).outputs[0]).all()
 
 
 @pytest.mark.parametrize("place", [0, 1, 4])
