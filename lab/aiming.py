@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from nki_anvil.backends.worker import relations
-from nki_anvil.backends.worker.inputs import AIMED, MOVED
+from nki_anvil.backends.worker.inputs import AIMED, MOVED, TALL
 from nki_anvil.lab.honest_runs import HonestRuns, is_float
 from nki_anvil.lab.meeting import Factor, Meeting
 from nki_anvil.lab.reference_module import ReferenceFault
@@ -60,6 +60,7 @@ def families(runs: HonestRuns, drawn: dict[str, Any], factors: Factors) -> dict[
         except ReferenceFault:  # another product is not what the reference takes
             continue
         found[name] = [f"{AIMED}/met"] if met.opposites or met.factor is not None else []
+        found[name] += [f"{AIMED}/met/{TALL}"] if met.opposites else []
         found[name] += [f"{AIMED}/level"]
         if factor.number not in seen and beside(factors, name, factor):
             found[name] += [f"{MOVED}/{turn}" for turn in range(len(DEPTHS))]

@@ -93,17 +93,17 @@ class Measuring:
         drawn, name = self.draw({**case, "family": "own"}), case["only"]
         random = np.random.default_rng(int(case["seed"]))
         family, _, turn = case["family"].partition("/")
-        if turn == "lifted":
-            return drawn | self._cast_all(drawn, aiming.lifted(self.runs, drawn, random))
-        if family == AIMED:
-            return drawn | self._cast_all(drawn, aiming.aimed(self.runs, drawn, name, turn, random))
-        if family == MOVED:
-            return drawn | self._cast_all(drawn, aiming.moved(self.runs, drawn, name, int(turn), random))
         which, _, how = turn.partition("/")
-        gathered: dict[str, Sequence[int]] = case.get("gathered") or {}
-        axes = gathered.get(name, ())
         if how == TALL:
             drawn |= self._cast_all(drawn, self._tall(drawn, random))
+        if which == "lifted":
+            return drawn | self._cast_all(drawn, aiming.lifted(self.runs, drawn, random))
+        if family == AIMED:
+            return drawn | self._cast_all(drawn, aiming.aimed(self.runs, drawn, name, which, random))
+        if family == MOVED:
+            return drawn | self._cast_all(drawn, aiming.moved(self.runs, drawn, name, int(which), random))
+        gathered: dict[str, Sequence[int]] = case.get("gathered") or {}
+        axes = gathered.get(name, ())
         meeting = self.runs.meeting(list(drawn.values()), list(drawn).index(name))
         bent = drawn[name]
         if family == AGAINST and meeting.opposites:

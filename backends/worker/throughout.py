@@ -17,10 +17,13 @@ Array = Any
 
 APART, COARSE, NEARER = (-2.6, -1.6), (-2.0, -1.0), 0.8
 """Powers of ten of how far numbers are from one value; of those of fewer bits; how much nearer in the next turn."""
-STEADY = 3
+STEADY = 5
 """Turns of that: sums over many numbers err by as much as some spreads."""
-HEIGHTS = (0.0, 1.3)
-"""Powers of ten of that value: what guards a root is little beside its spread, and exponentials of it are numbers."""
+HEIGHTS, TALL = (0.0, 1.3), (2.5, 4.5)
+"""Powers of ten of that value: exponentials of it are numbers; and in the last turns, what guards a root is little
+beside its spread."""
+LOW = 3
+"""Turns in which it is not tall."""
 POSITIVE = 0.75
 """How many of them are above zero, where gates are open."""
 GROUPS = 8
@@ -49,7 +52,10 @@ def steady(
     groups = planes.laid_out(own.astype(np.float64), planes.along(own, axes))
     count = (len(groups), 1)
     if bounds is None:
-        heights = np.where(rng.random(count) < POSITIVE, 1.0, -1.0) * 10.0 ** rng.uniform(*HEIGHTS, count) * sigma
+        heights = np.where(rng.random(count) < POSITIVE, 1.0, -1.0) * 10.0 ** rng.uniform(
+            *(HEIGHTS if turn < LOW else TALL), count
+        )
+        heights *= sigma
     else:
         heights = bounds[0] + (bounds[1] - bounds[0]) * rng.uniform(*INSIDE, count)
     powers = rng.uniform(*(APART if exact else COARSE), count) - NEARER * turn

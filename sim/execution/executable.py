@@ -55,7 +55,7 @@ class Executable:
         lets generators that nothing seeds begin elsewhere: on a chip they go on from the last kernel.
         """
         self._bench.reset(poison, self._budget, again)
-        self._memory.forget()
+        self._memory.forget(poison)
         self._constants()
         self._load(inputs)
         with np.errstate(all="ignore"):
@@ -142,7 +142,7 @@ class Executable:
         """Loops in whose bodies the cores meet: a trip of one is a trip of all."""
         rows, steps = self.program.tables["regions"], list[Step]()
         for region in regions:
-            steps += self._fresh.before_loop(*(int(rows[name][region]) for name in ("first", "last", "parent")))
+            steps += self._fresh.before_loop(int(rows["first"][region]), int(rows["last"][region]))
         return [*steps, self._loop(regions, body)]
 
     def _block(self, first: int, last: int, region: int) -> list[Step]:
@@ -153,7 +153,7 @@ class Executable:
         while position < last or (loops and loops[0][0] <= position):
             if loops and loops[0][0] <= position:
                 start, stop, loop = loops.pop(0)
-                steps += self._fresh.before_loop(start, stop, region)
+                steps += self._fresh.before_loop(start, stop)
                 steps.append(self._loop((loop,), self._block(start, stop, loop)))
                 position = max(position, stop)
             else:

@@ -40,12 +40,13 @@ class Fresh:
             return []
         return self._begin(self._starts[position, region], whole=True)
 
-    def before_loop(self, first: int, last: int, region: int) -> list[Step]:
-        """What comes before a loop over the instructions ``first`` to ``last`` (exclusive): it may run no time."""
-        steps: list[Step] = []
-        for position in range(first, last):
-            steps += self._begin(self._starts.get((position, region), ()), whole=False)
-        return steps
+    def before_loop(self, first: int, last: int) -> list[Step]:
+        """What comes before a loop over the instructions ``first`` to ``last`` (exclusive): it may run no time.
+
+        What stands behind it may ask even for a tensor that belongs to its body.
+        """
+        inside = [self._starts[place] for place in self._starts if first <= place[0] < last]
+        return [step for tensors in inside for step in self._begin(tensors, whole=False)]
 
     def _begin(self, tensors: Iterable[int], whole: bool) -> list[Step]:
         steps: list[Step] = []

@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 
 from nki_anvil.sim import dtypes
 from nki_anvil.sim.execution.errors import NotSimulated
+from nki_anvil.sim.execution.poison import lay, pattern
 from nki_anvil.sim.kinds import WIDTHS, Pattern, patterns
 from nki_anvil.sim.liveness import NEVER, Liveness, liveness, shared
 from nki_anvil.sim.program import MEMORIES, NONE, ROLES, Program
 
 ALIGNMENT: Final = 64
 """Bytes; a cache line."""
-LEFT: Final = 0xFF
-"""What every byte is between runs: floats of it are NaN."""
 
 _NOWHERE: Final = np.zeros(0, np.uint8)
 
@@ -46,10 +45,10 @@ class Memory:
         """A tensor's storage as one flat array of its own dtype, or of another of the same bytes."""
         return self._blocks[tensor].view(dtypes.numpy_dtype(dtype or self._dtype[tensor]))
 
-    def forget(self) -> None:
+    def forget(self, poison: int) -> None:
         """Leave nothing of a run where the next one could find it."""
         for own in self._buffers:
-            own.fill(LEFT)
+            lay(own, pattern("uint8", poison))
 
     def dtype(self, tensor: int) -> str:
         return self._dtype[tensor]

@@ -92,6 +92,20 @@ def test_poison_is_fresh_in_every_run_and_every_iteration() -> None:
     assert np.isnan(executable.run([numbers(3, 1)]).outputs[0]).all()
 
 
+def test_what_a_loop_that_runs_no_time_would_have_written_is_fresh_memory_in_every_run() -> None:
+    b = ProgramBuilder()
+    out = b.result((1, 2))
+    with b.loop("fori", b.register(), 0, 0):
+        tile = b.tensor((1, 2))
+        b.emit("memset", tile, value=1.0)
+    b.emit("dma_copy", out, tile)
+    b.emit("memset", tile, value=3.0)
+    executable = Executable(b.program())
+    for _ in range(2):
+        assert np.isnan(executable.run([]).outputs[0]).all()
+        assert np.isfinite(executable.run([], poison=1).outputs[0]).all()
+
+
 def test_an_output_that_nothing_touches_is_poison() -> None:
     b = ProgramBuilder()
     b.result((2, 2))
