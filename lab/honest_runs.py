@@ -35,7 +35,9 @@ out well in a few runs by chance."""
 DISTURBED: Final = 2
 """Runs in float64 of inputs and sums moved by a rounding and functions by their noise. Where few distinct values are
 possible (of few inputs, or where a tangent saturates and one is added), the float32 runs make exact zeros by chance; in
-one disturbed run alone a few of eight million elements come out as well, and a right kernel was refused for them."""
+one disturbed run alone a few of eight million elements come out as well, and a right kernel was refused for them.
+Where something is limited, the second is a pair of opposite errors: a sum that comes to nothing is below the limit in
+all of few runs by chance, and above it in one of a pair."""
 DECISIONS: Final = 3
 BESIDE: Final = 32.0
 """Pairs of such runs more where numbers are rounded or compared, off by so many roundings: one of a pair crosses any
@@ -109,6 +111,8 @@ class HonestRuns:
         large = is_large(work, [*inputs, *exact])
         honest = [self._honest(inputs, how) for how in self._arithmetics(large, rng, tied)]
         moved = self._pairs(inputs, rng, DISTURBED, TIED) if tied else self._several(inputs, rng, DISTURBED)
+        if work.compared and not tied:
+            moved[1:] = self._pairs(inputs, rng, 1, ROUNDED)
         decides = not tied and (work.decides or any("float" not in dtype for dtype in self.dtypes))
         beside = self._pairs(inputs, rng, 1 if large else DECISIONS, AROUND) if decides else []
 

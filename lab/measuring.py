@@ -16,12 +16,12 @@ from nki_anvil.backends.worker.inputs import (
     EVEN,
     MOVED,
     PARTIAL,
-    ROUGH,
     TALL,
     TIED,
     digest,
     draw,
     is_met,
+    is_rough,
 )
 from nki_anvil.backends.worker.places import EDGES
 from nki_anvil.backends.worker.relations import TIMES, against, level
@@ -69,7 +69,9 @@ class Measuring:
         for turn in range(turns):
             seed, scale = int(case["seed"]) + turn, float(case.get("scale", 1.0)) * 0.5**turn
             drawn = self.draw({**case, "seed": seed, "scale": scale})
-            found = self.runs.measure(list(drawn.values()), seed, partial=partial, tied=tied, rough=family == ROUGH)
+            found = self.runs.measure(
+                list(drawn.values()), seed, partial=partial, tied=tied, rough=is_rough(case["family"])
+            )
             if found is not None and family == "medley" and not all(output.rowwise for output in found.outputs):
                 found = yardstick.widened(found, UNEVEN_TERMS)
             if found is not None and (found.admissible or (own and found.finite)):

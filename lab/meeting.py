@@ -64,6 +64,12 @@ class Recording:
                 self._keep("product", result, result)
         return result
 
+    def before(self, ufunc: np.ufunc, operands: Sequence[Any]) -> None:
+        """Take what is about to be added in place, where indices say."""
+        if ufunc in (np.add, np.subtract) and len(operands) == 3:
+            array, places, values = operands
+            self._keep("sum" if ufunc is np.add else "difference", np.asarray(array)[places], values)
+
     def _matmul(self, operands: Sequence[Any], result: Any) -> Any:
         number, self._multiplied = self._multiplied, self._multiplied + 1
         self._keep("matmul", *operands, number=number)

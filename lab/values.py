@@ -32,6 +32,8 @@ class Value(np.ndarray[Any, Any]):
             options.pop("dtype", None)
         how.decides = how.decides or (ufunc in DECIDING and floating(operands))
         note(ufunc, operands)
+        if how.recording is not None and method == "at":
+            how.recording.before(ufunc, operands)
         result = _apply(how, ufunc, method, operands, options)
         if isinstance(result, tuple):
             parts: tuple[Any, ...] = result  # pyright: ignore[reportUnknownVariableType]

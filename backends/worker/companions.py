@@ -19,7 +19,8 @@ Array = Any
 def of(family: str, own: Array, axes: Sequence[int], rng: Any, within: Range, turn: int, place: int) -> Array:
     """What integers are in a family of floats; ``place`` tells several inputs apart."""
     if family == "steady":
-        return _level(own, axes, within) if turn == 0 else _nearly_level(own, axes, rng, within)
+        level = turn == 0 or turn >= throughout.LOW
+        return _level(own, axes, within) if level else _nearly_level(own, axes, rng, within)
     if family == "sided":
         return _at_end(own, axes, within, turn, place)
     if family == "sunken":

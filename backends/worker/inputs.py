@@ -78,6 +78,12 @@ def family_names() -> list[str]:
     return list(_FAMILIES)
 
 
+def is_rough(family: str) -> bool:
+    """Whether all rows of a family's cases may be those in which honest runs are off by a little."""
+    name, _, turn = family.partition("/")
+    return name == ROUGH or (name == "steady" and turn_of(turn) >= throughout.LOW)
+
+
 def is_met(family: str) -> bool:
     """Whether only the reference's process can draw it."""
     return family.partition("/")[0] in MET
@@ -387,7 +393,7 @@ _PAIRED = ("cancelling", "exact20", "sole", "terraces", *_RELATED)
 MET = AGAINST, EVEN, AIMED, MOVED = "against", "even", "aimed", "moved"
 """Families that only the reference's process can draw: they depend on what the reference computes."""
 ROUGH = "narrow"
-"""A family all of which may be lost to limits of elements, and is judged all the same."""
+"""A family all of which may be lost to limits of elements, and is judged all the same; steady ones from a turn on."""
 TALL = "tall"
 """Of the first: everything else is far larger than it was drawn."""
 PARTIAL = (

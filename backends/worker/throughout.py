@@ -30,7 +30,7 @@ GROUPS = 8
 """Values until all of those were met."""
 INSIDE = (0.1, 0.9)
 """Where between their bounds it lies."""
-STRENGTHS = ((1.15, 1.5), (1.5, 1.68), (1.68, 1.92), (0.55, 1.15))
+STRENGTHS = ((1.15, 1.5), (1.5, 1.68), (1.68, 1.92), (0.55, 1.15), (0.2, 0.55))
 """Powers of ten of how far to one side: a logarithm of one and an exponential has lost what is left of it there; on as
 far as exponentials are numbers; and less, where it is nearly the exponential."""
 NARROW = 2.0**-6

@@ -324,3 +324,36 @@ def test_equals_are_sorted_in_any_order_unless_a_stable_one_is_asked_for(tmp_pat
         assert found.outputs[1].exact is stable
         right = np.argsort(-x, axis=1, kind="stable")[:, :4]
         assert np.array_equal(found.outputs[1].r, right)
+
+
+def test_what_is_left_of_two_products_that_cancel_is_large_beside_any_guard_where_all_of_it_is_tall(tmp_path: Path):
+    """Else what is added to a root hides what a kernel makes of such rows."""
+    body = "y = x @ w + z @ v\n    return y / np.sqrt(np.square(y).mean(axis=1, keepdims=True) + 1e-6)"
+    shapes = {"x": [64, 48], "w": [48, 32], "z": [64, 48], "v": [48, 32]}
+    draws = ", ".join(f"np.random.normal(size={shape}).astype(np.float32)" for shape in shapes.values())
+    text = f"import numpy as np\n\ndef get_inputs():\n    return [{draws}]\n\ndef forward(x, w, z, v):\n    {body}\n"
+    (tmp_path / "reference.py").write_text(text)
+    arguments = [{"name": n, "shape": s, "dtype": "float32", "domain": "real"} for n, s in shapes.items()]
+    request = {**REQUEST, "arguments": arguments, "given": [*shapes.values()]}
+    measured = Measuring(ReferenceModule(tmp_path / "reference.py", {}), request, tmp_path)
+    drawn = measured.draw({**case(1), "family": "aimed/met/tall", "only": "w"})
+    x, w, z, v = (drawn[name].astype(np.float64) for name in shapes)
+    left, terms = (np.sqrt(np.square(of).mean(axis=1)) for of in (x @ w + z @ v, z @ v))
+    faint = left < 1e-3 * terms
+    assert faint.sum() > 10
+    assert left[faint].min() > 1e-2
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_sum_that_comes_to_nothing_is_above_its_limit_in_one_of_the_honest_runs(tmp_path: Path, seed: int):
+    """By chance alone all of a few runs are below it in one element of some dozens, and a right kernel is not."""
+    (tmp_path / "reference.py").write_text(
+        "import numpy as np\n\ndef get_inputs():\n    return []\n\ndef forward(x, y):\n"
+        "    d = np.square(x).sum(axis=1) + np.square(y).sum(axis=1) - 2 * (x * y).sum(axis=1)\n"
+        "    return np.sqrt(np.maximum(d, 0.0))\n"
+    )
+    runs = honest_runs.HonestRuns(ReferenceModule(tmp_path / "reference.py", {}), ("float32",), "float32", 0.0)
+    x = np.random.default_rng(seed).standard_normal((256, 32)).astype(np.float32)
+    found = runs.measure([x, x.copy()], seed, partial=True)
+    assert found is not None
+    assert (found.outputs[0].spread[np.isfinite(found.outputs[0].r)] > 0).all()

@@ -43,6 +43,8 @@ SUMS: dict[str, Callable[[], Any]] = {
     "return np.tanh((x @ w).T + z.transpose(1, 0))": lambda: -(X @ W),
     "return np.tanh(np.stack([x @ w, z]).sum(0))": lambda: -(X @ W),
     "return (z * z).sum(-1), np.tanh(x.astype(np.float64) @ w + z.astype(np.float64))": lambda: -(X @ W),
+    "u = x @ w; np.add.at(u, np.arange(8), z); return np.tanh(u)": lambda: -(X @ W),
+    "u = x @ w; np.subtract.at(u, np.arange(8)[::-1], z); return np.tanh(u)": lambda: (X @ W)[::-1],
     "return np.tanh((x @ w)[None] + z[:, None, :])": lambda: np.broadcast_to(-(X @ W)[0], Z.shape),
 }
 

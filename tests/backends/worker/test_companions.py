@@ -33,6 +33,15 @@ def test_where_all_is_steady_floats_and_integers_are(axes: list[int]) -> None:
     assert (q != 0).all()
 
 
+def test_the_last_steady_cases_are_so_tall_that_no_guard_is_anything_beside_their_narrow_spread() -> None:
+    drawn_values = drawn("steady/4")
+    x, q = drawn_values["x"].astype(np.float64), drawn_values["q"]
+    assert (q.max(axis=1) == q.min(axis=1)).all()
+    spread = x.std(axis=-1) / np.abs(x.mean(axis=-1))
+    assert 1e-6 < spread.min() <= spread.max() < 1e-4
+    assert np.abs(x.mean(axis=-1)).min() > 100
+
+
 def test_what_is_steady_lies_within_its_bounds() -> None:
     x = drawn("steady/0", low=0.0, high=1.0)["x"]
     assert ((x > 0) & (x < 1)).mean() > 0.99
