@@ -514,8 +514,7 @@ def test_what_a_meeting_touches_first_is_fresh_memory_in_every_run(meeting: str)
         tile, taken, out = b.tensor((1, 4)), b.tensor((1, 4)), b.result((1, 4))
         b.emit("memset", tile, value=1.0)
         if meeting == "sendrecv":
-            ranks = {"send_to_rank": 1 - core, "recv_from_rank": 1 - core}
-            b.emit(meeting, taken[:, 0:2], tile[:, 0:2], **ranks, pipe_id=0)
+            b.emit(meeting, taken[:, 0:2], tile[:, 0:2], send_to_rank=1 - core, recv_from_rank=1 - core, pipe_id=0)
         else:
             b.emit(meeting, taken, cores=[0, 1])
             b.emit("memset", taken[:, 0:2], value=1.0)
