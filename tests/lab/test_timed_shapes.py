@@ -117,7 +117,7 @@ async def judged(
         ("rmsnorm", rmsnorm),
         ("bmm_softmax", bmm_softmax),
         ("plane_softmax", plane_softmax),
-        ("dense_rmsnorm", dense_rmsnorm),
+        pytest.param("dense_rmsnorm", dense_rmsnorm, marks=pytest.mark.slow),
     ],
 )
 async def test_what_is_right_at_both_shapes_passes(problem: str, kernel: Callable[..., Any], tmp_path: Path) -> None:
@@ -138,6 +138,7 @@ async def test_a_shortcut_at_the_timed_shape_is_found(problem: str, kernel: Call
     assert (verdict.where.shapes, verdict.where.family) == ("wide", "mixed")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("large")
 async def test_a_column_that_only_large_products_ask_for_is_missed_at_the_timed_shape_by_no_kernel(
     tmp_path: Path,
@@ -158,6 +159,7 @@ async def test_a_whole_matrix_at_the_timed_shape_is_of_one_kind_as_well(tmp_path
     assert (verdict.where.shapes, verdict.where.family) == ("wide", "planes (x)")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("large")
 async def test_all_products_at_the_timed_shape_are_below_zero_as_well(tmp_path: Path) -> None:
     kernel = bmm_softmax_whose_maximum_starts_at_zero_where_it_is_timed
@@ -166,6 +168,7 @@ async def test_all_products_at_the_timed_shape_are_below_zero_as_well(tmp_path: 
     assert verdict.families["signs"] >= 8, "four of them where it is timed; a fresh case may be one more"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("large")
 @pytest.mark.parametrize("rows", [1, 16, 160])
 async def test_what_guards_the_norm_of_a_sum_at_the_timed_shape_is_missed_where_all_of_its_terms_are_faint(
