@@ -21,7 +21,7 @@ from nki_anvil.sim.instructions import NAMES, TABLE
 from nki_anvil.sim.layout import Shape, row_major
 from nki_anvil.sim.memory import MemoryRegion, Storage
 from nki_anvil.sim.program import MEMORIES, NONE, REGION_KINDS, ROLES, SCHEMA, Program
-from nki_anvil.sim.register import VirtualRegister
+from nki_anvil.sim.register import VirtualRegister, numbered
 from nki_anvil.sim.tensor import Indirect, NkiTensor
 
 _MEMORY: Final = {region: MEMORIES.index(region.value) for region in MemoryRegion}
@@ -124,7 +124,7 @@ class Builder:
         known = self._constant_tensors.get(key)
         if known is None:
             known = self.allocate(shape, dtype, buffer, role="constant", constant=len(self._constants))
-            self._constants.append(array)
+            self._constants.append(array.copy())  # the text may write to its own later
             self._constant_tensors[key] = known
         return known
 
@@ -193,7 +193,7 @@ class Builder:
     def register(self) -> VirtualRegister:
         """A fresh register."""
         self.registers += 1
-        return VirtualRegister(self.registers - 1)
+        return numbered(VirtualRegister, self.registers - 1)
 
     def open_loop(
         self, kind: str, register: VirtualRegister, bounds: tuple[int, int, int], dynamic: tuple[int, int]

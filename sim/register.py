@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeVar
 
 from nki_anvil.sim.errors import TraceError
 
@@ -12,9 +13,12 @@ class VirtualRegister:
 
     __slots__ = ("frozen", "index")
 
-    def __init__(self, index: int, frozen: bool = False) -> None:
-        self.index = index
-        self.frozen = frozen
+    index: int
+    frozen: bool
+
+    def __init__(self, *_: object, **__: object) -> None:
+        """Raises TraceError: a number of the kernel's own would be another register where its caller has some."""
+        raise TraceError("NKI-TYPE", "A register is made by its number.", remedy="Get one from nisa.register_alloc.")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.index})"
@@ -43,6 +47,16 @@ class VirtualRegister:
         return self < other
 
     __hash__ = object.__hash__
+
+
+R = TypeVar("R", bound=VirtualRegister)
+
+
+def numbered(kind: type[R], index: int, frozen: bool = False) -> R:
+    """A register as the trace counts it; kernels get theirs from instructions."""
+    register = object.__new__(kind)
+    register.index, register.frozen = index, frozen
+    return register
 
 
 def read(how: str, remedy: str) -> TraceError:

@@ -123,7 +123,7 @@ class Tensors(Builder):
         known = self._constant_tensors.get(key)
         if known is None:
             known = self.allocate(shape, dtype, buffer, role="constant", constant=len(self._constants))
-            self._constants.append(array)
+            self._constants.append(array.copy())  # the text may write to its own later
             self._constant_tensors[key] = known
         return known
 

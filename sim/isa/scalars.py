@@ -12,7 +12,7 @@ from nki_anvil.sim.dtypes import DTYPES, DType
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.isa.machine import register_load, register_store
 from nki_anvil.sim.isa.operands import described, emit
-from nki_anvil.sim.register import VirtualRegister
+from nki_anvil.sim.register import VirtualRegister, numbered
 from nki_anvil.sim.tensor import NkiTensor
 
 _INT32: Final = DTYPES["int32"]
@@ -56,7 +56,7 @@ def _combine(op: str, scalar: NkiScalar, other: Any, reverse: bool = False) -> N
         raise TraceError(
             "NKI-TYPE", f"{op} of a scalar and {described(other)}.", remedy="Combine it with an int or a scalar."
         )
-    result = NkiScalar(live().register().index)
+    result = numbered(NkiScalar, live().register().index)
     register, value = (other.index, None) if isinstance(other, NkiScalar) else (None, other)
     emit("register_compute", (), (result.index, op, scalar.index, register, value, reverse))
     return result
@@ -65,7 +65,7 @@ def _combine(op: str, scalar: NkiScalar, other: Any, reverse: bool = False) -> N
 def scalar_load(src: NkiTensor) -> NkiScalar:
     """The one element of an int32 tensor as a scalar."""
     _check(src, "scalar_load", "src")
-    result = NkiScalar(live().register().index)
+    result = numbered(NkiScalar, live().register().index)
     register_load(result, src)
     return result
 

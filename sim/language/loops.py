@@ -10,7 +10,7 @@ from nki_anvil.sim import isa, versions
 from nki_anvil.sim.builder import live
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.program import NONE
-from nki_anvil.sim.register import VirtualRegister
+from nki_anvil.sim.register import VirtualRegister, numbered
 
 
 def affine_range(start: int, stop: int | None = None, step: int = 1) -> range:
@@ -34,7 +34,7 @@ def dynamic_range(start: Any, stop: Any = None, step: int = 1) -> Iterator[Virtu
         raise TraceError(
             "NKI-REMOVED", "nl.dynamic_range is gone since NKI 0.7.", remedy="Use nl.fori_loop(lower, upper, body)."
         )
-    index = VirtualRegister(live().register().index, frozen=True)
+    index = numbered(VirtualRegister, live().register().index, frozen=True)
     return _symbolic(index, 0 if stop is None else start, start if stop is None else stop, step)
 
 
@@ -64,7 +64,7 @@ def _index(*bounds: Any) -> VirtualRegister:
     builder = live()
     register = builder.register()
     plain = any(isinstance(bound, VirtualRegister) and not isinstance(bound, isa.NkiScalar) for bound in bounds)
-    return register if plain or versions.before(builder.version, "0.7") else isa.NkiScalar(register.index)
+    return register if plain or versions.before(builder.version, "0.7") else numbered(isa.NkiScalar, register.index)
 
 
 def while_loop(init: Any, body_fun: Callable[[VirtualRegister], Any]) -> None:

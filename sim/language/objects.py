@@ -6,6 +6,8 @@ import inspect
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
+from nki_anvil.sim.errors import TraceError
+
 
 class _Keywords(type):
     """Calls a class so that a dataclass also takes keywords for plain class attributes, as NKI's parser did.
@@ -18,7 +20,7 @@ class _Keywords(type):
         absent = dict.fromkeys(_required(cls)[len(args) :])
         named = {name: value for name, value in kwargs.items() if name not in plain}
         made = super().__call__(*args, **{**absent, **named})
-        for name in kwargs.keys() & plain:
+        for name in filter(plain.__contains__, kwargs):
             setattr(made, name, kwargs[name])
         return made
 
@@ -44,4 +46,9 @@ class NKIObject(metaclass=_Keywords):
 
     def __init__(self, **kwargs: Any) -> None:
         for name, value in kwargs.items():
+            if name.startswith("__"):
+                raise TraceError(
+                    "NKI-ARGUMENT", f"{type(self).__name__} has no attribute {name!r} to set.",
+                    remedy="Give an attribute of an object of yours a name without underscores in front.",
+                )  # fmt: skip
             setattr(self, name, value)

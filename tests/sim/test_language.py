@@ -266,3 +266,5 @@ def test_configuration_objects_take_plain_attributes_by_keyword():
     assert Loose(width=3).width == 3
     with pytest.raises(TypeError):
         Settings(height=1)
+    with pytest.raises(TraceError, match="'__dict__'"):
+        Loose(**{"__dict__": {}})

@@ -7,7 +7,7 @@ from nki_anvil.sim import isa as nisa
 from nki_anvil.sim import language as nl
 from nki_anvil.sim.builder import LIVE, Builder
 from nki_anvil.sim.errors import TraceError
-from nki_anvil.sim.register import VirtualRegister
+from nki_anvil.sim.register import VirtualRegister, numbered
 
 BLOCK = np.arange(4 * 6 * 8)
 
@@ -161,7 +161,7 @@ def test_a_dynamic_select_becomes_a_scalar_offset_of_the_access(live, hbm):
 
 
 def test_a_register_as_an_index_becomes_a_register_offset(hbm):
-    view = hbm[VirtualRegister(3), :, nl.ds(2, 4)]
+    view = hbm[numbered(VirtualRegister, 3), :, nl.ds(2, 4)]
     assert view.shape == (6, 4)
     assert view.offset == 2
     assert (view.indirection.scalar_register, view.indirection.scalar_step) == (3, 48)
@@ -180,7 +180,7 @@ def test_a_vector_of_rows_fixes_the_first_dimension(live, hbm):
 @pytest.mark.parametrize("use", [bool, int, iter, lambda r: range(r), lambda r: r < 3, lambda r: r == 0])
 def test_a_register_cannot_be_read_in_python(use):
     with pytest.raises(TraceError) as error:
-        use(VirtualRegister(0))
+        use(numbered(VirtualRegister, 0))
     assert error.value.code == "NKI-CONTROL"
 
 

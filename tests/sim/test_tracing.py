@@ -129,6 +129,22 @@ def test_constants_of_the_text_are_stored_once():
     validate(program)
 
 
+def test_a_constant_holds_what_its_array_held_when_it_was_given():
+    def kernel(x):
+        table = np.zeros((1, 4), dtype=np.float32)
+        for value in (1.0, 2.0):
+            nisa.dma_copy(nl.ndarray((1, 4), nl.float32), nl.shared_constant(table))
+            table[:] = value
+
+    assert [constant[0, 0] for constant in trace(kernel, X).constants] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("kind", [nisa.VirtualRegister, nisa.NkiScalar])
+def test_a_kernel_makes_no_register_by_a_number_for_its_caller_may_hold_that_one(kind):
+    with pytest.raises(TraceError, match=r"nisa\.register_alloc"):
+        kind(0)
+
+
 def test_no_trace_outlives_its_run():
     trace(copied, X)
     with pytest.raises(TraceError, match="outside of a kernel"):
