@@ -267,4 +267,4 @@ def test_configuration_objects_take_plain_attributes_by_keyword():
     with pytest.raises(TypeError):
         Settings(height=1)
     with pytest.raises(TraceError, match="'__dict__'"):
-        Loose(**{"__dict__": {}})
+        Loose(__dict__={})
