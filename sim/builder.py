@@ -120,13 +120,17 @@ class Builder:
 
     def constant_tensor(self, array: NDArray[Any], dtype: DType, shape: Shape, buffer: MemoryRegion) -> NkiTensor:
         """A tensor that holds an array of the kernel's text; equal ones are stored once."""
-        key = (array.tobytes(), dtype, shape, buffer, self.core)
+        key = (array.tobytes(), dtype, shape, buffer, self._stored_within())
         known = self._constant_tensors.get(key)
         if known is None:
             known = self.allocate(shape, dtype, buffer, role="constant", constant=len(self._constants))
             self._constants.append(array.copy())  # the text may write to its own later
             self._constant_tensors[key] = known
         return known
+
+    def _stored_within(self) -> object:
+        """Equal constants of one core are stored once."""
+        return self.core
 
     # accesses
 

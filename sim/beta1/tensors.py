@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,15 +117,9 @@ class Tensors(Builder):
         rows = self._tensors.all()
         rows[tensor, len(TENSOR) + 1] = self._name_number(name)
 
-    def constant_tensor(self, array: NDArray[Any], dtype: DType, shape: Shape, buffer: MemoryRegion) -> NkiTensor:
-        """A tensor that holds an array of the kernel's text; equal ones of one loop body are stored once."""
-        key = (array.tobytes(), dtype, shape, buffer, self.scopes[-1])
-        known = self._constant_tensors.get(key)
-        if known is None:
-            known = self.allocate(shape, dtype, buffer, role="constant", constant=len(self._constants))
-            self._constants.append(array.copy())  # the text may write to its own later
-            self._constant_tensors[key] = known
-        return known
+    def _stored_within(self) -> object:
+        """Equal constants of one loop body are stored once."""
+        return self.scopes[-1]
 
     def name_of(self, tensor: int) -> str:
         """What messages call a tensor by its number."""
