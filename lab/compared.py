@@ -1,4 +1,4 @@
-"""Which single numbers a run of the reference compares its arrays with, limits them by, or divides them into."""
+"""Which single numbers a run of the reference compares its arrays with, limits them by, divides them into, or takes logarithms about."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ DECIDING: Final = frozenset({
 """What makes a step of a number."""
 LIMITING: Final = frozenset({"maximum", "minimum", "fmax", "fmin", "clip"})
 """What lets numbers through up to another one."""
+LOGARITHMS: Final = frozenset({np.log, np.log2, np.log10})
+"""What is nothing at one, and turns its sign there."""
 FEW: Final = 4
 """Numbers beside an array that may be meant one by one."""
 
@@ -24,6 +26,8 @@ def note(ufunc: np.ufunc, operands: Sequence[Any]) -> None:
     """Keep the single numbers of one operation in the arithmetic in force."""
     if ufunc in DECIDING or ufunc.__name__ in LIMITING:
         in_force().compared.update(number for operand in operands for number in _single(operand))
+    elif ufunc in LOGARITHMS:
+        in_force().compared.add(1.0)
 
 
 def _single(operand: Any) -> Iterator[float]:

@@ -268,7 +268,7 @@ def _met(floats: list[InputSpec], met: Mapping[str, Sequence[str]]) -> Iterator[
 
 def _marked(floats: list[InputSpec]) -> Iterator[Plan]:
     if any(spec.marks for spec in floats):
-        yield from [Plan("marks")] * MARKED
+        yield from [Plan("marks"), Plan("about")] * MARKED
 
 
 def _of_one_kind(

@@ -12,7 +12,7 @@ MEDLEYS: Final = 9
 """Cases in which each input is of any kind; twice as many of a lone one, and a third at large shapes."""
 ROWS, ELEMENTS, AGAIN = 64, 1 << 17, 8
 """Cases of kinds drawn by lot are made again until they have so many rows, or elements, in all, at most so often."""
-BY_LOT: Final = ("medley", "patterns", "near", "level", "steady", "tiles", "signs", "against", "even", "marks")
+BY_LOT: Final = ("medley", "patterns", "near", "level", "steady", "tiles", "signs", "against", "even", "marks", "about")
 LONE_PATTERNS: Final = 2
 """Further cases of patterns of a lone input, whose parts are what pairs of inputs are elsewhere."""
 

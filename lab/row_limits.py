@@ -29,7 +29,7 @@ ALIKE: Final = 0.96
 """Cosine between what amplified rows err, element by element, and their mean, in the median: from here on all of them
 err by a number times one vector. Rows of independent errors, whose sizes alone are compared, reach 0.95."""
 FEWEST: Final = 3
-"""Amplified rows that are enough to tell."""
+"""Amplified rows that are enough to tell by their vectors."""
 OFTEN: Final = 0.125
 """Share of amplified rows from which on hidden numbers amplify all: which of them strongly, luck in few runs hides. Of
 independent errors' rows hardly one is amplified."""
@@ -97,10 +97,12 @@ def _of_hidden_numbers(expected: Expected, amplified: NDArray[np.bool_]) -> bool
 
     How strongly a row's number errs, a few honest runs do not tell of each row. Without a contraction there is none.
     """
-    if expected.rowwise or amplified.sum() < FEWEST:
+    if expected.rowwise or not amplified.any():
         return False
     if amplified.mean() >= OFTEN:
         return True
+    if amplified.sum() < FEWEST:
+        return False
     spread = expected.spread[amplified].astype(np.float64)
     size = norms(spread, "axis1")[:, None]
     patterns = np.divide(spread, size, out=np.zeros_like(spread), where=size > 0)

@@ -139,16 +139,21 @@ class NkiTensor:
         raise _control("measured with len()", "Read t.shape[0].")
 
     def __eq__(self, other: object) -> bool:
-        """Whether both are one object; raises TraceError for a number, which nobody knows before execution."""
-        if isinstance(other, (Number, VirtualRegister)):
+        """False for what is no tensor, as None; raises TraceError for what nobody knows before execution.
+
+        Nor for tensors: who calls the kernel may give one tensor twice.
+        """
+        if isinstance(other, (Number, VirtualRegister, NkiTensor)):
             raise _control("compared", _COMPARE)
-        return self is other
+        return False
+
+    def __hash__(self) -> int:
+        raise _control("made a key", "Key by a name or a number: who calls the kernel may give one tensor twice.")
 
     def __lt__(self, other: object) -> bool:
         raise _control("compared", _COMPARE)
 
     __gt__ = __le__ = __ge__ = __lt__
-    __hash__ = object.__hash__
 
     # NumPy's notation
 

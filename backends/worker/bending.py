@@ -14,6 +14,9 @@ from nki_anvil.backends.worker.arguments import Array, Spec
 FINEST = 6
 """Powers of two down to which ties go: a rounding of so many binary places meets its half-way points."""
 
+ABOUT = (-3.5, -0.5)
+"""Powers of ten of how far rows lie about a number: nearer, what is left of it is lost to roundings of inputs."""
+
 
 class Draw:
     """What a family has to work with: the own draw, randomness of its own, and how strongly to bend."""
@@ -184,6 +187,13 @@ def marks(d: Draw) -> Array:
     near = np.choose(d.rng.choice([0, 0, 1, 2], d.own.shape), aside)
     among: Array = d.rng.random(d.own.shape) < np.where(d.rng.random(d.rows) < 0.5, 0.25, 1.0)
     return cast(Any, np).where(among, near, d.own)
+
+
+def about(d: Draw) -> Array:
+    """Rows that lie about such a number, each within a power of ten of its own."""
+    marks = np.array(d.spec.get("marks") or [0.0])
+    apart = 10.0 ** d.rng.uniform(*ABOUT, d.rows) * d.rng.uniform(-1.0, 1.0, d.own.shape)
+    return (d.rng.choice(marks, d.rows) * (1.0 + apart)).astype(np.float32)
 
 
 def exact20(d: Draw) -> Array:

@@ -335,6 +335,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "shifted": bending.shifted,
     "ties": bending.ties,
     "marks": bending.marks,
+    "about": bending.about,
     "bands": _bands,
     "signs": lambda d: regimes.signs(d.own, d.rng, d.scale, d.is_target, int(d.variant or 0)),
     "sunken": _sunken,
@@ -386,7 +387,7 @@ _WHOLE = ("whole", "mixed")
 """What integers answer as such; to others they stay as they were drawn."""
 _MINGLED = ("planes", "towers", "peaks", "signs", "x100")
 """Of floats, in which integers that stand alone, lengths and positions, are not all as they were drawn."""
-_PLAIN = ("integers", "ties", "marks", "cancelling", "opposed", "exact20", "named", "terraces")
+_PLAIN = ("integers", "ties", "marks", "about", "cancelling", "opposed", "exact20", "named", "terraces")
 """Of floats, in which integers stay as they were drawn: sums of both are exact, or cancel."""
 _PAIRED = ("cancelling", "exact20", "sole", "terraces", *_RELATED)
 
@@ -401,7 +402,7 @@ PARTIAL = (
     "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "near",
     "level", "opposed", "faint", "mixed", "whole", "planes", "steady", "sided",
     "medley", "halved", "nothing", "named", "last", "kindred", "sole",
-    "terraces", "narrow",
+    "terraces", "narrow", "about",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 TIED = ("integers", "ties", "marks", MOVED)

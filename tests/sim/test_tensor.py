@@ -123,11 +123,14 @@ def test_a_view_that_cannot_be_is_refused(tile, view, code):
     assert error.value.remedy
 
 
-def test_a_tensor_is_found_among_others_and_is_not_none(tile):
-    assert tile in (tile[0:2], tile)
-    assert tile[0:2] not in (tile, None)
+def test_a_tensor_is_not_none_and_none_asks_whether_it_is_another(tile):
     assert tile != None  # noqa: E711
-    assert {tile: 1}[tile] == 1
+    assert tile not in (None, "mean")
+    for ask in (lambda: tile == tile[0:2], lambda: tile in (None, tile[0:2]), lambda: [tile[0:2]].index(tile)):
+        with pytest.raises(TraceError, match="compared"):
+            ask()
+    with pytest.raises(TraceError, match="made a key"):
+        {tile: 1}
 
 
 @pytest.mark.parametrize(
