@@ -1,4 +1,4 @@
-"""Which single numbers a run of the reference compares its arrays with, limits them by, divides them into, or takes logarithms about."""
+"""Which single numbers decide in a run of the reference: those of comparisons, limits and parts; a logarithm's one."""
 
 from __future__ import annotations
 

@@ -28,6 +28,7 @@ def noted(tmp_path: Path, result: str) -> set[float]:
         ("np.maximum(x, np.float32(0.25)) * 7", {0.25}),
         ("np.where(tokens == LIMIT, x, 0)", {10.0}),
         ("np.where((tokens + 5) % 17 >= int('3'), x, 0)", {17.0, 3.0}),
+        ("np.log(np.abs(x)) * 3", {1.0}),
         ("x * 2 + 5", set()),
         ("np.maximum(x, x[:, :1]) * (x > x.mean(-1, keepdims=True))", set()),
     ],

@@ -295,6 +295,19 @@ def test_rows_behind_closed_gates_are_no_trap_where_honest_runs_were_lucky_in_so
     assert worst < 0.9
 
 
+@pytest.mark.parametrize(("amplified", "refused"), [(0, True), (2, False)])
+def test_of_few_rows_a_share_tells_that_hidden_numbers_amplify_all(amplified: int, refused: bool) -> None:
+    """One row of eight errs seven times what few honest runs show there, as one weight of attention makes it."""
+    rng = np.random.default_rng(9)
+    exact = rng.standard_normal((8, 64))
+    of_rows = np.where(np.arange(8) < amplified, 4.0, 1.0)[:, None] * 2e-7 * rng.standard_normal((8, 64))
+    honest = [[(exact + lot * of_rows).astype(np.float32)] for lot in (1.0, -0.9, 0.8, -0.7)]
+    known = measure([exact], honest, [], dtypes=["float32"], precision="float32", rowwise=False, large=False)
+    of_rows[5] *= 7
+    uses = limits.compare(known.outputs[0], exact + of_rows, 2e-5, own=False)
+    assert ("rows along axis 1" in broken(uses)) == refused
+
+
 def test_a_function_cut_off_far_below_an_outputs_largest_element_is_no_error() -> None:
     r = np.zeros((64, 64))
     r[0], y = 1e12, np.zeros((64, 64))

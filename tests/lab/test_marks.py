@@ -53,6 +53,15 @@ def test_a_float_is_at_its_marks_and_next_to_them_in_some_rows_throughout() -> N
     assert 0 < whole.sum() < 64
 
 
+def test_rows_lie_about_a_mark_each_as_near_as_its_own_power_of_ten() -> None:
+    spec = {"name": "x", "shape": [64, 48], "dtype": "float32", "marks": [20.0, -2.5]}
+    drawn = inputs.draw({"inputs": [spec]}, {"seed": 1, "family": "about"})["x"].astype(np.float64)
+    apart = np.min([np.abs(drawn / at - 1).max(axis=1) for at in (20.0, -2.5)], axis=0)
+    assert apart.max() < 10**-0.5
+    assert apart.min() < 2e-3
+    assert (drawn > 0).all(axis=1).sum() in range(16, 48)
+
+
 def test_one_of_two_integers_is_a_mark_away_from_the_other_or_what_is_left_of_it() -> None:
     within = whole_numbers.Range(0, 4000, (100,))
     other = np.full((2, 20), 1000)

@@ -130,7 +130,7 @@ def test_a_tensor_is_not_none_and_none_asks_whether_it_is_another(tile):
         with pytest.raises(TraceError, match="compared"):
             ask()
     with pytest.raises(TraceError, match="made a key"):
-        {tile: 1}
+        dict.fromkeys([tile])
 
 
 @pytest.mark.parametrize(
