@@ -73,6 +73,8 @@ _reduce = one_of(*operations.REDUCTIONS)
 _command = one_of("idle", "reset", "reduce", "reset_reduce", "load_reduce")
 _scalar = optional(number)
 
+RESETS: Final = ("reset", "reset_reduce", "load_reduce")
+"""Commands to an engine's accumulators that ask nothing of what they held."""
 KINDS: Final[Mapping[str, Kind]] = {
     "oob_mode": one_of("error", "skip"),
     "dge_mode": one_of("unknown", "swdge", "hwdge", "none"),

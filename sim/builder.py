@@ -271,7 +271,7 @@ def _left() -> TraceError:
 def _distinct(values: tuple[Any, ...]) -> Any:
     """A key that keeps apart what Python calls equal: 0, 0.0, -0.0 and False."""
     for value in values:
-        if type(value) is tuple or (type(value) is float and value == 0):
+        if type(value) is tuple or (isinstance(value, float) and value == 0.0):
             return repr(values)
     return values, tuple(map(type, values))
 

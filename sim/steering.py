@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim import dtypes
+from nki_anvil.sim.attributes import RESETS
 from nki_anvil.sim.instructions import ENGINES, NAMES, TABLE
 from nki_anvil.sim.kinds import named
 from nki_anvil.sim.operands import indices, operands
@@ -25,7 +26,6 @@ _REGISTERS: Final = tuple(name for name in NAMES if name.startswith("register_")
 _SEEDS: Final = ("set_rng_seed", "rand_set_state")
 DRAWS: Final = ("rng", "dropout", "rand_get_state")
 """Instructions that take of a generator's state."""
-_RESETS: Final = ("reset", "reset_reduce", "load_reduce")
 _KEPT: Final = len(ENGINES) + 1
 """What a core keeps: each engine's accumulators, and its generators."""
 
@@ -115,7 +115,7 @@ def _kept(program: Program) -> tuple[Pairs, Pairs]:
         lanes = (site, first + int(rows["engine"][site]))
         command = program.attributes[int(rows["attributes"][site])].get("reduce_cmd", "reset_reduce")
         answers = name == "tensor_scalar_cumulative" or program.operands(site)[len(TABLE[name].writes) - 1] != NONE
-        if command == "reduce" or (answers and command not in _RESETS):
+        if command == "reduce" or (answers and command not in RESETS):
             read.append(lanes)
         if command != "idle" or name == "tensor_scalar_cumulative":
             written.append(lanes)

@@ -16,15 +16,16 @@ BANKS = 16
 """Further on each of so many banks begins and ends, in longer rows those that are spread evenly; and what is left of a
 row behind its last whole tile."""
 REACHED, PARTS = 900, range(3, 9)
-"""In rows too long for eight cases to reach every column, each of so many equal chunks begins and ends as well; but
-not in a run of few rows, which would take a case for each."""
+"""In rows too long for eight cases to reach every column, each of so many equal chunks begins and ends as well."""
+LONE = 4096
+"""Where there are few rows, of so many columns at most: each edge takes a case. In those all tiles have edges too."""
 RUN = 32
 """Rows after which edges come again: a quadrant of the partitions."""
 ENDS, INNER, CASES = 2, 12, 8
 """Rows of a run that peak at an edge: its first and last at either end of the row, in the next turn at the other, and
 two or more inside, at most so many, so that in so many cases a run has each."""
 ROUND = (100, 200, 250, 300, 400, 500, 600, 700, 750, 1000, 1024, 1536, 2000)
-"""Lengths of chunks of which, in such long rows, the first two and the last begin and end at edges."""
+"""Lengths of chunks of which the first two and the last begin and end at edges, in such long rows and in few."""
 SHORTEST = 8
 """A run with fewer rows has no first and last: its rows take the edges in turn, and the other columns after them."""
 
@@ -34,9 +35,12 @@ def edges(length: int, rows: int = RUN) -> list[int]:
     middle, whole = length // 2, length // BANK
     begun = [BANK * int(bank) for bank in np.unique(np.linspace(1, whole, min(whole, BANKS)).astype(int)) if whole]
     begun += [length - length % TILE, middle, length - 1]
-    if length > REACHED and rows >= SHORTEST:
+    lone = 0 < rows < SHORTEST and length <= LONE
+    if lone:
+        begun += range(TILE, length, TILE)
+    if lone or (length > REACHED and rows >= SHORTEST):
         begun += [chunk for parts in PARTS for chunk in range(-(-length // parts), length, -(-length // parts))]
-    if length > REACHED and rows:
+    if lone or (length > REACHED and rows):
         begun += [chunk for size in ROUND for chunk in (size, 2 * size, (length - 1) // size * size)]
     return sorted({e for e in (*EDGES, *begun, *(first - 1 for first in begun)) if 0 <= e < length})
 

@@ -40,6 +40,7 @@ def _activate(site: Site, command: str) -> None:
         raise site.missing(f"with op={site['op']}")
     out = site.target("dst", shape)
     site.do(FUNCTIONS[site["op"]], values, out)
+    site.settle("data", command, site.has("reduce_res"))
     if command == "reset":
         site.do(site.accumulators("data").fill, 0)
     if command in ("reduce", "reset_reduce"):

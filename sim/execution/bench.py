@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim.execution.errors import ExecutionError
-from nki_anvil.sim.execution.poison import lay, pattern
 from nki_anvil.sim.rules.finding import Finding
 
 Step: TypeAlias = Callable[[], Any]
@@ -42,6 +41,8 @@ class Bench:
         self.accumulators = {
             (core, engine): np.full(LANES, np.nan, np.float32) for core in range(cores) for engine in ACCUMULATING
         }
+        self.settled = {place: np.zeros(LANES, np.bool_) for place in self.accumulators}
+        """Which of them something has set in this run."""
         self.core = 0
         """Which core runs."""
         self.generators = [np.random.default_rng(0)] * cores
@@ -57,8 +58,8 @@ class Bench:
         """Forget the last run."""
         self.registers.clear()
         self.trips[:] = [0] * len(self.trips)
-        for lanes in self.accumulators.values():
-            lay(lanes, pattern("float32", poison))
+        for settled in self.settled.values():
+            settled.fill(False)
         self.core = 0
         self.generators = [np.random.default_rng([core, int(again)]) for core in range(len(self.generators))]
         self.steps_left = steps

@@ -58,9 +58,12 @@ def tensor_partition_reduce(site: Site) -> None:
         site.do(np.multiply, out, np.float32(1 / data.shape[0]), out)
 
 
-def begin(site: Site, slot: str, command: str, op: str, initial: Any = None) -> NDArray[np.float32]:
-    """The accumulators of an operand's lanes, reset or loaded as a command says."""
+def begin(
+    site: Site, slot: str, command: str, op: str, initial: Any = None, *, answers: bool = False
+) -> NDArray[np.float32]:
+    """The accumulators of an operand's lanes, reset or loaded as a command says; who ``answers`` reads them."""
     lanes = site.accumulators(slot)
+    site.settle(slot, command, answers)
     if command in ("reset", "reset_reduce"):
         if op not in IDENTITIES:
             raise site.missing(f"with {op} as its reduction")
@@ -90,7 +93,7 @@ def tensor_scalar_reduce(site: Site) -> None:
     data, operand = site.read("data", shape), site.scalar("operand0", "value0", shape)
     out, op = site.target("dst", shape), site["reduce_op"] or "add"
     initial = site.scalar("reduce_init", "reduce_init_value", (shape[0], 1))
-    lanes = begin(site, "data", site["reduce_cmd"], op, initial)
+    lanes = begin(site, "data", site["reduce_cmd"], op, initial, answers=site.has("reduce_res"))
     site.do(operation(site["op0"], site["reverse0"]), data, operand, out)
     if site["reduce_cmd"] not in ("idle", "reset"):
         accumulate(site, out, lanes, op)
@@ -107,7 +110,7 @@ def tensor_scalar_cumulative(site: Site) -> None:
     flat = (shape[0], math.prod(shape[1:]))
     values, operand = site.read("src", flat), site.scalar("operand0", "value0", flat)
     initial = site.scalar("operand1", "value1", (shape[0], 1))
-    lanes = begin(site, "src", site["reduce_cmd"], site["op1"], initial)
+    lanes = begin(site, "src", site["reduce_cmd"], site["op1"], initial, answers=True)
     middle, out = site.work(flat), site.target("dst", flat)
     site.do(operation(site["op0"]), values, operand, middle)
     site.do(_cumulate, operation(site["op1"]), middle, lanes, out)

@@ -48,7 +48,7 @@ def _select(site: Site, mask: Array, chosen: Array, other: Any, shape: tuple[int
     site.do(np.copyto, middle, chosen, where=mask)
     site.do(np.copyto, site.target("dst", shape), middle)
     command, op = site["reduce_cmd"], site["reduce_op"] or "maximum"
-    lanes = begin(site, lanes_of, command, op)
+    lanes = begin(site, lanes_of, command, op, answers=site.has("reduce_res"))
     if command in ("reduce", "reset_reduce"):
         accumulate(site, middle, lanes, op)
     if site.has("reduce_res"):

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim import dtypes
+from nki_anvil.sim.attributes import RESETS
 from nki_anvil.sim.execution import moving
 from nki_anvil.sim.execution.accumulation import Written
 from nki_anvil.sim.execution.bench import LANES, Bench, Step
@@ -26,6 +27,7 @@ from nki_anvil.sim.instructions import ENGINES, NAMES, TABLE
 from nki_anvil.sim.program import NONE
 
 Array = NDArray[Any]
+L = TypeVar("L", np.float32, np.bool_)
 
 
 class Site:
@@ -189,6 +191,21 @@ class Site:
             raise self.fault("SIM-SHAPE", f"partitions {start} to {start + count - 1} have no lane")
         return self.bench.accumulators[self.core, self.engine][start : start + count].reshape(count, 1)
 
+    def settle(self, slot: str, command: str, answers: bool) -> None:
+        """Note which lanes a command sets; raises ExecutionError once any is read, as who ``answers`` does, or added to
+        that nothing has set in this run.
+        """
+        operand, settled = self.operand(slot), self.bench.settled[self.core, self.engine]
+        if command in RESETS:
+            self.do(lambda: _lanes(operand, settled, self.line).fill(True))
+        elif command == "reduce" or answers:
+            self.do(lambda: self._require(_lanes(operand, settled, self.line)))
+
+    def _require(self, settled: NDArray[np.bool_]) -> None:
+        if not settled.all():
+            message = "accumulators are read that nothing was written to; begin with reduce_cmd=reset_reduce"
+            raise ExecutionError("SIM-ACCUMULATOR-UNSET", message, self.line)
+
     def _moving_lanes(self, slot: str, operand: Operand) -> NDArray[np.float32]:
         """A copy of the lanes under an operand that moves, taken before and put back after the instruction."""
         if slot not in self._copies:
@@ -199,12 +216,12 @@ class Site:
         return self._copies[slot]
 
 
-def _lanes(operand: Operand, accumulators: NDArray[np.float32], line: int) -> NDArray[np.float32]:
-    """The lanes over which an operand stands now."""
+def _lanes(operand: Operand, lanes: NDArray[L], line: int) -> NDArray[L]:
+    """Those lanes over which an operand stands now."""
     start, count = operand.start_partition + (operand.shift() or 0) // operand.row, operand.shape[0]
     if not 0 <= start <= LANES - count:
         raise ExecutionError("SIM-SHAPE", f"partitions {start} to {start + count - 1} have no lane", line)
-    return accumulators[start : start + count].reshape(count, 1)
+    return lanes[start : start + count].reshape(count, 1)
 
 
 def _of(operand: Operand) -> tuple[tuple[int, ...], Any]:

@@ -109,9 +109,13 @@ def sized(name: str, slot: str, value: Any, partitions: int, elements: int) -> N
 
 
 def number(value: Any, name: str, slot: str) -> Number:
-    """A Python number; NumPy's scalars become one."""
-    if isinstance(value, (bool, int, float)):
+    """A Python number; NumPy's scalars and members of enumerations become one."""
+    if type(value) in (bool, int, float):
         return value
+    if isinstance(value, float):  # np.float64 is one, and so is its negative zero
+        return float(value)
+    if isinstance(value, int):
+        return int(value)
     if isinstance(value, (np.generic, np.ndarray)) and value.size == 1:
         return number(value.item(), name, slot)
     raise TraceError(

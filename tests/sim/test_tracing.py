@@ -1,6 +1,7 @@
 """A kernel becomes a program: rows, lines, arguments, outputs, loops, cores, and errors that teach."""
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -127,6 +128,17 @@ def test_constants_of_the_text_are_stored_once():
     memories = [MEMORIES[memory] for memory in program.tables["tensors"]["memory"]]
     assert memories == ["shared_hbm", "sbuf", "shared_hbm", "sbuf", "sbuf"]
     validate(program)
+
+
+def test_a_zero_keeps_its_sign_whatever_number_it_is():
+    def kernel(x):
+        for zero in (np.float64(0.0), np.float64(-0.0), 0.0, -0.0, np.float32(-0.0)):
+            nisa.memset(nl.ndarray((4, 4), nl.float32), zero)
+
+    program = trace(kernel, X)
+    values = [program.attributes[record]["value"] for record in program.tables["instructions"]["attributes"]]
+    assert [math.copysign(1.0, value) for value in values] == [1, -1, 1, -1, -1]
+    assert {type(value) for value in values} == {float}
 
 
 def test_a_constant_holds_what_its_array_held_when_it_was_given():

@@ -67,6 +67,14 @@ def test_the_first_chunks_of_round_lengths_have_edges_where_there_are_few_rows(r
     assert {499, 500, 999, 1000, 299, 300, 1999, 2000} <= found
 
 
+@pytest.mark.parametrize("rows", [1, 4, 7])
+def test_few_rows_of_few_columns_have_peaks_at_the_edges_of_all_tiles_and_of_equal_and_round_chunks(rows: int) -> None:
+    turns = places.turns(rows, 768, places.CASES)
+    found = {int(c) for turn in range(turns) for c in places.peaks(np.random.default_rng(turn), rows, 768, turn)}
+    assert {639, 640, 191, 192, 255, 256, 599, 600, 399, 400} <= found
+    assert len(places.edges(100_000, rows)) < 2 * len(places.edges(100_000))
+
+
 @pytest.mark.parametrize("rows", [1, 5, 8, 16, 39, 40, 96, 320])
 def test_as_many_cases_as_edges_take_have_a_peak_at_each(rows: int) -> None:
     turns = places.edge_turns(rows, 640)

@@ -10,6 +10,7 @@ import pytest
 from program_builder import ProgramBuilder
 
 from nki_anvil.sim.execution import Executable
+from nki_anvil.sim.execution.errors import ExecutionError
 from nki_anvil.sim.execution.functions import FUNCTIONS, erf, erfc
 from nki_anvil.sim.operations import ACCURACY, ACTIVATIONS
 
@@ -110,6 +111,31 @@ def test_the_accumulator_lasts_over_instructions_until_it_is_reset() -> None:
     doubled, squares = run(b, x).outputs
     assert doubled[:, 0].tolist() == (2 * x.sum(1)).tolist()
     assert squares[:, 0].tolist() == np.square(x).sum(1).tolist()
+
+
+@pytest.mark.parametrize(("command", "answers"), [("idle", True), ("reduce", True), ("reduce", False)])
+@pytest.mark.parametrize("set_before", [(0, 32), (0, 64), None])
+def test_accumulators_that_nothing_has_set_are_not_read(
+    command: str, answers: bool, set_before: tuple[int, int] | None
+) -> None:
+    """What another kernel left in the engine's lanes is nothing that this one may know."""
+    b, x = ProgramBuilder(), np.ones((64, 6), np.float32)
+    source, tile, dropped, lanes = b.input(x.shape), b.tensor(x.shape), b.tensor(x.shape), b.tensor((64, 1))
+    b.emit("dma_copy", tile, source)
+    if set_before:
+        part = slice(*set_before)
+        b.emit("activation", dropped[part], None, tile[part], op="copy", reduce_op="add", reduce_cmd="reset")
+    b.emit("memset", lanes, value=2.0)
+    read = lanes if answers else None
+    b.emit("activation", dropped, read, tile, op="copy", reduce_op="add", reduce_cmd=command, line=9)
+    b.emit("dma_copy", b.result((64, 1)), lanes)
+    executable = Executable(b.program())
+    for _ in range(2):
+        if set_before == (0, 64):
+            assert executable.run([x]).outputs[0][0].item() == ((6 if command == "reduce" else 0) if answers else 2)
+            continue
+        with pytest.raises(ExecutionError, match=r"line 9: accumulators are read .*SIM-ACCUMULATOR-UNSET"):
+            executable.run([x])
 
 
 def test_a_destination_of_one_place_does_not_touch_the_sum_nor_the_stages_in_between() -> None:
