@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.sim import versions
+from nki_anvil.sim import dtypes, versions
 from nki_anvil.sim.dtypes import DTYPES, DType
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.instructions import NAMES, TABLE
@@ -120,11 +120,12 @@ class Builder:
 
     def constant_tensor(self, array: NDArray[Any], dtype: DType, shape: Shape, buffer: MemoryRegion) -> NkiTensor:
         """A tensor that holds an array of the kernel's text; equal ones are stored once."""
+        array = _stored(array, dtype)
         key = (array.tobytes(), dtype, shape, buffer, self._stored_within())
         known = self._constant_tensors.get(key)
         if known is None:
             known = self.allocate(shape, dtype, buffer, role="constant", constant=len(self._constants))
-            self._constants.append(array.copy())  # the text may write to its own later
+            self._constants.append(array)
             self._constant_tensors[key] = known
         return known
 
@@ -274,6 +275,13 @@ def _distinct(values: tuple[Any, ...]) -> Any:
         if type(value) is tuple or (isinstance(value, float) and value == 0.0):
             return repr(values)
     return values, tuple(map(type, values))
+
+
+def _stored(array: NDArray[Any], dtype: DType) -> NDArray[Any]:
+    """A copy, for the text may write to its own later, in the bytes that a format has: booleans are 0 or 1."""
+    if array.dtype == np.bool_:
+        array = array.view(np.uint8) != 0
+    return array.astype(dtypes.numpy_dtype(dtype))
 
 
 def _plain(value: Any) -> Any:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nki_anvil.sim import environment
 from nki_anvil.sim.errors import RuleBroken
-from nki_anvil.sim.program import Program
+from nki_anvil.sim.program import Program, decode
 from nki_anvil.sim.tracing import tensor_arguments, trace
 from nki_anvil.sim.widening import widen, widened
 
@@ -29,7 +29,8 @@ def simulate(
     """
     from nki_anvil.sim.execution import Executable
 
-    program = trace(fn, *args, chip=chip or environment.target(os.environ), version=version, **kwargs)
+    traced = trace(fn, *args, chip=chip or environment.target(os.environ), version=version, **kwargs)
+    program = decode(traced.encode())  # what is judged elsewhere: nothing that its bytes do not hold may count here
     sys.stdout.write(program.printed)
     _judge(program)
     given = tensor_arguments(args, kwargs)

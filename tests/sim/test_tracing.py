@@ -1,5 +1,6 @@
 """A kernel becomes a program: rows, lines, arguments, outputs, loops, cores, and errors that teach."""
 
+import enum
 import functools
 import math
 from typing import Any
@@ -128,6 +129,31 @@ def test_constants_of_the_text_are_stored_once():
     memories = [MEMORIES[memory] for memory in program.tables["tensors"]["memory"]]
     assert memories == ["shared_hbm", "sbuf", "shared_hbm", "sbuf", "sbuf"]
     validate(program)
+
+
+def test_members_of_enumerations_are_plain_numbers_whatever_they_call_themselves():
+    class Level(enum.IntEnum):
+        ONE = 1
+        TWO = 2
+
+        def __repr__(self):
+            return "level"
+
+    def kernel(x):
+        tile = nl.ndarray((4, 4), nl.float32)
+        for level in Level:
+            nisa.activation(tile, nl.copy, tile, bias=0.0, scale=level)
+
+    program = trace(kernel, X)
+    records = program.tables["instructions"]["attributes"].tolist()
+    assert [program.attributes[record]["scale_value"] for record in records] == [1, 2]
+
+
+def test_constants_are_kept_in_the_bytes_of_their_format():
+    def kernel(x):
+        nl.shared_constant(np.full((1, 4), 3, np.uint8).view(np.bool_))
+
+    assert trace(kernel, X).constants[0].view(np.uint8).tolist() == [[1, 1, 1, 1]]
 
 
 def test_a_zero_keeps_its_sign_whatever_number_it_is():
