@@ -40,6 +40,7 @@ def related(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
         sharing = [names[0] for shape, names in shapes.items() if length in shape[-2:]]
         if len(sharing) > 1:
             yield from (Plan(f"opposed/{length}", name) for name in (sharing[:1] if large else sharing[:2]))
+            yield Plan(f"opposed/{length}/single", sharing[0])
 
 
 def kindred(specification: Specification, shapes: str, floats: list[InputSpec], large: bool) -> Iterator[Plan]:

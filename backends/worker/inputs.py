@@ -210,6 +210,12 @@ def _sunken(d: Draw) -> Array:
     return depths.sunken(d.own, turn_of(turn))
 
 
+def _opposed(d: Draw) -> Array:
+    """The variant is the length of the axis, and whether single places are opposed."""
+    length, _, how = d.variant.partition("/")
+    return relations.opposed(d.own, int(length or d.own.shape[-1]), d.scale, d.is_target, d.shared, how == "single")
+
+
 def _related(d: Draw, how: Callable[[relations.Peer], Array]) -> Array:
     if d.place is None:
         return d.own
@@ -363,7 +369,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "alike": lambda d: _related(d, lambda peer: relations.alike(peer, d.first())),
     "near": lambda d: relations.near(d.own, d.first(), d.rng),
     "level": lambda d: relations.level(d.own, d.first(), d.rng),
-    "opposed": lambda d: relations.opposed(d.own, int(d.variant or d.own.shape[-1]), d.scale, d.is_target, d.shared),
+    "opposed": _opposed,
     "faint": lambda d: relations.faint(d.own, d.shared_rows, d.scale, d.shared),
     "nothing": lambda d: relations.nothing(d.own, d.scale, turn_of(d.variant)),
     "kindred": lambda d: kindred.kindred(d.own, d.first(), d.rng, d.scale, turn_of(d.variant.partition("/")[2])),

@@ -264,16 +264,17 @@ def _same(own: Array, rng: Any) -> Array:
     return bent
 
 
-def opposed(own: Array, length: int, scale: float, target: bool, shared: Any) -> Array:
+def opposed(own: Array, length: int, scale: float, target: bool, shared: Any, single: bool = False) -> Array:
     """Along an axis of this length tiles are large and tiny in turn, and tiny and large in what shares the axis.
 
-    Products are ordinary, so that nothing may be left out because one of its factors is small beside others.
+    Or single places are, so that all tiles hold both. Products are ordinary: nothing may be left out because one of its
+    factors is small beside others.
     """
     axes = [axis for axis, n in enumerate(own.shape) if n == length]
     if not axes:
         return own
     size = regimes.TILE[0] if length > regimes.TILE[0] else max(1, length // 2)
-    tiles: Array = np.arange(length) // size
+    tiles: Array = np.arange(length) // (1 if single else size)
     exponents = shared.uniform(3, 6, int(tiles[-1]) + 1)[tiles] * np.where(tiles % 2, -scale, scale)
     axis = axes[-1] if target else axes[0]
     factors: Array = 10.0 ** (exponents if target else -exponents)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from nki_anvil.sim.execution.bench import Bench
 from nki_anvil.sim.execution.functions import FUNCTIONS
+from nki_anvil.sim.execution.reduction import NOTHING_TO_LOAD
 from nki_anvil.sim.execution.registry import defines
 from nki_anvil.sim.execution.site import Site
 from nki_anvil.sim.operations import RANGES
@@ -40,6 +41,8 @@ def _activate(site: Site, command: str) -> None:
         raise site.missing(f"with op={site['op']}")
     out = site.target("dst", shape)
     site.do(FUNCTIONS[site["op"]], values, out)
+    if command == "load_reduce":
+        raise site.missing(NOTHING_TO_LOAD)
     site.settle("data", command, site.has("reduce_res"))
     if command == "reset":
         site.do(site.accumulators("data").fill, 0)

@@ -58,8 +58,9 @@ class Bench:
         """Forget the last run."""
         self.registers.clear()
         self.trips[:] = [0] * len(self.trips)
-        for settled in self.settled.values():
-            settled.fill(False)
+        for place, lanes in self.accumulators.items():
+            lanes.fill(np.nan)
+            self.settled[place].fill(False)
         self.core = 0
         self.generators = [np.random.default_rng([core, int(again)]) for core in range(len(self.generators))]
         self.steps_left = steps

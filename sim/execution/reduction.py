@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,10 @@ def tensor_partition_reduce(site: Site) -> None:
         site.do(np.multiply, out, np.float32(1 / data.shape[0]), out)
 
 
+NOTHING_TO_LOAD: Final = "with reduce_cmd=load_reduce, which it has no value for,"
+"""Of instructions that take no initial value."""
+
+
 def begin(
     site: Site, slot: str, command: str, op: str, initial: Any = None, *, answers: bool = False
 ) -> NDArray[np.float32]:
@@ -69,6 +73,8 @@ def begin(
             raise site.missing(f"with {op} as its reduction")
         site.do(lanes.fill, IDENTITIES[op])
     elif command == "load_reduce":
+        if initial is None:
+            raise site.missing(NOTHING_TO_LOAD)
         site.do(np.copyto, lanes, initial)
     return lanes
 

@@ -99,6 +99,13 @@ def test_opposed_factors_are_tiny_and_large_in_turn_and_their_products_ordinary(
         assert 0.01 < parts[0] / parts[1] < 100
 
 
+def test_single_places_of_a_tile_are_opposed_as_well() -> None:
+    pair = drawn(PRODUCT, "opposed/192/single", "a")
+    sizes = {"a": np.abs(pair["a"]).max(0), "b": np.abs(pair["b"]).max(1)}
+    assert sizes["b"][::2].max() < 1e-2 < 1e2 < sizes["a"][::2].min()
+    assert sizes["a"][1::2].max() < 1e-2 < 1e2 < sizes["b"][1::2].min()
+
+
 SUM = [
     {"name": name, "shape": shape, "dtype": "float32"}
     for name, shape in (("x", [160, 192]), ("w", [192, 64]), ("b", [64]), ("z", [160, 64]), ("g", [1, 64]))

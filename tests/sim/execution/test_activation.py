@@ -10,7 +10,7 @@ import pytest
 from program_builder import ProgramBuilder
 
 from nki_anvil.sim.execution import Executable
-from nki_anvil.sim.execution.errors import ExecutionError
+from nki_anvil.sim.execution.errors import ExecutionError, NotSimulated
 from nki_anvil.sim.execution.functions import FUNCTIONS, erf, erfc
 from nki_anvil.sim.operations import ACCURACY, ACTIVATIONS
 
@@ -136,6 +136,16 @@ def test_accumulators_that_nothing_has_set_are_not_read(
             continue
         with pytest.raises(ExecutionError, match=r"line 9: accumulators are read .*SIM-ACCUMULATOR-UNSET"):
             executable.run([x])
+
+
+def test_an_instruction_that_has_no_value_to_load_loads_none() -> None:
+    b, x = ProgramBuilder(), np.ones((64, 6), np.float32)
+    source, tile, lanes = b.input(x.shape), b.tensor(x.shape), b.tensor((64, 1))
+    b.emit("dma_copy", tile, source)
+    b.emit("activation", tile, lanes, tile, op="copy", reduce_op="add", reduce_cmd="load_reduce", line=9)
+    b.emit("dma_copy", b.result((64, 1)), lanes)
+    with pytest.raises(NotSimulated, match=r"load_reduce, which it has no value for, is not simulated"):
+        Executable(b.program()).run([x])
 
 
 def test_a_destination_of_one_place_does_not_touch_the_sum_nor_the_stages_in_between() -> None:
