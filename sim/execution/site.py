@@ -217,8 +217,9 @@ class Site:
 
 
 def _lanes(operand: Operand, lanes: NDArray[L], line: int) -> NDArray[L]:
-    """Those lanes over which an operand stands now."""
-    start, count = operand.start_partition + (operand.shift() or 0) // operand.row, operand.shape[0]
+    """Those lanes over which an operand stands now; one that moves inside its partitions keeps its lanes."""
+    moved = (operand.shift() or 0) // operand.row if operand.by_rows else 0
+    start, count = operand.start_partition + moved, operand.shape[0]
     if not 0 <= start <= LANES - count:
         raise ExecutionError("SIM-SHAPE", f"partitions {start} to {start + count - 1} have no lane", line)
     return lanes[start : start + count].reshape(count, 1)

@@ -108,6 +108,20 @@ def test_sums_gather_in_the_lanes_to_which_the_data_are_moved(start: int) -> Non
     assert Executable(b.program()).run([x]).outputs[0][:, 0].tolist() == expected.tolist()
 
 
+def test_data_that_are_moved_inside_their_partitions_keep_their_lanes() -> None:
+    """One place back is in the same partition still: the lane above the last that was set is not read."""
+    b, back = ProgramBuilder(), -1
+    tile, sums, register = b.tensor((128, 2)), b.tensor((64, 1)), b.register()
+    b.emit("memset", tile, value=1.0)
+    b.emit("register_move", register=register, source=None, value=back)
+    b.emit("activation", tile[0:127], None, tile[0:127], op="copy", reduce_op="add", reduce_cmd="reset")
+    moved = b.shifted(tile[64:128, 1:2], 1, register=register)
+    b.emit("activation", b.tensor((64, 1)), sums, moved, op="copy", reduce_op="add", reduce_cmd="idle", line=7)
+    b.emit("dma_copy", b.result((64, 1)), sums)
+    with pytest.raises(ExecutionError, match=r"line 7: .*SIM-ACCUMULATOR-UNSET"):
+        Executable(b.program()).run([])
+
+
 def scattered(indices: list[int]) -> Any:
     b, rows = ProgramBuilder(), len(indices)
     source, index, out = b.input((rows, 3)), b.input((rows, 1), "int32"), b.result((4, 3))
