@@ -18,6 +18,7 @@ from filelock import FileLock
 from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
+from nki_anvil.backends import scratch
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import PathUnwritable, ProblemInvalid, StateDamaged
 from nki_anvil.backends.job import Case, Probe, Record
@@ -31,7 +32,7 @@ from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import numpy_dtype
 
-FORMAT: Final = 39
+FORMAT: Final = 41
 """Of a pool on disk; a pool of another format is made anew."""
 
 NOISE: Final = 2.0**-22
@@ -136,6 +137,16 @@ class Pool:
         await anyio.to_thread.run_sync(self._grow, cases[0].shapes, added)
         return added
 
+    async def given(self, cases: Sequence[Case], inputs_of: Sequence[dict[str, NDArray[Any]]]) -> list[Pooled]:
+        """Measure cases of one shape set whose arrays are given; they are kept for those who hold them alone."""
+        async with scratch.aside(scratch.place(), "given-") as folder:
+            paths = [str(folder / f"{case.key}.npz") for case in cases]
+            for path, held in zip(paths, inputs_of, strict=True):
+                await anyio.to_thread.run_sync(_save, path, held)
+            plans = [Plan(case.family, case.only) for case in cases]
+            answers, _ = await self._measure(cases[0].shapes, cases, plans, keep_scale=True, given=paths)
+        return [answer for answer in answers if answer is not None]
+
     async def yardstick(self, case: Case) -> Yardstick:
         path = self._folder(case.shapes) / f"{case.key}.npz"
         try:
@@ -208,13 +219,20 @@ class Pool:
         return answers, any(failed)
 
     async def _measure(
-        self, shapes: str, cases: Sequence[Case], plans: Sequence[Plan], keep_scale: bool = False
+        self,
+        shapes: str,
+        cases: Sequence[Case],
+        plans: Sequence[Plan],
+        keep_scale: bool = False,
+        given: Sequence[str] = (),
     ) -> tuple[list[Pooled | None], bool]:
         """Yardsticks for cases, moved into the pool's folder; and whether an own draw was not finite."""
         wanted = [
             case.model_dump(mode="json") | {"probe": plan.probe, "halvings": 1 if keep_scale else None}
             for case, plan in zip(cases, plans, strict=True)
         ]
+        for case, path in zip(wanted, given, strict=False):
+            case["given"] = path
         async with self.reference.ask("yardsticks", **self._request(shapes), cases=wanted) as (answer, folder):
             found = [
                 _pooled(case, given) if given["admissible"] else None
@@ -278,6 +296,12 @@ class Pool:
             return inputs.draw(shape_set.model_dump(mode="json"), case.model_dump(mode="json"))
         dtypes = {spec.name: spec.dtype for spec in shape_set.inputs}
         return {name: data.view(numpy_dtype(dtypes[name])) for name, data in arrays.read_all(kept).items()}
+
+
+def _save(path: str, held: dict[str, NDArray[Any]]) -> None:
+    with arrays.open_to_write(path) as archive:
+        for name, array in held.items():
+            arrays.write(archive, name, array)
 
 
 def _planned(plan: Plan, shapes: str, random: np.random.Generator, gathered: dict[str, Any]) -> Case:

@@ -45,10 +45,11 @@ class Expected:
 
 def needed(expected: Expected) -> F64:
     """h: what honest runs err, per element; at least a rounding, and never less than the smallest normal number."""
-    size = np.abs(expected.r)
-    size = size if np.isfinite(size).all() else np.where(np.isfinite(size), size, 0.0)
-    largest = size.max(axis=-1, keepdims=True) if size.ndim else size
+    h = np.asarray(np.abs(expected.r))
+    if not np.isfinite(h.max(initial=0.0)):
+        h[~np.isfinite(h)] = 0.0
+    largest = h.max(axis=-1, keepdims=True) if h.ndim else h.copy()
     nothing = max(2.0**-126, NOTHING * float(largest.max(initial=0.0)))
-    h = np.asarray(size * expected.unit)
+    h *= expected.unit
     np.maximum(h, expected.spread, out=h)
     return np.maximum(h, np.maximum(2.0**-96 * largest, nothing), out=h)

@@ -288,15 +288,17 @@ def _of_one_kind(
     for spec in wide:
         if throughout.groups(drawn_shape(spec), gathered.get(spec.name, ())) == 1 < prod(drawn_shape(spec)):
             axes = len(drawn_shape(spec))
-            first = range(throughout.HALVED * min(2, axes))
+            plain = range(throughout.HALVED * min(2, axes))
             turns = [
-                turn + throughout.HALVED * axes * far for far in range(len(throughout.STRENGTHS)) for turn in first
+                turn + throughout.HALVED * axes * way
+                for way in range(len(throughout.ONE_SIDE))
+                for turn in (plain if way < len(throughout.STRENGTHS) else range(throughout.PAIRED))
             ]
             yield from (Plan(f"halved/{turn}", spec.name) for turn in turns)
     several = len(floats) + whole
     if groups and several > 1:
         sides = 1 << min(several, throughout.SIDED)
-        rounds = 1 + len(throughout.STRENGTHS) if max(groups) == 1 else 2  # one number shows one height at a time
+        rounds = 1 + len(throughout.ONE_SIDE) if max(groups) == 1 else 2  # one number shows one height at a time
         parts = range(0, rounds * throughout.SIDES, throughout.SIDES)
         all_turns = [part + turn for part in parts for turn in range(sides)]
         turns = [0] if min(groups) >= 2 * throughout.SIDES else all_turns

@@ -24,6 +24,8 @@ MAXIMUM: Final = 1024.0
 ROWWISE_MAXIMUM: Final = 256.0
 """Without a contraction."""
 WHOLE_FACTOR: Final = 4.0
+NEAR: Final = (0.8, 0.4)
+"""Shares of the largest number beyond which there are few others, and mostly more than a thousandth of all."""
 BRINK: Final = 1e33
 """So near to where numbers end, what a right kernel multiplies first decides whether it is beyond."""
 
@@ -35,19 +37,17 @@ def compare(expected: Expected, y: NDArray[Any], tolerance: float, own: bool) ->
     need in families.
     """
     got = np.asarray(y).astype(np.float64)
-    finite, known = np.isfinite(got), np.isfinite(expected.r)
-    if not finite.all():
-        beyond = (np.abs(expected.r) >= BRINK) & ~finite
-        known &= ~beyond
-        if wrong := _unfinite(known if expected.rough is None else (known | expected.rough.known) & ~beyond, finite):
-            return [wrong]
     with np.errstate(all="ignore"):
-        if known.all():
-            r, off = expected.r, got - expected.r
-        else:
-            r = np.where(known, expected.r, 0.0)
-            off = np.where(known, got - r, 0.0)
-        uses = list(_uses(expected, r, np.abs(off), tolerance, own))
+        r, off = expected.r, got - expected.r
+        if not np.isfinite(off).all():
+            beyond = (np.abs(r) >= BRINK) & ~np.isfinite(got)
+            known = np.isfinite(r) & ~beyond
+            asked = known if expected.rough is None else (known | expected.rough.known) & ~beyond
+            if wrong := _unfinite(asked & ~np.isfinite(got)):
+                return [wrong]
+            r = np.where(known, r, 0.0)
+            off = np.where(known, off, 0.0)
+        uses = _uses(expected, r, np.abs(off), tolerance, own)
         if expected.rough is not None:
             uses.append(expected.rough.use(got))
         if own:
@@ -55,29 +55,28 @@ def compare(expected: Expected, y: NDArray[Any], tolerance: float, own: bool) ->
     return sorted(uses, key=lambda use: -use.share)
 
 
-def _unfinite(known: NDArray[np.bool_], finite: NDArray[np.bool_]) -> Use | None:
-    wrong = known & ~finite
+def _unfinite(wrong: NDArray[np.bool_]) -> Use | None:
     if not wrong.any():
         return None
     return Use("finite", np.inf, place_of(wrong.astype(np.float64)), float(wrong.sum()), 0.0)
 
 
-def _uses(expected: Expected, r: F64, off: F64, tolerance: float, own: bool) -> Iterator[Use]:
+def _uses(expected: Expected, r: F64, off: F64, tolerance: float, own: bool) -> list[Use]:
     """``off`` is |y - r|."""
     if expected.exact:
-        yield _exact(off)
-        return
+        return [_exact(off)]
     if expected.integer:
-        yield _integers(expected, off)
-        return
-    yield _whole(expected, r, off, tolerance, own)
+        return [_integers(expected, off)]
+    found = [_whole(expected, r, off, tolerance, own)]
     if UNIT_ROUNDOFF.get(expected.dtype, 0.0) > expected.unit and off.size:
-        yield codes(expected, off)
+        found.append(codes(expected, off))
     limits, squares = RowLimits(expected, r), np.square(off)
     for direction in directions(r.shape):
         measured = np.sqrt(sums(squares, direction))
-        yield _row(off, direction, measured, limits.allowed(direction, measured))
-    yield from _elements(expected, off)
+        found.append(_row(off, direction, measured, limits.allowed(direction, measured)))
+    if off.size:
+        found += _elements(expected, off, max(use.share for use in found))
+    return found
 
 
 def _exact(off: F64) -> Use:
@@ -109,19 +108,29 @@ def _row(off: F64, direction: str, measured: F64, allowed: F64) -> Use:
     return Use(name, float(share.flat[worst]), place, float(measured.flat[worst]), float(allowed.flat[worst]))
 
 
-def _elements(expected: Expected, off: F64) -> Iterator[Use]:
-    """z = |y - r| / h: its 99.9 % quantile and its maximum.
+def _elements(expected: Expected, off: F64, used: float) -> Iterator[Use]:
+    """z = |y - r| / h: its maximum, and its 99.9 % quantile where that may be more than other limits have ``used``.
 
     Of a thousand elements or fewer the quantile leaves out one: honest runs may all be lucky there.
     """
-    if not off.size:
-        return
     z = off / needed(expected)
     place, worst = place_of(z), float(z.max())
-    left_out = max(int(z.size * QUANTILE), int(z.size > SHORTEST_ROW))
-    rank = z.size - 1 - left_out
-    quantile = float(np.partition(z.ravel(), rank)[rank])
     widened = 2.0 if expected.large else 1.0
     limit = (ROWWISE_MAXIMUM if expected.rowwise else MAXIMUM) * widened
-    yield Use("99.9 % of elements", quantile / (QUANTILE_LIMIT * widened), place, quantile, QUANTILE_LIMIT * widened)
     yield Use("largest element", worst / limit, place, worst, limit)
+    limit = QUANTILE_LIMIT * widened
+    if worst / limit > min(used, 1.0):
+        quantile = _largest_but(z.ravel(), worst, max(int(z.size * QUANTILE), int(z.size > SHORTEST_ROW)))
+        yield Use("99.9 % of elements", quantile / limit, place, quantile, limit)
+
+
+def _largest_but(z: F64, worst: float, left_out: int) -> float:
+    """The largest number but for so many, ``worst`` being the largest; only those near it are sorted."""
+    for share in NEAR:
+        among = z[z > share * worst]
+        if len(among) > left_out:
+            break
+    else:
+        among = z
+    rank = len(among) - 1 - left_out
+    return float(np.partition(among, rank)[rank])

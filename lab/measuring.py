@@ -16,6 +16,7 @@ from nki_anvil.backends.worker.inputs import (
     EVEN,
     MOVED,
     PARTIAL,
+    RETURNED,
     TALL,
     TIED,
     digest,
@@ -30,6 +31,7 @@ from nki_anvil.lab.arithmetic import is_array
 from nki_anvil.lab.honest_runs import HonestRuns, is_float
 from nki_anvil.lab.reference_module import ReferenceModule
 from nki_anvil.lab.yardstick import Yardstick
+from nki_anvil.sim.dtypes import numpy_dtype
 
 Array = np.ndarray[Any, Any]
 Record = dict[str, Any]
@@ -85,9 +87,20 @@ class Measuring:
         if case["family"] == "own" and self.own_by_reference:
             drawn = dict(zip([a["name"] for a in self.arguments], self.module.get_inputs(case["seed"]), strict=True))
             return {name: self._cast(name, item) for name, item in drawn.items()}
+        if case["family"] == RETURNED:
+            return self._told(case["given"])
         if is_met(case["family"]):
             return self._met(case)
         arrays = draw({"inputs": self.arguments}, {**case, "probes": ()})
+        return {a["name"]: _scalar(a) if a["shape"] is None else arrays[a["name"]] for a in self.arguments}
+
+    def _told(self, held: dict[str, Array]) -> dict[str, Any]:
+        """The arguments, of which the arrays are given in the kernel's shapes."""
+        arrays = {
+            a["name"]: held[a["name"]].view(numpy_dtype(a["dtype"])).reshape(a["drawn"] or a["shape"])
+            for a in self.arguments
+            if a["shape"] is not None
+        }
         return {a["name"]: _scalar(a) if a["shape"] is None else arrays[a["name"]] for a in self.arguments}
 
     def _met(self, case: Record) -> dict[str, Any]:
@@ -134,8 +147,6 @@ class Measuring:
     def _cast(self, name: str, item: Any) -> Any:
         if not is_array(item):
             return item
-        from nki_anvil.sim.dtypes import numpy_dtype
-
         return item.astype(numpy_dtype(next(a["dtype"] for a in self.arguments if a["name"] == name)))
 
     def _remember(self, seed: int, drawn: dict[str, Any], found: Yardstick) -> None:

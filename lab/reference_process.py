@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from nki_anvil.backends.worker import isolation
+from nki_anvil.backends.worker.arrays import read_all
 from nki_anvil.backends.worker.inputs import AGAINST, EVEN, TALL
 from nki_anvil.lab import aiming, from_source
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
@@ -39,6 +40,9 @@ def main(folder: Path) -> None:
     isolation.die_with_parent()
     request = json.loads((folder / "request.json").read_text())
     _limit_memory(int(request["memory_bytes"]))
+    for case in request.get("cases", ()):
+        if "given" in case:  # no file of the reference's
+            case["given"] = read_all(case["given"])
     footprint = Footprint(Path(request["reference"]))
     from_source.import_own(footprint.installed)
     try:

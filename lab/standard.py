@@ -55,9 +55,10 @@ async def verify(
     if specification.e2e is not None:
         return await end_to_end.verify(specification, text, digest, backend=backend, report=report)
     async with _cases(data, unseen) as place:
-        pool = Pool(specification, place, LOTS if unseen and backend.origin == "modelled" else 1)
+        closer = unseen and backend.origin == "modelled"
+        pool = Pool(specification, place, LOTS if closer else 1)
         judged = await verify_once(
-            specification, text, digest, backend=backend, pool=pool, random=random, report=report
+            specification, text, digest, backend=backend, pool=pool, random=random, report=report, again=closer
         )
     return judged.verdict.model_copy(update={"unseen": unseen})
 

@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from nki_anvil.backends.backend import Backend, Report, silent
 from nki_anvil.backends.errors import BackendFailed, one_error
 from nki_anvil.backends.job import Case, Job
 from nki_anvil.backends.run import CaseResult, KernelError, Profile, Run, Trace
+from nki_anvil.lab import returned
 from nki_anvil.lab.cases import Pool, Pooled
 from nki_anvil.lab.evidence import Evidence, Judgement, Observed, Repeat, Turned
 from nki_anvil.lab.gates import (
@@ -85,8 +86,12 @@ async def verify(
     random: np.random.Generator,
     report: Report = silent,
     full: bool = True,
+    again: bool = False,
 ) -> Verification:
-    """Judge a kernel's text. Raises BackendError for a machine's failure and ProblemInvalid for the reference's."""
+    """Judge a kernel's text, ``again`` on what it has returned itself as well.
+
+    Raises BackendError for a machine's failure and ProblemInvalid for the reference's.
+    """
     started = anyio.current_time()
     first = await anyio.to_thread.run_sync(partial(_read, specification, kernel))
     evidence, judgements = None, [first]
@@ -94,6 +99,9 @@ async def verify(
         evidence = await _gather(specification, kernel, digest, backend, pool, random, report, full)
         await report("judging")
         judgements = await anyio.to_thread.run_sync(_judge, specification, kernel, evidence)
+        if again and judgements[-1].passed is not False:
+            evidence = await _with_returned(specification, kernel, digest, backend, pool, evidence, report)
+            judgements = await anyio.to_thread.run_sync(_judge, specification, kernel, evidence)
     seconds = anyio.current_time() - started
     verdict = _verdict(specification, digest, backend, evidence, judgements, full, seconds)
     run = evidence.run if evidence else None
@@ -139,6 +147,24 @@ async def _gather(
             tasks.start_soon(execute)
             added = await pool.add(fresh) if fresh else []
     return await _evidence(specification, job, runs[0], [*pooled, *added], pool)
+
+
+async def _with_returned(
+    specification: Specification,
+    kernel: str,
+    digest: str,
+    backend: Backend,
+    pool: Pool,
+    evidence: Evidence,
+    report: Report,
+) -> Evidence:
+    """The same, and what the kernel makes of its own outputs; that alone where it could not be run again."""
+    pooled = await returned.cases(specification, evidence.observed, pool)
+    if not pooled:
+        return evidence
+    job = _job(specification, kernel, digest, [p.case for p in pooled], await _uploads(pool, pooled), turned=False)
+    more = await _evidence(specification, job, await _run(backend, job, pooled, pool, report), pooled, pool)
+    return replace(evidence, observed=(*evidence.observed, *more.observed)) if more.observed else more
 
 
 def _job(

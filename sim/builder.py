@@ -28,6 +28,8 @@ _MEMORY: Final = {region: MEMORIES.index(region.value) for region in MemoryRegio
 _DTYPE: Final = {dtype: index for index, dtype in enumerate(DTYPES)}
 _ATTRIBUTES: Final = tuple(TABLE[name].attributes for name in NAMES)
 _DIRECT: Final = Indirect()
+_PLAIN: Final = frozenset({bool, int, float, str, tuple, type(None)})
+"""What an instruction's attributes are made of."""
 
 
 class Builder:
@@ -85,9 +87,16 @@ class Builder:
         constant: int = NONE,
         address: tuple[int, int] | None = None,
     ) -> NkiTensor:
-        """A fresh tensor. Memory of a second core that is shared is the first core's of the same rank in order."""
+        """A fresh tensor. Memory of a second core that is shared is the first core's of the same rank in order.
+
+        Constants take no part in that order: whether one is fresh hangs on those that are known. Nor are there any in
+        loops, whose turns the cores need not begin together.
+        """
         partitions, elements = _block(shape, buffer)
-        if buffer is MemoryRegion.shared_hbm and self.core > 0:
+        shared = buffer is MemoryRegion.shared_hbm and role == "internal"
+        if shared and self.cores > 1 and self.region != NONE:
+            raise _in_a_loop()
+        if shared and self.core > 0:
             storage = self._share(partitions, elements, dtype)
         else:
             row = (_MEMORY[buffer], ROLES.index(role), _DTYPE[dtype], partitions, elements, argument, constant)
@@ -98,7 +107,7 @@ class Builder:
             self._shapes.append(shape)
             self._names.append(name)
             storage = Storage(index, self, buffer, dtype, partitions, elements, region, name)
-            if buffer is MemoryRegion.shared_hbm and self.core == 0:
+            if shared and self.core == 0:
                 self._shared.append(storage)
         return NkiTensor(storage, dtype, 0, shape, row_major(shape))
 
@@ -108,11 +117,7 @@ class Builder:
             self._next_shared += 1
             if (storage.partitions, storage.elements, storage.dtype) == (partitions, elements, dtype):
                 return storage
-        raise TraceError(
-            "NKI-LNC",
-            "The two cores allocate different shared tensors.",
-            remedy="Allocate shared_hbm outside of branches on program_id.",
-        )
+        raise _unlike()
 
     def rename(self, tensor: int, name: str) -> None:
         """Change what messages call a tensor."""
@@ -228,9 +233,10 @@ class Builder:
         """What follows runs on another core of the pair."""
         self.core, self._next_shared, self.region, self._own = core, 0, NONE, len(self._names)
 
-    def share_from_here(self) -> None:
-        """What was allocated so far (the arguments) takes no part in the second core's order of allocations."""
-        self._shared.clear()
+    def end_core(self) -> None:
+        """Raise TraceError where a second core has left out what the first one shares with it."""
+        if self.core > 0 and self._next_shared < len(self._shared):
+            raise _unlike()
 
     def output(self, tensor: NkiTensor) -> None:
         """The next returned tensor."""
@@ -261,6 +267,22 @@ def _columns(table: str, rows: list[tuple[int, ...]]) -> dict[str, NDArray[Any]]
     return {name: np.ascontiguousarray(block[:, i], dtype="<" + kind) for i, (name, kind) in enumerate(kinds.items())}
 
 
+def _unlike() -> TraceError:
+    return TraceError(
+        "NKI-LNC",
+        "The two cores allocate different shared tensors.",
+        remedy="Allocate shared_hbm outside of branches on program_id.",
+    )
+
+
+def _in_a_loop() -> TraceError:
+    return TraceError(
+        "NKI-LNC",
+        "What two cores share is allocated in the body of a loop.",
+        remedy="Allocate shared_hbm before the loop, or private_hbm in it for one core alone.",
+    )
+
+
 def _left() -> TraceError:
     return TraceError(
         "NKI-CONTROL",
@@ -270,11 +292,22 @@ def _left() -> TraceError:
 
 
 def _distinct(values: tuple[Any, ...]) -> Any:
-    """A key that keeps apart what Python calls equal: 0, 0.0, -0.0 and False."""
-    for value in values:
-        if type(value) is tuple or (isinstance(value, float) and value == 0.0):
-            return repr(values)
-    return values, tuple(map(type, values))
+    """A key that keeps apart what Python calls equal: 0, 0.0, -0.0 and False. Raises TraceError for other types."""
+    kinds = tuple(map(type, values))
+    if not _PLAIN.issuperset(kinds):
+        strangers = ", ".join(kind.__name__ for kind in kinds if kind not in _PLAIN)
+        raise TraceError(
+            "NKI-TYPE", f"An instruction is given {strangers}.", remedy="Pass numbers, and nl's operations."
+        )
+    if tuple in kinds or 0 in values:
+        return tuple(map(_exactly, values))
+    return values, kinds
+
+
+def _exactly(value: Any) -> Any:
+    if type(value) is tuple:
+        return _distinct(cast("tuple[Any, ...]", value))
+    return (float, value.hex()) if type(value) is float else (type(value), value)
 
 
 def _stored(array: NDArray[Any], dtype: DType) -> NDArray[Any]:

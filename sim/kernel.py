@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
+
+import numpy as np
 
 from nki_anvil.sim.builder import LIVE
 from nki_anvil.sim.compiler import check_options
+from nki_anvil.sim.errors import NotSimulated
 
 
 class Kernel:
@@ -18,12 +21,20 @@ class Kernel:
         self.cores = cores
         functools.update_wrapper(self, function)
 
+    @property
+    def launch(self) -> tuple[int, ...]:
+        """What it is launched on where that says more than its caller does: a pair of cores."""
+        return (self.cores,) if self.cores > 1 else ()
+
     def __getitem__(self, lnc: Any) -> Kernel:
         return Kernel(self.function, int(cast("tuple[Any, ...]", lnc)[0] if isinstance(lnc, tuple) else lnc))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if LIVE.get(None) is not None:
-            return self.function(*args, **kwargs)
+        caller = LIVE.get(None)
+        if caller is not None:
+            if self.launch not in ((), (caller.cores,)):
+                raise _launched_inside(self.launch)
+            return self.function(*map(plain, args), **{name: plain(value) for name, value in kwargs.items()})
         from nki_anvil.sim.simulation import simulate
 
         return simulate(self, *args, **kwargs)
@@ -31,6 +42,22 @@ class Kernel:
     def with_schedule(self, schedule: Any) -> Kernel:
         """The same kernel; a schedule's hints do not change what it computes."""
         return self
+
+
+def plain(value: Any) -> Any:
+    """An argument with Python's numbers in place of NumPy's, wherever it is called from."""
+    if isinstance(value, (list, tuple)):
+        items = map(plain, cast("Sequence[Any]", value))
+        return tuple(items) if isinstance(value, tuple) else list(items)
+    return cast("Any", value).item() if isinstance(value, np.generic) else value
+
+
+def _launched_inside(launch: tuple[int, ...]) -> NotSimulated:
+    shown = ", ".join(map(str, launch))
+    return NotSimulated(
+        f"A kernel that is launched on [{shown}] is called inside of another one.",
+        remedy="Call the plain function there, and launch the outer kernel.",
+    )
 
 
 def jit(fn: Callable[..., Any] | None = None, **kwargs: Any) -> Any:

@@ -52,20 +52,20 @@ def _stretch(program: Program, home: NDArray[Any], first: NDArray[np.int64], las
     regions = program.tables["regions"]
     for region in range(len(regions["kind"]) - 1, -1, -1):  # inner loops come after their parents
         start, stop = int(regions["first"][region]), int(regions["last"][region]) - 1
-        inside = _ancestors(program, region)
-        foreign = ~np.isin(home, list(inside)) & (first <= stop) & (last >= start)
+        local = list(inside(program, region))
+        foreign = ~np.isin(home, local) & (first <= stop) & (last >= start)
         first[foreign] = np.minimum(first[foreign], start)
         last[foreign] = np.maximum(last[foreign], stop)
 
 
-def _ancestors(program: Program, region: int) -> set[int]:
+def inside(program: Program, region: int) -> set[int]:
     """The regions in whose body a tensor may be local to ``region``: it and the loops inside it."""
     parents = program.tables["regions"]["parent"]
-    inside = {region}
+    found = {region}
     for candidate in range(region + 1, len(parents)):
-        if int(parents[candidate]) in inside:
-            inside.add(candidate)
-    return inside
+        if int(parents[candidate]) in found:
+            found.add(candidate)
+    return found
 
 
 def chain(program: Program, index: int) -> list[int]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from nki_anvil.sim import environment
 from nki_anvil.sim.errors import RuleBroken
 from nki_anvil.sim.program import Program, decode
+from nki_anvil.sim.schema import validate
 from nki_anvil.sim.tracing import tensor_arguments, trace
 from nki_anvil.sim.widening import widen, widened
 
@@ -24,13 +25,15 @@ def simulate(
 
     Without ``chip`` the one of ``NEURON_PLATFORM_TARGET_OVERRIDE``, else trn2; without ``version`` that of the
     installed modules, else the current one. With ``NKI_PRECISE_FP=0`` low-precision tensors are stored as float32.
-    Raises TraceError for text that is no kernel, RuleBroken for what the machine refuses, ExecutionError for what
-    fails while it runs.
+    Raises TraceError for text that is no kernel, ProgramError for a program that nobody may run (it writes to a
+    constant, uses what a loop allocates outside of it), RuleBroken for what the machine refuses, ExecutionError for
+    what fails while it runs.
     """
     from nki_anvil.sim.execution import Executable
 
     traced = trace(fn, *args, chip=chip or environment.target(os.environ), version=version, **kwargs)
     program = decode(traced.encode())  # what is judged elsewhere: nothing that its bytes do not hold may count here
+    validate(program)
     sys.stdout.write(program.printed)
     _judge(program)
     given = tensor_arguments(args, kwargs)

@@ -19,7 +19,7 @@ from nki_anvil.sim.beta1.kernel import is_beta1
 from nki_anvil.sim.builder import LIVE, Builder
 from nki_anvil.sim.dtypes import as_dtype
 from nki_anvil.sim.errors import NotSimulated, TraceError
-from nki_anvil.sim.kernel import Kernel
+from nki_anvil.sim.kernel import Kernel, plain
 from nki_anvil.sim.memory import MemoryRegion
 from nki_anvil.sim.program import Program
 from nki_anvil.sim.tensor import NkiTensor
@@ -95,11 +95,11 @@ def _run(builder: Builder, kernel: Kernel, args: Sequence[Any], kwargs: Mapping[
     if versions.parsed(builder.version):
         _check_arguments((*args, *kwargs.values()))
     bound, named = _arguments(builder, kernel, args, kwargs)
-    builder.share_from_here()
     found: list[list[int]] = []
     for core in range(kernel.cores):
         builder.begin_core(core)
         returned = _outputs(kernel.function(*bound, **named))
+        builder.end_core()
         found.append([builder.access(tensor) for tensor in returned])
         if core == 0:
             for tensor in returned:
@@ -158,7 +158,7 @@ def _bind(builder: Builder, value: Any, count: Iterator[int], name: str = "") ->
         bound = [_bind(builder, item, count, name) for item in items]
         return tuple(bound) if isinstance(value, tuple) else bound
     if not is_array(value):
-        return cast("Any", value).item() if isinstance(value, np.generic) else value
+        return plain(value)
     try:
         dtype = as_dtype(value.dtype)
     except (KeyError, TypeError) as error:

@@ -397,8 +397,8 @@ _PLAIN = ("integers", "ties", "marks", "about", "cancelling", "opposed", "exact2
 """Of floats, in which integers stay as they were drawn: sums of both are exact, or cancel."""
 _PAIRED = ("cancelling", "exact20", "sole", "terraces", *_RELATED)
 
-MET = AGAINST, EVEN, AIMED, MOVED = "against", "even", "aimed", "moved"
-"""Families that only the reference's process can draw: they depend on what the reference computes."""
+MET = AGAINST, EVEN, AIMED, MOVED, RETURNED = "against", "even", "aimed", "moved", "returned"
+"""Families that only the reference's process can draw: they depend on what the reference computes, or the kernel."""
 ROUGH = "narrow"
 """A family all of which may be lost to limits of elements, and is judged all the same; steady ones from a turn on."""
 TALL = "tall"

@@ -29,6 +29,7 @@ from nki_anvil.backends.worker import (
     lasting,
     parameters,
     rewriting,
+    second_call,
 )
 
 Deliver = Callable[..., None]
@@ -45,6 +46,7 @@ _OTHERWISE: Final = (
     "are left out"
 )
 
+_BEHIND: Final = "a function calls it twice, or with tensors of its own"
 
 _PRINTED: Final[dict[str, Any]] = {
     "precision": 2,
@@ -183,6 +185,9 @@ def _trace_and_deliver(
                         np.set_printoptions(**_PRINTED)
                         other = importing.load(text, executing.short_name(), asserting=False)
                         _alike(data, tracing(other, by_name=True)(), _OTHERWISE)
+                        _the_same_behind(
+                            _specialised(namespace[entry], request["lnc"]), others, request["inputs"], version
+                        )
         except BaseException as error:
             deliver(entry, left_out, _record(import_failure(error) or error, text, error.__traceback__))
         else:
@@ -240,6 +245,15 @@ def called_again(
     for _ in range(_FURTHER_CALLS if taken < _QUICK_S else 0):
         _alike(data, traced())
     return data
+
+
+def _the_same_behind(function: Any, others: list[Any], inputs: list[Any], version: dict[str, str]) -> None:
+    """Raises TraceUnstable where it is another program behind a call of itself, at one other shape or at its own."""
+    own = list(map(_argument, inputs))
+    calls = [*((list(map(_argument, other)), "shared_hbm") for other in others[:1]), (own, "private_hbm")]
+    for before, memory in calls:
+        if not second_call.is_the_kernel(function, before, own, memory=memory, **version):
+            raise TraceUnstable([], _BEHIND)
 
 
 def _scatter() -> list[bytes]:

@@ -138,9 +138,30 @@ def _sparse(r: Region) -> Array:
     return r.own * (r.rng.random(r.own.shape) < r.rng.uniform(0.01, 0.3, (len(r.own), 1)))
 
 
+BITS = (4, 8, 8, 11)
+"""Of a significand: fp8_e4m3, bfloat16, float16."""
+LEVELS = (7, 127, 127, 255)
+"""Of four and eight bits, signed and not."""
+
+
 def _whole(r: Region) -> Array:
     """Whole numbers, up to a thousand."""
     return np.rint(r.own * r.powers(1, 2.5))
+
+
+def _short(r: Region) -> Array:
+    """Numbers of fewer bits than float32 has, as of a bfloat16 layer or checkpoint; each row of so many."""
+    bits = r.rng.choice(BITS, (len(r.own), 1))
+    fraction, exponent = np.frexp(r.own)
+    return np.ldexp(np.rint(np.ldexp(fraction, bits)), exponent - bits)
+
+
+def _lattice(r: Region) -> Array:
+    """Whole multiples of a number of each row's own, as of what was quantised; the largest is so many."""
+    levels = r.rng.choice(LEVELS, (len(r.own), 1))
+    largest = np.abs(r.own).max(axis=-1, keepdims=True)
+    step = np.where(largest > 0, largest / levels, 1.0).astype(np.float32).astype(np.float64)
+    return np.rint(r.own / step) * step
 
 
 def _alternating(r: Region) -> Array:
@@ -170,6 +191,8 @@ PATTERNS: tuple[Regime, ...] = (
     _rectified,
     _sparse,
     _whole,
+    _short,
+    _lattice,
     _alternating,
     parts.ramp,
     parts.level,

@@ -16,10 +16,12 @@ Array = Any
 DEPTHS = (4.0, 28.0)
 """How far below: what one chunk of them adds to a sum is more than a rounding of it nearly all the way."""
 CHUNKS = (32, 64, 128, 512)
-ROWS = 16
+ROWS = 32
 """Of which each has a depth of its own: fewer of them take several cases."""
 NOISE = 16.0
 """How many times finer own draws are beside that."""
+EXACT = 0.5
+"""How many of them have none: of equal numbers each is rounded as the others are, and no sum of many hides it."""
 SHARES = (0.7, 0.1, 0.1, 0.1)
 """How often the top is one element of a row, a chunk, the end of a flight of steps, or its beginning."""
 
@@ -31,7 +33,7 @@ def of_rows(rows: Array, rng: Any, scale: float, turn: int) -> Array:
     strata = (rng.permutation(count) * cases + turn % cases + rng.random(count)) / (count * cases)
     depths = scale * (DEPTHS[0] + (DEPTHS[1] - DEPTHS[0]) * strata)
     steps = np.stack([_steps(length, rng, SHARES if cases == 1 else (1.0,)) for _ in range(count)])
-    return rows / NOISE - depths[:, None] * steps
+    return rows / NOISE * _noisy(count, rng) - depths[:, None] * steps
 
 
 def turns(rows: int) -> int:
@@ -43,6 +45,7 @@ def keys(own: Array, rng: Any) -> Array:
     """Rows of each matrix [..., keys, width] lie against one direction by whole numbers of terraces."""
     height, width = own.shape[-2:]
     matrices = own.astype(np.float64).reshape(-1, height, width) / NOISE
+    matrices *= _noisy(len(matrices), rng)[..., None]
     for matrix in matrices:
         matrix -= _steps(height, rng)[:, None] / np.sqrt(width)
     return matrices.astype(np.float32).reshape(own.shape)
@@ -52,6 +55,10 @@ def queries(own: Array, rng: Any, scale: float) -> Array:
     """Rows along that direction, each as long as its terraces are to be apart."""
     apart = scale * rng.uniform(*DEPTHS, (*own.shape[:-1], 1))
     return (own / NOISE + apart).astype(np.float32)
+
+
+def _noisy(count: int, rng: Any) -> Array:
+    return cast(Any, np).where(rng.random((count, 1)) < EXACT, 0.0, 1.0)
 
 
 def _steps(length: int, rng: Any, shares: Sequence[float] = SHARES) -> Array:

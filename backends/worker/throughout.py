@@ -30,10 +30,18 @@ GROUPS = 8
 """Values until all of those were met."""
 INSIDE = (0.1, 0.9)
 """Where between their bounds it lies."""
+NARROW = 2.0**-6
 STRENGTHS = ((1.15, 1.5), (1.5, 1.68), (1.68, 1.92), (0.55, 1.15), (0.2, 0.55))
 """Powers of ten of how far to one side: a logarithm of one and an exponential has lost what is left of it there; on as
 far as exponentials are numbers; and less, where it is nearly the exponential."""
-NARROW = 2.0**-6
+STEP, FEWEST, STEPS = 0.11, 0.2, 9
+FINE = tuple((FEWEST + STEP * step, FEWEST + STEP * (step + 1)) for step in range(STEPS))
+"""Of what is less, one step after the other: one number shows one height at a time."""
+ONE_SIDE = tuple((powers, NARROW) for powers in (*STRENGTHS, *FINE)) + tuple((powers, 0.0) for powers in FINE)
+"""How far, and how far from one number: of exactly one each element is rounded as the others are, and no mean of many
+hides it; of nearly one what functions err by is hidden, and less is allowed."""
+PAIRED = 4
+"""Ways of being packed in pairs, which alone are so step after step."""
 
 
 def steady(
@@ -66,7 +74,8 @@ def steady(
 def sided(own: Array, axes: Sequence[int], rng: Any, scale: float, turn: int, place: int = 0) -> Array:
     """Each group is far above zero or far below, in turn; the ``place`` among the inputs decides how fast.
 
-    In the next ``SIDES`` turns by the root of that: products are as far. In those after them farther.
+    In the next ``SIDES`` turns by the root of that: products are as far. In those after them farther, nearer, and of
+    exactly one number.
     """
     if not own.ndim:
         return own
@@ -74,8 +83,9 @@ def sided(own: Array, axes: Sequence[int], rng: Any, scale: float, turn: int, pl
     signs: Array = np.where(side(np.arange(len(groups)), turn, place), -1.0, 1.0)[:, None]
     round_of: Array = (np.arange(len(groups)) + (turn if turn < 2 * SIDES else turn % SIDES)) // SIDES
     rooted: Array = np.where(round_of % 2, 0.5, 1.0)[:, None]
-    strengths = 10.0 ** (scale * rooted * rng.uniform(*STRENGTHS[max(0, turn // SIDES - 1)], (len(groups), 1)))
-    bent = signs * strengths * (1 + NARROW * rng.standard_normal(groups.shape))
+    powers, apart = ONE_SIDE[max(0, turn // SIDES - 1)]
+    strengths = 10.0 ** (scale * rooted * rng.uniform(*powers, (len(groups), 1)))
+    bent = signs * strengths * (1 + apart * rng.standard_normal(groups.shape))
     return planes.put_back(bent, own, planes.along(own, axes)).astype(np.float32)
 
 
@@ -83,7 +93,7 @@ def halved(own: Array, rng: Any, scale: float, turn: int) -> Array:
     """Parts along an axis, the last one first, are far to either side, as those of pairs that are packed into one.
 
     Halves, elements in turn, and quarters of which two are on the same side, in ``HALVED`` turns for each axis; then
-    farther.
+    farther, nearer, and each part of exactly one number.
     """
     way, axis = turn % HALVED, own.ndim - 1 - turn // HALVED % max(1, own.ndim)
     length = own.shape[axis]
@@ -94,9 +104,9 @@ def halved(own: Array, rng: Any, scale: float, turn: int) -> Array:
         .where(parts[way // 2] == way % 2, 1.0, -1.0)
         .reshape([-1 if n == axis else 1 for n in range(own.ndim)])
     )
-    strengths = STRENGTHS[turn // (HALVED * max(1, own.ndim))]
-    strength = 10.0 ** (scale * rng.uniform(*strengths)) / (4 if way >= 4 else 2)
-    return (signs * strength * (1 + NARROW * rng.standard_normal(own.shape))).astype(np.float32)
+    powers, apart = ONE_SIDE[turn // (HALVED * max(1, own.ndim))]
+    strength = 10.0 ** (scale * rng.uniform(*powers)) / (4 if way >= 4 else 2)
+    return (signs * strength * (1 + apart * rng.standard_normal(own.shape))).astype(np.float32)
 
 
 def side(group: Array, turn: int, place: int) -> Array:

@@ -22,6 +22,11 @@ class Beta1Kernel(Kernel):
         self.only_simulated = only_simulated
         """Jitted with ``mode="simulation"``: no device compiles it, and it may return tiles on chip."""
 
+    @property
+    def launch(self) -> tuple[int, ...]:
+        """Its grid, where that has more than one program."""
+        return self.grid if any(size > 1 for size in self.grid) else ()
+
     def __getitem__(self, grid: Any) -> Beta1Kernel:
         sizes = cast("tuple[Any, ...]", grid) if isinstance(grid, tuple) else (grid,)
         extents = tuple(operator.index(size) for size in sizes)

@@ -84,11 +84,7 @@ class Tensors(Builder):
             self._next_hbm += 1
             if tensor.shape == shape and tensor.dtype == dtype:
                 return tensor
-        raise TraceError(
-            "NKI-GRID",
-            "The programs of a launch allocate different tensors in HBM.",
-            remedy="Allocate them outside of branches on nl.program_id.",
-        )
+        raise _unlike()
 
     def share(self, tensors: Sequence[tuple[Shape, DType, MemoryRegion, str]]) -> None:
         """Allocate what the programs of a launch share."""
@@ -99,6 +95,11 @@ class Tensors(Builder):
     def restart(self) -> None:
         """Another program of the launch begins."""
         self._next_hbm = 0
+
+    def end_program(self) -> None:
+        """Raise TraceError where a program has left out what the first one allocated."""
+        if self.hbm is not None and self._next_hbm < len(self.hbm):
+            raise _unlike()
 
     def _shape_number(self, shape: Shape) -> int:
         number = self._shapes_of.setdefault(shape, len(self._shapes))
@@ -138,3 +139,11 @@ class Tensors(Builder):
         if row[0] == _MEMORY[MemoryRegion.private_hbm]:
             self._tensors.all()[tensor.storage.index, 0] = _MEMORY[MemoryRegion.shared_hbm]
         self._rows["outputs"].append((self.access(tensor),))
+
+
+def _unlike() -> TraceError:
+    return TraceError(
+        "NKI-GRID",
+        "The programs of a launch allocate different tensors in HBM.",
+        remedy="Allocate them outside of branches on nl.program_id.",
+    )

@@ -56,6 +56,7 @@ def _launch(recorder: Recorder, kernel: Kernel, arguments: tuple[Any, Any], shar
         recorder.grid = grid
         recorder.restart()
         returned = _call(recorder, kernel, arguments)
+        recorder.end_program()
         if not first:
             first.append(returned)
     _outputs(recorder, kernel, first[0])

@@ -140,10 +140,8 @@ class Executable:
 
     def _together(self, regions: tuple[int, ...], body: list[Step]) -> list[Step]:
         """Loops in whose bodies the cores meet: a trip of one is a trip of all."""
-        rows, steps = self.program.tables["regions"], list[Step]()
-        for region in regions:
-            steps += self._fresh.before_loop(int(rows["first"][region]), int(rows["last"][region]))
-        return [*steps, self._loop(regions, body)]
+        fresh = [step for region in regions for step in self._fresh.before_loop(region)]
+        return [*fresh, self._loop(regions, body)]
 
     def _block(self, first: int, last: int, region: int) -> list[Step]:
         """The steps of a body: its instructions and, as one step each, the loops directly inside it."""
@@ -153,7 +151,7 @@ class Executable:
         while position < last or (loops and loops[0][0] <= position):
             if loops and loops[0][0] <= position:
                 start, stop, loop = loops.pop(0)
-                steps += self._fresh.before_loop(start, stop)
+                steps += self._fresh.before_loop(loop)
                 steps.append(self._loop((loop,), self._block(start, stop, loop)))
                 position = max(position, stop)
             else:

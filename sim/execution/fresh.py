@@ -17,7 +17,7 @@ from nki_anvil.sim.execution.accumulation import Written
 from nki_anvil.sim.execution.bench import Bench, Step
 from nki_anvil.sim.execution.memory import Memory
 from nki_anvil.sim.execution.poison import lay, pattern
-from nki_anvil.sim.liveness import NEVER, chain, shared
+from nki_anvil.sim.liveness import NEVER, chain, inside, shared
 from nki_anvil.sim.operands import indices, operands
 from nki_anvil.sim.program import NONE, ROLES
 
@@ -40,13 +40,17 @@ class Fresh:
             return []
         return self._begin(self._starts[position, region], whole=True)
 
-    def before_loop(self, first: int, last: int) -> list[Step]:
-        """What comes before a loop over the instructions ``first`` to ``last`` (exclusive): it may run no time.
+    def before_loop(self, loop: int) -> list[Step]:
+        """What comes before a loop: it may run no time.
 
-        What stands behind it may ask even for a tensor that belongs to its body.
+        What stands behind it may ask even for a tensor that belongs to its body. What belongs further outside than the
+        loop stands has begun there, once for all turns of what is around.
         """
-        inside = [self._starts[place] for place in self._starts if first <= place[0] < last]
-        return [step for tensors in inside for step in self._begin(tensors, whole=False)]
+        rows = self._program.tables["regions"]
+        first, last = int(rows["first"][loop]), int(rows["last"][loop])
+        homes = {int(rows["parent"][loop])} | inside(self._program, loop)
+        begun = [self._starts[at] for at in self._starts if first <= at[0] < last and at[1] in homes]
+        return [step for tensors in begun for step in self._begin(tensors, whole=False)]
 
     def _begin(self, tensors: Iterable[int], whole: bool) -> list[Step]:
         steps: list[Step] = []

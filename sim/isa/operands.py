@@ -179,8 +179,8 @@ _NUMPY: Final[Mapping[Any, str]] = {
 def operation(value: Any, name: str, slot: str, allowed: frozenset[str]) -> str:
     """The canonical name of an operation given as ``nl.add``, ``nl.exp`` or their NumPy namesakes."""
     found = getattr(value, "operation", None) or (_NUMPY.get(value) if callable(value) else None)
-    if found in allowed:
-        return str(found)
+    if type(found) is str and found in allowed:
+        return found
     shown = found or getattr(value, "__name__", None) or described(value)
     raise TraceError(
         "NKI-OPERATION",

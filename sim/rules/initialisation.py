@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim import dtypes
+from nki_anvil.sim.costs.meetings import meetings
 from nki_anvil.sim.coverage import covering
 from nki_anvil.sim.instructions import NAMES, TABLE, Instruction
 from nki_anvil.sim.kinds import dynamic
-from nki_anvil.sim.liveness import shared
 from nki_anvil.sim.program import NONE, ROLES, Program
+from nki_anvil.sim.rules.races import onto_itself
 from nki_anvil.sim.rules.reading import Reading
 from nki_anvil.sim.rules.rule import Rule, Violation
 
@@ -50,6 +51,8 @@ _BY_PARTITION = frozenset(
 """Reductions of each partition by itself: one that nothing has written gives one that nothing has written."""
 _GPSIMD_PARTITIONS = 16
 """Partitions of one GpSimd core."""
+_BARRIER, _COPY = (NAMES.index(name) for name in ("core_barrier", "dma_copy"))
+_COLUMNS = ("opcode", "attributes", "line", "first_operand", "operands")
 _WITH_COMMAND = frozenset({"activation", "select_reduce", "range_select"})
 
 
@@ -79,7 +82,6 @@ class _Store:
         self._flags: dict[int, Flags] = {}
         self._left: dict[int, int] = {}
         self.origin: dict[int, int] = {}
-        self._shared = set(np.flatnonzero(shared(program)).tolist())
         self._covering: list[bool] = covering(program).tolist()
         self._dynamic: list[bool] = dynamic(program).tolist()
 
@@ -94,13 +96,10 @@ class _Store:
     def dynamic(self, access: int) -> bool:
         return self._dynamic[access]
 
-    def read(self, access: int, final: bool = False) -> Flags | None:
-        """The flags that an access sees, in its shape; None where all is written.
-
-        What two cores share is looked at only when both are done: the other core may write it first.
-        """
+    def read(self, access: int) -> Flags | None:
+        """The flags that an access sees, in its shape; None where all is written."""
         tensor = self.rows["tensor"][access]
-        if tensor in self.clean or (tensor in self._shared and not final):
+        if tensor in self.clean:
             return None
         if self.dynamic(access):
             untouched = tensor not in self._flags
@@ -151,14 +150,18 @@ class _Store:
 
 
 def arrivals(reading: Reading) -> list[Arrival]:
-    """Every read of unwritten data, in the order of instructions."""
+    """Every read of unwritten data, in the order in which instructions come to it: two cores from meeting to meeting.
+
+    Where one core reads what the other writes between the same two meetings, that is a race, which another rule finds.
+    """
     program, store = reading.program, _Store(reading.program)
     rows: dict[str, list[int]] = {k: c.tolist() for k, c in program.tables["instructions"].items()}
     operands: list[int] = program.tables["operands"]["access"].tolist()
     found: list[Arrival] = []
-    for opcode, attributes, line, first, count in zip(
-        rows["opcode"], rows["attributes"], rows["line"], rows["first_operand"], rows["operands"], strict=True
-    ):
+    for index in meetings(program, range(len(program))).visits:
+        opcode, attributes, line, first, count = (rows[name][index] for name in _COLUMNS)
+        if opcode == _BARRIER or (opcode == _COPY and program.cores > 1 and onto_itself(program, index)):
+            continue  # they wait, and take nothing
         row = TABLE[NAMES[opcode]]
         slots = operands[first : first + count]
         found += _instruction(store, row, slots, program.attributes[attributes], line)
@@ -273,7 +276,7 @@ def _outputs(store: _Store) -> list[Arrival]:
     return [
         Arrival("output", _origin(store, access), _origin(store, access), f"output {position}")
         for position, access in enumerate(accesses)
-        if store.read(access, final=True) is not None
+        if store.read(access) is not None
     ]
 
 

@@ -1,7 +1,11 @@
-"""Any order of operations by two clients, with restarts and edits by hand between them: what holds in every state."""
+"""Any order of operations by two clients, with restarts and edits by hand between them: what holds in every state.
+
+With NKI_ANVIL_ENDURANCE=1 forty long walks, else fewer.
+"""
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -185,4 +189,4 @@ def walked(examples: int, steps: int) -> Any:
 
 
 TestShortWalks = walked(12, 15)
-TestLongWalks = pytest.mark.slow(walked(40, 30))
+TestLongWalks = pytest.mark.slow(walked(40 if os.environ.get("NKI_ANVIL_ENDURANCE") else 16, 30))

@@ -14,9 +14,10 @@ from numpy_backend import KERNEL, POISON, NumpyBackend
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import BackendFailed, StateDamaged
 from nki_anvil.backends.job import Case, Job
-from nki_anvil.backends.run import Finding, KernelError, Run
-from nki_anvil.lab import standard
+from nki_anvil.backends.run import CaseResult, Finding, KernelError, Run
+from nki_anvil.lab import returned, standard
 from nki_anvil.lab.cases import Pool
+from nki_anvil.lab.evidence import Observed
 from nki_anvil.lab.loading import load
 from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.verdict import Verdict
@@ -79,10 +80,51 @@ async def test_a_look_at_unseen_cases_draws_as_many_and_leaves_the_pool_as_it_wa
     before = sorted(path.name for path in (data / "cases").rglob("*"))
     alone = await look(unseen=True)
     assert (first.passed, first.unseen, alone.passed, alone.unseen) == (True, False, True, True)
-    assert alone.families.keys() == first.families.keys()
+    assert alone.families.keys() - first.families.keys() == {"returned"}
+    assert not first.families.keys() - alone.families.keys()
     assert alone.families["medley"] > 2 * first.families["medley"]
     assert not seen[0] & seen[1]
     assert sorted(path.name for path in (data / "cases").rglob("*")) == before
+
+
+@pytest.mark.parametrize("again", [False, True])
+async def test_what_a_kernel_has_returned_is_given_to_it_again(data: Path, again: bool) -> None:
+    known = set[bytes]()
+
+    def forgetful_of_others(x: Any) -> Any:
+        y = softmax(x)
+        known.add(y.tobytes())
+        return 1 - y if x.tobytes() in known else y
+
+    specification = await small("softmax", data)
+    backend = NumpyBackend(forgetful_of_others)
+    found = await verify(
+        specification, KERNEL, "0" * 64, backend=backend, pool=Pool(specification, data), random=RANDOM, again=again
+    )
+    assert found.verdict.passed == (not again)
+    if again:
+        assert found.verdict.failed_gate == "values"
+        assert found.verdict.where
+        assert found.verdict.where.family == "returned (x)"
+
+
+@pytest.mark.parametrize("problem", ["adamw", "matmul", "rmsnorm"])
+async def test_outputs_stand_for_inputs_of_their_kind_alone(data: Path, problem: str) -> None:
+    specification = await small(problem, data)
+    pool = Pool(specification, data)
+    inputs = {spec.name: spec for spec in specification.shape_sets["default"].inputs}
+    own = next(one for one in await pool.draw(RANDOM) if one.case.family == "own" and not one.case.probes)
+    shapes = [output.shape for output in specification.outputs["default"]]
+    outputs = tuple(np.full(shape, 0.5, F) for shape in shapes)
+    result = CaseResult(key=own.case.key, inputs_digest=own.inputs_digest, outputs=outputs)
+    found = await returned.cases(specification, [Observed(own.case, result, await pool.yardstick(own.case))], pool)
+    wanted = {name for name, spec in inputs.items() if spec.shape in shapes and spec.domain == "real"}
+    assert {one.case.only for one in found} <= wanted
+    assert len(found) <= returned.MOST
+    assert bool(found) == bool(wanted)
+    for one in found:
+        arrays = await pool.arrays(one)
+        assert (arrays[str(one.case.only)] == 0.5).all()
 
 
 def bf16(x: Any) -> Any:

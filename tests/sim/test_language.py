@@ -11,6 +11,7 @@ from nki_anvil.sim import isa as nisa
 from nki_anvil.sim import language
 from nki_anvil.sim.errors import RuleBroken, TraceError
 from nki_anvil.sim.instructions import NAMES
+from nki_anvil.sim.program import ProgramError
 from nki_anvil.sim.simulation import simulate
 from nki_anvil.sim.tracing import trace
 
@@ -228,6 +229,34 @@ def test_every_operation_can_stand_as_op():
     named = [program.attributes[i] for i in program.tables["instructions"]["attributes"]]
     assert [record.get("op", record.get("op0")) for record in named[1:]] == ["gelu", "exp", "maximum", "maximum", "abs"]
     assert NAMES[program.tables["instructions"]["opcode"][-1]] == "tensor_scalar"
+
+
+def test_an_operation_is_not_named_by_a_class_of_the_texts_own():
+    class Name(str):
+        __slots__ = ()
+
+    class Way:
+        operation = Name("multiply")
+
+    def kernel(x):
+        tile = nl.load(x)
+        nisa.tensor_tensor(tile, tile, tile, Way())
+
+    with pytest.raises(TraceError) as error:
+        trace(kernel, X)
+    assert error.value.code == "NKI-OPERATION"
+
+
+def test_what_nobody_may_run_is_not_simulated_either():
+    def kernel(x):
+        held = nl.shared_constant(np.ones((128, 4), np.float32))
+        tile = nl.ndarray((128, 4), nl.float32)
+        nisa.memset(tile, 5.0)
+        nisa.dma_copy(held, tile)
+        return x
+
+    with pytest.raises(ProgramError, match="constant"):
+        simulate(kernel, X)
 
 
 def test_a_shared_constant_comes_from_a_file_that_can_be_read(tmp_path):

@@ -332,6 +332,22 @@ class TestLoops:
             trace(kernel, X)
 
 
+@pytest.mark.parametrize("nested", [True, False])
+def test_numbers_are_pythons_wherever_a_kernel_is_called_from(nested):
+    found = []
+
+    @jit
+    def kernel(x, factor, sizes, last=0):
+        found.extend(map(type, [factor, *sizes, last]))
+        return copied(x)
+
+    def caller(x):
+        return kernel(x, np.float64(2.0), (np.int32(3),), last=np.float32(1.0))
+
+    trace(caller if nested else kernel, X, *(() if nested else (np.float64(2.0), (np.int32(3),), np.float32(1.0))))
+    assert found == [float, int, float]
+
+
 class TestCores:
     """A launch on two cores is one program that shares memory."""
 
@@ -361,6 +377,50 @@ class TestCores:
         with pytest.raises(TraceError) as error:
             trace(jit(kernel)[2], X)
         assert error.value.code == "NKI-LNC"
+
+    def test_a_second_core_that_leaves_a_shared_tensor_out_is_refused(self):
+        def kernel(x):
+            out = nl.ndarray(x.shape, x.dtype, nl.shared_hbm)
+            if nl.program_id(0) == 0:
+                nl.ndarray(x.shape, x.dtype, nl.shared_hbm)
+            return out
+
+        with pytest.raises(TraceError, match="different shared tensors") as error:
+            trace(jit(kernel)[2], X)
+        assert error.value.code == "NKI-LNC"
+
+    def test_constants_take_no_part_in_the_order_of_what_cores_share(self):
+        def kernel(x):
+            if nl.program_id(0) == 0:
+                nl.shared_constant(np.ones((128, 512), np.float32))
+            else:
+                nl.shared_constant(np.full((128, 512), 2.0, np.float32))
+            return nl.ndarray(x.shape, x.dtype, nl.shared_hbm)
+
+        program = trace(jit(kernel)[2], X)
+        rows = program.tables["tensors"]
+        assert [float(program.constants[index][0, 0]) for index in rows["constant"] if index >= 0] == [1.0, 2.0]
+        assert list(rows["core"]) == [0, 0, 0, 1]
+
+    @pytest.mark.parametrize(("cores", "buffer"), [(2, nl.shared_hbm), (2, nl.private_hbm), (1, nl.shared_hbm)])
+    def test_two_cores_allocate_nothing_that_they_share_in_a_loop(self, cores, buffer):
+        def kernel(x):
+            out = nl.ndarray(x.shape, x.dtype, nl.shared_hbm)
+            nl.fori_loop(0, 2, lambda _: nisa.dma_copy(nl.ndarray(x.shape, x.dtype, buffer), x))
+            return out
+
+        if cores == 1 or buffer is nl.private_hbm:
+            trace(jit(kernel)[cores], X)
+            return
+        with pytest.raises(TraceError, match="in the body of a loop") as error:
+            trace(jit(kernel)[cores], X)
+        assert error.value.code == "NKI-LNC"
+
+    def test_a_kernel_that_is_launched_on_two_is_not_called_inside_of_one_on_another_number(self):
+        with pytest.raises(NotSimulated, match="inside of another"):
+            trace(lambda x: jit(copied)[2](x), X)
+        assert trace(jit(lambda x: jit(copied)[2](x))[2], X).cores == 2
+        assert trace(jit(lambda x: jit(copied)(x))[2], X).cores == 2
 
     def test_cores_that_return_different_tensors_are_refused(self):
         def kernel(x):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nki_anvil.backends.worker import inputs, parts
+from nki_anvil.backends.worker import inputs, parts, throughout
 from nki_anvil.backends.worker.region import Region
 
 OWN = np.random.default_rng(0).standard_normal((400, 96))
@@ -48,6 +48,16 @@ def test_parts_in_turn_and_quarters_are_on_either_side(turn: int, signs: list[in
     x = inputs.draw({"inputs": [spec]}, {"seed": 1, "family": f"halved/{turn}"})["x"]
     shown = x[0, :4] if turn == 2 else x[0, 12::24]
     assert np.sign(shown).tolist() == signs
+
+
+@pytest.mark.parametrize("way", range(len(throughout.ONE_SIDE)))
+def test_pairs_are_at_every_height_nearly_one_number_apart_and_at_moderate_ones_exactly(way: int) -> None:
+    spec = {"name": "x", "shape": [64, 96], "dtype": "float32"}
+    x = inputs.draw({"inputs": [spec]}, {"seed": 1, "family": f"halved/{2 * throughout.HALVED * way}"})["x"]
+    margins = (x[:, :48] - x[:, 48:]).ravel()
+    (low, high), apart = throughout.ONE_SIDE[way]
+    assert 10**low < np.median(margins) < 10**high
+    assert (len(np.unique(margins)) == 1) == (apart == 0)
 
 
 @pytest.mark.parametrize("turn", [0, 1, 8, 9])

@@ -124,6 +124,10 @@ def test_patterns_are_what_ordinary_data_look_like() -> None:
     assert ((zeros > 0.4) & (zeros < 0.6) & (bands >= 0).all((1, 2))).sum() == 1, "rectified"
     assert ((zeros > 0.6) & (zeros < 0.99)).sum() == 1, "sparse"
     assert ((bands == np.rint(bands)).all((1, 2)) & (np.abs(bands).max((1, 2)) > 20)).sum() == 1, "whole numbers"
+    few = [np.median([len(np.unique(np.abs(row))) for row in band]) for band in bands]
+    assert sum(5 < count < 300 for count in few) >= 1, "multiples of one number"
+    of_bfloat16 = (bands.astype(np.float32).view(np.uint32) & 0xFFFF == 0).all(-1).mean(-1)
+    assert ((of_bfloat16 > 0.4) & (of_bfloat16 < 1)).any(), "numbers of fewer bits"
     assert (bands[..., 1:] * bands[..., :-1] < 0).all((1, 2)).sum() == 1, "alternating"
     curved = np.diff(steps, axis=-1)
     level = [one.std(-1) < 0.05 * np.abs(one.mean(-1)) for one in (steps, curved)]

@@ -31,6 +31,13 @@ def test_all_but_one_element_of_few_rows_weigh_as_much_as_they_can() -> None:
     assert ((rows == 0).sum(axis=-1) == 1).all()
 
 
+def test_a_half_of_the_rows_is_exactly_one_number_but_for_its_terraces() -> None:
+    rng = np.random.default_rng(6)
+    rows = terraces.of_rows(rng.standard_normal((400, 640)), rng, 1.0, 0)
+    few = sum(len(np.unique(row)) <= 5 for row in rows)
+    assert 150 < few < 250
+
+
 def test_products_of_keys_and_queries_lie_in_terraces() -> None:
     rng = np.random.default_rng(4)
     keys = terraces.keys(rng.standard_normal((2, 256, 64)).astype(np.float32), rng)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nki_anvil.sim.beta1.dependencies import meet_later
-from nki_anvil.sim.errors import TraceError
+from nki_anvil.sim.errors import NotSimulated, TraceError
 
 X = np.ones((4, 128, 64), np.float32)
 
@@ -132,6 +132,39 @@ def test_a_program_of_a_launch_reads_nothing_that_another_one_writes(beta1: Any,
         error = refused(kernel[4], X)
         assert error.code == "NKI-AFFINE"
         assert "another program writes" in error.message
+
+
+def test_a_launch_inside_of_a_kernel_is_refused(beta1: Any):
+    nl = beta1.nl
+
+    def body(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        me = nl.program_id(0)
+        nl.store(out[me], nl.load(x[me]))
+        return out
+
+    kernel = beta1.nki.jit(body)[4]
+    assert np.array_equal(kernel(X), X)
+    with pytest.raises(NotSimulated, match="inside of another"):
+        beta1.nki.jit(lambda x: kernel(x))(X)
+
+
+@pytest.mark.parametrize("more", ["first", "last"])
+def test_programs_of_a_launch_allocate_the_same_tensors(beta1: Any, more: str):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        me = nl.program_id(0)
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        if me == (0 if more == "first" else 3):
+            nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        nl.store(out[me], nl.load(x[me]))
+        return out
+
+    error = refused(kernel[4], X)
+    assert error.code == "NKI-GRID"
+    assert "program_id" in error.remedy
 
 
 @pytest.mark.parametrize("loop", ["affine_range", "sequential_range"])

@@ -94,6 +94,17 @@ def test_an_open_accumulation_inside_a_loop_overwrites_in_the_first_iteration_on
     np.testing.assert_allclose(first, 4 * ONCE, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("before", [True, False])
+def test_an_open_accumulation_goes_on_through_loops_in_loops(before: bool) -> None:
+    product = Product(S, X)
+    with product.b.loop("fori", product.b.register(), 0, 3):
+        if before:
+            product.b.emit("memset", product.b.tensor(product.psum.shape), value=7)
+        with product.b.loop("fori", product.b.register(), 0, 2):
+            product.multiply()
+    np.testing.assert_allclose(product.result(), 6 * ONCE, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("in_loop", [True, False])
 def test_an_open_accumulation_does_not_begin_with_what_memset_set(in_loop: bool) -> None:
     product = Product(S, X)

@@ -1,0 +1,121 @@
+"""What a run of instructions does, whatever stands before it in its program: all columns unfolded, all numbers its own.
+
+Tensors, registers and loops are numbered in the order in which the run first names them, but for tensors that it is
+given; attributes and constants stand as they are. So one call of a kernel can be compared with another in a larger
+program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nki_anvil.sim.program import NONE, Program
+
+_REGISTERS: Final = frozenset({"register", "source", "other"})
+"""Attributes that name a register."""
+_BOUNDS: Final = ("kind", "lower", "upper", "step")
+_STORED: Final = ("memory", "role", "dtype", "partitions", "elements", "address_partition", "address_byte", "core")
+
+Row = tuple[Any, ...]
+
+
+def calls_alike(one: Program, other: Program, first: int) -> bool:
+    """Whether the last call in ``other`` is the call that ``one`` is.
+
+    The last call's arguments are those of ``other`` from ``first`` on. Each core's last instructions are looked at, as
+    many as it has in ``one``, and the outputs.
+    """
+    pairs = zip(Unfolded(one).rows(one), Unfolded(other, first).rows(one), strict=True)
+    return all(mine == its for mine, its in pairs)
+
+
+class Unfolded:
+    """A program's rows, unfolded one by one; ``first`` is the first argument that it is given."""
+
+    def __init__(self, program: Program, first: int = 0) -> None:
+        self._program = program
+        self._first = first
+        self._columns = {
+            table: {name: column.tolist() for name, column in columns.items()}
+            for table, columns in program.tables.items()
+        }
+        self._named: dict[tuple[str, int], int] = {}
+        self._accesses: dict[int, Row] = {}
+
+    def rows(self, like: Program) -> Iterator[Row]:
+        """Each core's last instructions, as many as another program has, then the outputs."""
+        cores = self._program.tables["instructions"]["core"]
+        for core in range(like.cores):
+            count = int(np.count_nonzero(like.tables["instructions"]["core"] == core))
+            sites = np.flatnonzero(cores == core).tolist()
+            yield (len(sites) >= count,)
+            yield from map(self._instruction, sites[len(sites) - count :] if len(sites) >= count else [])
+        yield tuple(map(self._access, self._columns["outputs"]["access"]))
+
+    def _instruction(self, site: int) -> Row:
+        row = {name: column[site] for name, column in self._columns["instructions"].items()}
+        places = range(row["first_operand"], row["first_operand"] + row["operands"])
+        operands = tuple(self._access(self._columns["operands"]["access"][place]) for place in places)
+        attributes = self._attributes(row["attributes"])
+        return (row["opcode"], row["engine"], row["core"], attributes, operands, self._region(row["region"]))
+
+    def _attributes(self, record: int) -> Row:
+        found = self._program.attributes[record].items()
+        return tuple((name, self._register(value) if name in _REGISTERS else repr(value)) for name, value in found)
+
+    def _access(self, access: int) -> Row:
+        if access == NONE:
+            return ()
+        known = self._accesses.get(access)
+        if known is None:
+            known = self._accesses[access] = self._unfolded(access)
+        return known
+
+    def _unfolded(self, access: int) -> Row:
+        row = {name: column[access] for name, column in self._columns["accesses"].items()}
+        moved = (
+            self._access(row["scalar_access"]), self._register(row["scalar_register"]), row["scalar_step"],
+            self._access(row["vector_access"]), row["vector_step"],
+        )  # fmt: skip
+        return (self._tensor(row["tensor"]), row["dtype"], row["offset"], *self._program.pattern(access), moved)
+
+    def _tensor(self, tensor: int) -> Row:
+        argument = self._columns["tensors"]["argument"][tensor]
+        if argument != NONE:
+            return ("argument", argument - self._first)
+        number, new = self._number("tensors", tensor)
+        if not new:
+            return (number,)
+        row = {name: column[tensor] for name, column in self._columns["tensors"].items()}
+        return (number, *(row[name] for name in _STORED), self._held(row["constant"]), self._region(row["region"]))
+
+    def _held(self, constant: int) -> Row:
+        if constant == NONE:
+            return ()
+        array: NDArray[Any] = self._program.constants[constant]
+        return (str(array.dtype), array.shape, array.tobytes())
+
+    def _register(self, register: Any) -> Any:
+        if not isinstance(register, int) or register == NONE:
+            return repr(register)
+        return self._number("registers", register)[0]
+
+    def _region(self, region: int) -> Row:
+        if region == NONE:
+            return ()
+        number, new = self._number("regions", region)
+        if not new:
+            return (number,)
+        row = {name: column[region] for name, column in self._columns["regions"].items()}
+        registers = (self._register(row[name]) for name in ("register", "lower_register", "upper_register"))
+        return (number, *(row[name] for name in _BOUNDS), *registers, self._region(row["parent"]))
+
+    def _number(self, kind: str, index: int) -> tuple[int, bool]:
+        """The number that the run gives to something, and whether it is named for the first time."""
+        known = len(self._named)
+        number = self._named.setdefault((kind, index), known)
+        return number, number == known

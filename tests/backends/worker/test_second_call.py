@@ -1,0 +1,144 @@
+"""A kernel is called behind another call of itself, in one function, and has to be the kernel that it is alone."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nki_anvil.sim as sim
+import nki_anvil.sim.isa as nisa
+import nki_anvil.sim.language as nl
+from nki_anvil.backends.child import ChildBackend
+from nki_anvil.backends.job import Job
+from nki_anvil.backends.worker import bootstrap
+from nki_anvil.backends.worker.second_call import is_the_kernel
+from nki_anvil.sim.builder import live
+from nki_anvil.sim.kernel import Kernel
+from nki_anvil.sim.tracing import ArraySpec
+
+WIDE = [ArraySpec((128, 64), "float32"), 2.0]
+NARROW = [ArraySpec((128, 32), "float32"), 2.0]
+
+
+def kernel(x: Any, scale: float) -> Any:
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    nisa.activation(dst=tile, op=nl.copy, data=tile, scale=scale)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+@pytest.mark.parametrize("before", [WIDE, NARROW])
+def test_a_kernel_that_keeps_nothing_is_the_same_behind_itself(before: list[Any], cores: int) -> None:
+    assert is_the_kernel(Kernel(kernel, cores), before, WIDE)
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+@pytest.mark.parametrize("memory", ["shared_hbm", "private_hbm"])
+def test_it_is_called_with_tensors_of_its_callers_in_either_memory(memory: str, cores: int) -> None:
+    def asking(x: Any, scale: float) -> Any:
+        return kernel(x, 3.0 if x.buffer == nl.private_hbm else scale)
+
+    assert is_the_kernel(Kernel(kernel, cores), WIDE, WIDE, memory=memory)
+    assert is_the_kernel(Kernel(asking, cores), WIDE, WIDE, memory=memory) == (memory == "shared_hbm")
+
+
+def test_it_is_called_with_numbers_as_its_callers_numpy_makes_them() -> None:
+    def asking(x: Any, scale: float) -> Any:
+        return kernel(x, 3.0 if isinstance(scale, np.generic) else scale)
+
+    assert not is_the_kernel(asking, WIDE, WIDE)
+    assert is_the_kernel(Kernel(asking), WIDE, WIDE), "a jitted one is given Python's"
+
+
+def test_one_that_counts_what_was_before_it_is_not() -> None:
+    def counting(x: Any, scale: float) -> Any:
+        nisa.register_alloc(0)
+        return kernel(x, scale * live().registers)
+
+    assert not is_the_kernel(counting, WIDE, WIDE)
+
+
+def test_one_that_cannot_be_called_twice_has_no_second_call_that_were_wrong() -> None:
+    def once(x: Any, scale: float) -> Any:
+        assert live().registers == 0
+        nisa.register_alloc(0)
+        return kernel(x, scale)
+
+    assert is_the_kernel(once, WIDE, WIDE)
+
+
+def test_kernels_of_beta_1_are_called_twice_as_well() -> None:
+    namespace: dict[str, Any] = {}
+    with sim.install("0.7", beta1=True):
+        exec(BETA1, namespace)
+        assert is_the_kernel(namespace["kernel"], NARROW[:1], WIDE[:1])
+        assert not is_the_kernel(namespace["another"], NARROW[:1], WIDE[:1])
+
+
+BETA1 = """
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+calls = []
+
+@nki.jit
+def kernel(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    for i in nl.affine_range(2):
+        nl.store(out[nl.ds(i * 64, 64), :], nl.load(x[nl.ds(i * 64, 64), :]) * 2.0)
+    return out
+
+@nki.jit
+def another(x):
+    calls.append(float(len(calls)))
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(out, nl.load(x) * calls[-1])
+    return out
+"""
+
+BY_WIDTH = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kernel(x, scale):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    nisa.activation(dst=tile, op=nl.copy, data=tile, scale=scale / x.shape[1])
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("faulty", [False, True])
+async def test_a_simulator_that_takes_two_instructions_for_one_is_found_out(
+    faulty: bool, backend: ChildBackend, job: Callable[..., Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if faulty:
+        with_one_record_for_each_operation(tmp_path / "sim", monkeypatch)
+    found = (await backend.run(job(BY_WIDTH))).traces[0].error
+    assert ("when a function calls it twice" in found.message) if faulty and found else not (faulty or found)
+
+
+def with_one_record_for_each_operation(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let workers find a simulator whose programs forget attributes of instructions they know."""
+    places = bootstrap.places()
+    shutil.copytree(places["nki_anvil.sim"][0], folder, ignore=shutil.ignore_patterns("__pycache__"))
+    builder = folder / "builder.py"
+    text = builder.read_text()
+    faulty = text.replace("key = (opcode, _distinct(values))", "key = (opcode, ())")
+    assert faulty != text
+    builder.write_text(faulty)
+    monkeypatch.setattr(bootstrap, "places", lambda: {**places, "nki_anvil.sim": [str(folder)]})
