@@ -10,7 +10,7 @@ from math import prod
 from typing import Any, Final
 
 from nki_anvil.backends.job import InputSpec
-from nki_anvil.backends.worker import depths, places, planes, regimes, throughout
+from nki_anvil.backends.worker import depths, laid, places, planes, regimes, throughout
 from nki_anvil.backends.worker.bending import FINEST, mixed_turns
 from nki_anvil.backends.worker.inputs import FEW
 from nki_anvil.lab import families_by_lot, integer_families, related_families
@@ -49,6 +49,8 @@ MARKED: Final = 2
 """Cases of floats at what the reference compares with."""
 BOUNDED: Final = 3
 """Cases of nearly one value of inputs that lie between bounds: how far from zero, and how nearly, is drawn by lot."""
+LAID_LARGE: Final = 5
+"""At large shapes one in so many of the structures that lie over two axes."""
 LAST_LARGE: Final = 2
 """Cases of a short last tile at large shapes, where bands hold more rows."""
 PROBES: Final = 2
@@ -94,6 +96,7 @@ def _planned(
     own = [Plan()] * (TIMED_CASES if timed_only else OWN_CASES)
     varied = [spec for spec in inputs if spec.domain != "constant"]
     floats = [spec for spec in varied if "float" in spec.dtype and spec.domain not in ("integer", "index")]
+    lone = all(prod(output.shape) == 1 for output in specification.outputs.get("default", ()))
     if timed_only:
         whole = [spec for spec in varied if spec not in floats]
         kept = [plan for plan in integer_families.whole(whole) if "turned" not in plan.family]
@@ -108,8 +111,10 @@ def _planned(
             *_sunken(specification, shapes, varied, floats, gathered or {}),
             *related_families.faint(specification, floats),
             *related_families.named(varied, floats),
+            *related_families.circle(floats, large=True),
+            *_laid(floats, large=True),
             *(related_families.terraces(specification, shapes, floats, gathered or {}, True) if exact is None else ()),
-            *(_of_one_kind(varied, floats, gathered or {}) if exact is None else ()),
+            *(_of_one_kind(varied, floats, gathered or {}, lone) if exact is None else ()),
             *(families_by_lot.medleys(varied, large, lots) if exact is None else ()),
             *integer_families.whole_throughout(whole, gathered or {}),
         ]
@@ -124,7 +129,9 @@ def _planned(
         *related_families.faint(specification, floats),
         *related_families.sole(specification, shapes, floats, large),
         *related_families.named(varied, floats),
-        *(_of_one_kind(varied, floats, gathered or {}) if exact is None else ()),
+        *related_families.circle(floats, large),
+        *_laid(floats, large),
+        *(_of_one_kind(varied, floats, gathered or {}, lone) if exact is None else ()),
         *(related_families.terraces(specification, shapes, floats, gathered or {}, large) if exact is None else ()),
         *(families_by_lot.medleys(varied, large, lots) if exact is None else ()),
         *integer_families.whole([spec for spec in varied if spec not in floats]),
@@ -271,14 +278,25 @@ def _marked(floats: list[InputSpec]) -> Iterator[Plan]:
         yield from [Plan("marks"), Plan("about")] * MARKED
 
 
+def _laid(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
+    """Triangles, blocks and their like over two axes of all inputs at once."""
+    if any(len(drawn_shape(spec)) > 1 and min(drawn_shape(spec)[-2:]) > 1 for spec in floats):
+        yield from (Plan(f"laid/{turn}") for turn in range(0, laid.TURNS, LAID_LARGE if large else 1))
+
+
 def _of_one_kind(
-    varied: list[InputSpec], floats: list[InputSpec], gathered: Mapping[str, Sequence[int]]
+    varied: list[InputSpec], floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], of_one_number: bool
 ) -> Iterator[Plan]:
-    """All inputs of nearly one value; where there are several also all of them far to one side or the other."""
+    """All inputs of nearly one value; where there are several also all of them far to one side or the other.
+
+    Where each output is ``of_one_number`` step after step and exactly: in a contraction of exactly equal numbers all
+    honest errors have one direction, and no mean of many elements tells them from a kernel's.
+    """
     largest = max((prod(drawn_shape(spec)) for spec in floats), default=0)
     wide = [spec for spec in floats if drawn_shape(spec) and not depths.is_small(prod(drawn_shape(spec)), largest)]
     groups = [throughout.groups(drawn_shape(spec), gathered.get(spec.name, ())) for spec in wide]
     whole = sum(spec not in floats and is_many(spec) for spec in varied)
+    ways = len(throughout.ONE_SIDE if of_one_number else throughout.STRENGTHS)
     if groups:
         kinds = throughout.STEADY if min(groups) == 1 else 2 if max(groups) < throughout.GROUPS or whole else 1
         kinds = max(kinds, BOUNDED if any(map(_is_bounded, wide)) else 1)
@@ -291,14 +309,14 @@ def _of_one_kind(
             plain = range(throughout.HALVED * min(2, axes))
             turns = [
                 turn + throughout.HALVED * axes * way
-                for way in range(len(throughout.ONE_SIDE))
+                for way in range(ways)
                 for turn in (plain if way < len(throughout.STRENGTHS) else range(throughout.PAIRED))
             ]
             yield from (Plan(f"halved/{turn}", spec.name) for turn in turns)
     several = len(floats) + whole
     if groups and several > 1:
         sides = 1 << min(several, throughout.SIDED)
-        rounds = 1 + len(throughout.ONE_SIDE) if max(groups) == 1 else 2  # one number shows one height at a time
+        rounds = 1 + ways if max(groups) == 1 else 2  # one number shows one height at a time
         parts = range(0, rounds * throughout.SIDES, throughout.SIDES)
         all_turns = [part + turn for part in parts for turn in range(sides)]
         turns = [0] if min(groups) >= 2 * throughout.SIDES else all_turns

@@ -8,7 +8,7 @@ from math import prod
 from typing import Final
 
 from nki_anvil.backends.job import InputSpec
-from nki_anvil.backends.worker import planes, whole_numbers
+from nki_anvil.backends.worker import laid, planes, whole_numbers
 from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many
 
 EDGES: Final = 32
@@ -33,6 +33,8 @@ def whole(integers: list[InputSpec]) -> Iterator[Plan]:
     ends = [len(whole_numbers.near_edges(within)) for within in ranges]
     cases = max(-(-count // max(1, prod(shape))) for count, shape in zip(ends, shapes, strict=True))
     yield from (Plan(f"whole/edges/{turn}") for turn in range(min(cases, EDGES)))
+    if any(len(shape) > 1 and min(shape[-2:]) > 1 for shape in shapes):
+        yield from (Plan(f"whole/laid/{turn}") for turn in range(len(laid.MASKS)))
     if len(integers) > 1:
         yield from (Plan("whole", spec.name) for spec in integers)
         yield from (Plan(f"whole/ends/{turn}") for turn in range(2))

@@ -7,7 +7,7 @@ from math import prod
 from typing import Final
 
 from nki_anvil.backends.job import InputSpec
-from nki_anvil.backends.worker import depths, relations
+from nki_anvil.backends.worker import circles, depths, relations
 from nki_anvil.backends.worker import kindred as along
 from nki_anvil.backends.worker import sole as alone
 from nki_anvil.backends.worker import terraces as steps
@@ -30,9 +30,7 @@ ATTENDED: Final = 8
 
 def related(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
     """What inputs of one shape are to each other, a batch's matrices, and several shapes along an axis they share."""
-    shapes: dict[tuple[int, ...], list[str]] = {}
-    for spec in floats:
-        shapes.setdefault(drawn_shape(spec), []).append(spec.name)
+    shapes = _by_shape(floats)
     families = ("lone/0",) if large else ("lone/0", "lone/1", "alike")
     yield from (Plan(family, names[0]) for names in shapes.values() if len(names) > 1 for family in families)
     yield from (Plan("alike", names[0]) for shape, names in shapes.items() if len(shape) > 2 and len(names) == 1)
@@ -41,6 +39,21 @@ def related(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
         if len(sharing) > 1:
             yield from (Plan(f"opposed/{length}", name) for name in (sharing[:1] if large else sharing[:2]))
             yield Plan(f"opposed/{length}/single", sharing[0])
+
+
+def circle(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
+    """Inputs of one shape that are each other's sines and cosines; at large shapes as a table has them."""
+    shapes = _by_shape(floats)
+    turns = range(1, 3) if large else range(circles.TURNS)
+    pairs = [names for shape, names in shapes.items() if len(names) > 1 and shape]
+    yield from (Plan(f"circle/{turn}", names[0]) for names in pairs for turn in turns)
+
+
+def _by_shape(floats: list[InputSpec]) -> dict[tuple[int, ...], list[str]]:
+    shapes: dict[tuple[int, ...], list[str]] = {}
+    for spec in floats:
+        shapes.setdefault(drawn_shape(spec), []).append(spec.name)
+    return shapes
 
 
 def kindred(specification: Specification, shapes: str, floats: list[InputSpec], large: bool) -> Iterator[Plan]:

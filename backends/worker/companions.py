@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from nki_anvil.backends.worker import planes, throughout, whole_numbers
+from nki_anvil.backends.worker import laid, planes, throughout, whole_numbers
 from nki_anvil.backends.worker.whole_numbers import Range
 
 Array = Any
@@ -23,6 +23,8 @@ def of(family: str, own: Array, axes: Sequence[int], rng: Any, within: Range, tu
         return _level(own, axes, within) if level else _nearly_level(own, axes, rng, within)
     if family == "sided":
         return _at_end(own, axes, within, turn, place)
+    if family == "laid":
+        return laid.of_integers(own, rng, within.low, within.high, turn + place)
     if family == "sunken":
         return _of_one_sign(own, within, 1)
     if family == "signs" and _is_signed(within):

@@ -15,9 +15,11 @@ import numpy as np
 
 from nki_anvil.backends.worker import (
     bending,
+    circles,
     companions,
     depths,
     kindred,
+    laid,
     medley,
     planes,
     regimes,
@@ -236,6 +238,8 @@ def _whole(spec: Spec, own: Array, axes: Sequence[int], rng: Any, variant: str, 
     """Bands of integers, of rows or of columns (``turned``); the variant ends in the case's number."""
     turned = variant.startswith("turned")
     within = whole_range(spec)
+    if variant.startswith("laid/"):
+        return laid.of_integers(own, rng, within.low, within.high, turn_of(variant.removeprefix("laid/")))
     if variant.startswith("beside:"):
         return _beside(spec, own, variant, seed, every)
     if variant.startswith("throughout/") and axes:
@@ -311,11 +315,24 @@ def _terraces(d: Draw) -> Array:
     return planes.put_back(bent, d.own, axes).astype(np.float32)
 
 
-def _steady(d: Draw) -> Array:
-    low, high = d.spec.get("low"), d.spec.get("high")
-    if d.spec.get("domain") == "unit":
+def _circle(d: Draw) -> Array:
+    """Of inputs between bounds, the circle that fits in them."""
+    bounds = _bounds(d.spec)
+    radius = None if bounds is None else min((abs(end) for end in bounds if end), default=1.0)
+    if d.place is None or not d.own.ndim:
+        return d.own
+    return circles.on_one(d.own.shape, d.place, d.shared, radius, turn_of(d.variant))
+
+
+def _bounds(spec: Spec) -> tuple[float, float] | None:
+    low, high = spec.get("low"), spec.get("high")
+    if spec.get("domain") == "unit":
         low, high = low or 0.0, 1.0 if high is None else high
-    bounds = None if low is None or high is None else (float(low), float(high))
+    return None if low is None or high is None else (float(low), float(high))
+
+
+def _steady(d: Draw) -> Array:
+    bounds = _bounds(d.spec)
     exact = d.spec.get("dtype") == "float32"
     return throughout.steady(d.own, d.axes, d.rng, bounds, d.sigma, exact=exact, turn=turn_of(d.variant))
 
@@ -361,6 +378,8 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "planes": _planes,
     "narrow": _narrow,
     "towers": _towers,
+    "laid": lambda d: laid.of_floats(d.own, d.rng, d.scale, turn_of(d.variant) + d.position),
+    "circle": _circle,
     "steady": _steady,
     "medley": _medley,
     "sided": lambda d: throughout.sided(d.own, d.axes, d.rng, d.scale, turn_of(d.variant), d.position),
@@ -388,7 +407,7 @@ _BESIDE: dict[str, Callable[[Spec, str, int, list[Spec]], Array]] = {
     "sole": lambda _, variant, seed, every: _other(variant.split("/")[1], seed, every),
 }
 """What another input holds that a family needs."""
-_RELATED = ("lone", "alike", "opposed", "faint")
+_RELATED = ("lone", "alike", "opposed", "faint", "circle")
 _WHOLE = ("whole", "mixed")
 """What integers answer as such; to others they stay as they were drawn."""
 _MINGLED = ("planes", "towers", "peaks", "signs", "x100")
@@ -408,7 +427,7 @@ PARTIAL = (
     "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "near",
     "level", "opposed", "faint", "mixed", "whole", "planes", "steady", "sided",
     "medley", "halved", "nothing", "named", "last", "kindred", "sole",
-    "terraces", "narrow", "about",
+    "terraces", "narrow", "about", "laid", "circle",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 TIED = ("integers", "ties", "marks", MOVED)

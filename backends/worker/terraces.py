@@ -16,7 +16,7 @@ Array = Any
 DEPTHS = (4.0, 28.0)
 """How far below: what one chunk of them adds to a sum is more than a rounding of it nearly all the way."""
 CHUNKS = (32, 64, 128, 512)
-ROWS = 32
+ROWS = 16
 """Of which each has a depth of its own: fewer of them take several cases."""
 NOISE = 16.0
 """How many times finer own draws are beside that."""

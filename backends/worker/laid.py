@@ -1,0 +1,159 @@
+"""The family of what lies over an input's last two axes: triangles, diagonals, blocks, padding, tables of products.
+
+Bands of rows or of columns hold none of them, for what is kept of a row hangs on which row it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+
+Array = Any
+
+BLOCKS = (32, 64, 128)
+WIDTHS = (0, 1, 16, 64)
+"""Of a band to either side of the diagonal."""
+FILLED = (2.0, 4.0)
+"""Powers of ten of how far below zero the rest lies, as what is added to scores is, where it is not nothing."""
+
+Mask = Callable[[Array, Array, int, int, Any], Array]
+"""Rows' numbers [height, 1], columns' [1, width], both lengths, randomness -> what is kept [height, width]."""
+
+
+def _upper(i: Array, j: Array, height: int, width: int, rng: Any) -> Array:
+    return j >= i
+
+
+def _lower(i: Array, j: Array, height: int, width: int, rng: Any) -> Array:
+    return j <= i
+
+
+def _above(i: Array, j: Array, height: int, width: int, rng: Any) -> Array:
+    """Without the diagonal, which ends where the last row does."""
+    return j > i + width - height
+
+
+def _below(i: Array, j: Array, height: int, width: int, rng: Any) -> Array:
+    """With that diagonal, as new tokens see all those before them."""
+    return j <= i + width - height
+
+
+def _banded(i: Array, j: Array, height: int, width: int, rng: Any) -> Array:
+    return np.abs(i - j) <= rng.choice(WIDTHS)
+
+
+def _in_blocks(i: Array, j: Array, height: int, width: int, rng: Any) -> Array:
+    """Along the diagonal, as of sequences that are packed into one."""
+    size = _block(min(height, width), rng)
+    return i // size == j // size
+
+
+def _scattered(i: Array, j: Array, height: int, width: int, rng: Any) -> Array:
+    """Half of all blocks."""
+    size = _block(min(height, width), rng)
+    kept: Array = rng.random((height // size + 1, width // size + 1)) < 0.5
+    return kept[i // size, j // size]
+
+
+def _one_each(i: Array, j: Array, height: int, width: int, rng: Any) -> Array:
+    """One place in each row, in each column too where the matrix is square: permutations, choices."""
+    places = np.concatenate([rng.permutation(width) for _ in range(-(-height // width))])[:height]
+    return j == places[:, None]
+
+
+def _padded(i: Array, j: Array, height: int, width: int, rng: Any) -> Array:
+    """As many from the first column on as each row is long."""
+    return j < rng.integers(0, width + 1, (height, 1))
+
+
+def _cornered(i: Array, j: Array, height: int, width: int, rng: Any) -> Array:
+    """A few rows and a few columns, whole tiles or not."""
+    return (i < rng.integers(1, height + 1)) & (j < rng.integers(1, width + 1))
+
+
+def _checkered(i: Array, j: Array, height: int, width: int, rng: Any) -> Array:
+    return (i + j) % 2 == 0
+
+
+MASKS: tuple[Mask, ...] = (
+    _lower, _upper, _below, _above, _banded, _in_blocks, _scattered, _one_each, _padded, _cornered, _checkered,
+)  # fmt: skip
+
+
+def _product(own: Array, rng: Any) -> Array:
+    """A column times a row."""
+    return own[:, :1] * own[:1]
+
+
+def _along_diagonals(own: Array, rng: Any) -> Array:
+    """One number along each diagonal, as of a convolution that is written as a matrix."""
+    drawn: Array = np.resize(own, sum(own.shape))
+    i, j = _places(*own.shape)
+    return drawn[j - i + own.shape[0] - 1]
+
+
+def _mirrored(own: Array, rng: Any) -> Array:
+    """The same above the diagonal and below, as far as both are there."""
+    side = min(own.shape)
+    values: Array = np.array(own)
+    square = values[:side, :side]
+    values[:side, :side] = np.tril(square) + np.tril(square, -1).T
+    return values
+
+
+def _each_alike(own: Array, rng: Any) -> Array:
+    """Every row the same, or every column."""
+    like = own[:1] if rng.random() < 0.5 else own[:, :1]
+    return np.broadcast_to(like, own.shape)
+
+
+TABLES: tuple[Callable[[Array, Any], Array], ...] = (_product, _along_diagonals, _mirrored, _each_alike)
+"""Own draws [height, width], randomness -> values."""
+TURNS = len(MASKS) + len(TABLES)
+
+
+def of_floats(own: Array, rng: Any, scale: float, turn: int) -> Array:
+    """Each matrix of the last two axes has another structure; the next case goes on with them."""
+
+    def bent(matrix: Array, kind: int) -> Array:
+        if kind >= len(MASKS):
+            return TABLES[kind - len(MASKS)](matrix, rng)
+        rest = 0.0 if rng.random() < 0.5 else -(10.0 ** (scale * rng.uniform(*FILLED)))
+        return cast(Any, np).where(_kept(matrix, MASKS[kind], rng), matrix, rest)
+
+    return _each(own, turn, TURNS, bent).astype(np.float32)
+
+
+def of_integers(own: Array, rng: Any, low: int, high: int, turn: int) -> Array:
+    """The largest number where a mask keeps it, the smallest elsewhere; now and then as drawn for the one or other."""
+
+    def bent(matrix: Array, kind: int) -> Array:
+        kept = _kept(matrix, MASKS[kind], rng)
+        inner, outer = (matrix if rng.random() < 0.25 else end for end in (high, low))
+        return cast(Any, np).where(kept, inner, outer)
+
+    return _each(own, turn, len(MASKS), bent)
+
+
+def _each(own: Array, turn: int, kinds: int, bent: Callable[[Array, int], Array]) -> Array:
+    if own.ndim < 2 or not own.size:
+        return own
+    matrices = own.reshape(-1, *own.shape[-2:])
+    return np.stack([bent(matrix, (turn + place) % kinds) for place, matrix in enumerate(matrices)]).reshape(own.shape)
+
+
+def _kept(matrix: Array, mask: Mask, rng: Any) -> Array:
+    height, width = matrix.shape
+    return np.broadcast_to(mask(*_places(height, width), height, width, rng), matrix.shape)
+
+
+def _places(height: int, width: int) -> tuple[Array, Array]:
+    arange = cast(Any, np).arange
+    return arange(height)[:, None], arange(width)[None]
+
+
+def _block(length: int, rng: Any) -> int:
+    """Of which there are two at least, if there can be."""
+    return int(rng.choice([size for size in BLOCKS if 2 * size <= length] or [max(1, length // 2)]))

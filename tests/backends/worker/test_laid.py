@@ -1,0 +1,51 @@
+"""Matrices have structures that no row of them tells: triangles, diagonals, blocks, tables."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nki_anvil.backends.worker import inputs, laid
+
+SQUARE = {"name": "x", "shape": [128, 128], "dtype": "float32"}
+MASK = {"name": "mask", "shape": [128, 128], "dtype": "int32", "domain": "integer", "low": 0, "high": 1}
+
+
+def drawn(spec: dict[str, Any], family: str, seed: int = 1) -> Any:
+    return inputs.draw({"inputs": [spec]}, {"seed": seed, "family": family})[spec["name"]]
+
+
+@pytest.mark.parametrize("turn", range(laid.TURNS))
+@pytest.mark.parametrize("shape", [[320, 96], [2, 3, 64], [7, 5], [1, 1], [1280], [4, 200]], ids=str)
+def test_inputs_of_any_shape_have_structures(turn: int, shape: list[int]) -> None:
+    x = drawn(SQUARE | {"shape": shape}, f"laid/{turn}")
+    assert x.shape == tuple(shape)
+    assert np.isfinite(x).all()
+
+
+def test_a_matrix_is_a_triangle_with_nothing_beyond_it_or_what_is_far_below_zero() -> None:
+    beyond = {float(drawn(SQUARE, "laid/0", seed)[np.triu_indices(128, 1)].max()) for seed in range(8)}
+    assert 0.0 in beyond
+    assert min(beyond) < -100
+    assert np.abs(drawn(SQUARE, "laid/0")[np.tril_indices(128)]).min() > 0
+
+
+def test_a_matrix_is_a_permutation_a_product_or_its_own_mirror_image() -> None:
+    kept = [drawn(MASK, f"whole/laid/{laid.MASKS.index(laid._one_each)}", seed) for seed in range(4)]  # pyright: ignore[reportPrivateUsage]
+    assert any((mask.sum(0) == 1).all() and (mask.sum(1) == 1).all() for mask in kept)
+    product, diagonals, mirrored, alike = (drawn(SQUARE, f"laid/{len(laid.MASKS) + turn}") for turn in range(4))
+    assert np.linalg.matrix_rank(product) == 1
+    assert (diagonals[1:, 1:] == diagonals[:-1, :-1]).all()
+    assert (mirrored == mirrored.T).all()
+    assert (alike == alike[:1]).all() or (alike == alike[:, :1]).all()
+
+
+def test_masks_are_triangles_as_well() -> None:
+    masks = [drawn(MASK, "whole/laid/0", seed) for seed in range(8)]
+    assert any((mask == np.tri(128)).all() for mask in masks)
+    assert all(np.isin(mask, (0, 1)).all() for mask in masks)
+
+
+def test_the_matrices_of_a_batch_have_structures_of_their_own() -> None:
+    batch = drawn(MASK | {"shape": [2, 64, 64]}, "whole/laid/0", seed=3)
+    assert not (batch[0] == batch[1]).all()
