@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from nki_anvil.backends.job import InputSpec
+from nki_anvil.backends.worker import laid as laid_over
 from nki_anvil.lab import families, families_by_lot, honest_runs, limits, measuring_groups, yardstick_file
 from nki_anvil.lab.arithmetic import Arithmetic
 from nki_anvil.lab.measuring import Measuring
@@ -112,7 +113,8 @@ def test_at_large_shapes_inputs_share_the_families_that_bend_one_alone():
     assert len(alone) == 3 * families.ALONE_LARGE
     probes = [plan.probe for plan in large if plan.probe]
     assert [(probe["input"], probe["edge"]) for probe in probes] == [("a", True), ("b", False), ("c", True)]
-    spared = (*families.SPARED, "medley")
+    laid = [f"laid/{turn}" for turn in range(laid_over.TURNS) if turn % families.LAID_LARGE]
+    spared = (*families.SPARED, *laid, "medley")
     assert [plan for plan in large if not plan.only and not plan.probe and plan.family != "medley"] == [
         plan for plan in small if not plan.only and not plan.probe and plan.family not in spared
     ]
