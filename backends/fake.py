@@ -46,6 +46,8 @@ class Script:
     latency_us: float = 100.0
     floor_us: float = 1.0
     outputs: Outputs = nothing
+    exactly: Outputs | None = None
+    """Its outputs with every float in float64; None: it is no program, and has none."""
     error: KernelError | None = None
     """Why it does not trace."""
     case_error: KernelError | None = None
@@ -150,7 +152,12 @@ def _case(script: Script, job: Job, case: Case) -> CaseResult:
     digest = inputs.digest(drawn)
     if script.case_error is not None:
         return CaseResult(key=case.key, inputs_digest=digest, error=script.case_error)
-    return CaseResult(key=case.key, inputs_digest=digest, outputs=tuple(script.outputs(drawn)))
+    result = CaseResult(key=case.key, inputs_digest=digest, outputs=tuple(script.outputs(drawn)))
+    if not case.exact:
+        return result
+    if script.exactly is None:
+        return result.model_copy(update={"inexact": "it is no program"})
+    return result.model_copy(update={"exact": tuple(script.exactly(drawn))})
 
 
 def _uploaded(job: Job, case: Case, shapes: ShapeSet) -> Arrays:

@@ -81,6 +81,8 @@ class Case(Record):
     order: Literal["", "backwards", "abreast"] = ""
     """Of loops without an order: from the last iteration to the first, or several at a time as well. Where a program
     has no such loops, the case is left out."""
+    exact: bool = False
+    """It is run once more with every float in float64 and the other poison, where a simulator runs it."""
     uploaded: bool = False
     """The inputs are in ``inputs.npz`` as ``<key>/<input name>`` instead of being drawn."""
 

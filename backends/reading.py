@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
+import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from nki_anvil.backends.errors import BackendFailed
 from nki_anvil.backends.job import Job
-from nki_anvil.backends.run import CaseResult, Profile, Run, Trace
+from nki_anvil.backends.run import ArraySpec, CaseResult, Profile, Run, Trace
 from nki_anvil.backends.worker import arrays
-from nki_anvil.sim.dtypes import numpy_dtype
+from nki_anvil.sim.dtypes import FLOATS, numpy_dtype
 
 RUN: Final = "run.json"
 OUTPUTS: Final = "outputs.npz"
@@ -60,7 +61,15 @@ def _with_outputs(case: CaseResult, job: Job, run: Run, archive: Any) -> CaseRes
         _shaped(arrays.read(archive, f"{case.key}/{position}", numpy_dtype(spec.dtype)), spec.shape)
         for position, spec in enumerate(trace.outputs)
     )
-    return case.model_copy(update={"outputs": outputs})
+    if not case.ran_exactly:
+        return case.model_copy(update={"outputs": outputs})
+    exact = tuple(_exactly(archive, case.key, position, spec) for position, spec in enumerate(trace.outputs))
+    return case.model_copy(update={"outputs": outputs, "exact": exact})
+
+
+def _exactly(archive: Any, key: str, position: int, spec: ArraySpec) -> NDArray[Any]:
+    dtype = np.dtype(np.float64) if spec.dtype in FLOATS else numpy_dtype(spec.dtype)
+    return _shaped(arrays.read(archive, f"{key}/{arrays.EXACT}/{position}", dtype), spec.shape)
 
 
 def _shaped(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:

@@ -85,7 +85,15 @@ class CaseResult(Record):
     """Inputs to which the program writes; on a device without a program, those whose content changed."""
     trips: dict[str, int] = Field(default_factory=dict)
     """Trip counts of dynamic loops."""
+    ran_exactly: bool = False
+    """Once more with every float in float64."""
+    exact_error: KernelError | None = None
+    """What failed there alone."""
+    inexact: str = ""
+    """Why the program has no meaning there."""
     outputs: tuple[NDArray[Any], ...] = Field(default=(), exclude=True, repr=False)
+    exact: tuple[NDArray[Any], ...] = Field(default=(), exclude=True, repr=False)
+    """The outputs with every float in float64."""
 
 
 class Gap(Record):

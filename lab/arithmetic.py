@@ -61,6 +61,10 @@ class Arithmetic:
     """Sum inside a slab with BLAS, for large shapes."""
     turned: bool = False
     """What a sort leaves open comes the other way round, as in every run whose order is not the plain one."""
+    constants: float = 0.0
+    """The relative error, of either sign, of the reference's own constants, which a kernel may have in float32."""
+    told: frozenset[float] = frozenset()
+    """Numbers that the kernel is told as well, and has no other of."""
     recording: Recording | None = None
     """What takes every sum and product down."""
     matmul_flops: float = field(default=0.0, init=False)
@@ -72,6 +76,8 @@ class Arithmetic:
     """It has sorted without an order of equals."""
     decides: bool = field(default=False, init=False)
     """It has rounded numbers, or compared them: a rounding more or less may decide otherwise."""
+    has_constants: bool = field(default=False, init=False)
+    """It has met numbers of the reference's own that float32 rounds."""
     compared: set[float] = field(default_factory=set[float], init=False)
     """Single numbers with which arrays were compared, limited or divided into whole parts."""
 

@@ -37,6 +37,13 @@ def diagnose(expected: Expected, y: F64, index: tuple[int, ...]) -> Diagnosis:
     return Diagnosis("unknown", _extent(expected, r, y), "Compare the worst row with a run by hand.", excerpt)
 
 
+def approximation(expected: Expected, y: F64, index: tuple[int, ...]) -> Diagnosis:
+    """What is off though nothing is rounded; ``index`` is the worst element."""
+    sentence = "Every float of the program was float64 there, so this is no rounding: it computes something else."
+    hint = "Does it leave a term out, take a series for a function, or a threshold of its own? The reference has none."
+    return Diagnosis("approximation", sentence, hint, _excerpt(expected.r, y, index))
+
+
 def _excerpt(r: F64, y: F64, index: tuple[int, ...]) -> str:
     """A few neighbours in the worst row, got and expected."""
     if not index:

@@ -31,6 +31,8 @@ class Expected:
     rowwise: bool = False
     """Nothing is contracted: the stricter element maximum holds."""
     large: bool = False
+    moved: NDArray[np.float32] | None = None
+    """How far the reference's own constants, each off by a rounding, move an element; None: nowhere."""
     rough: Rough | None = None
     """Rows that are not numbers in r, for honest runs are off there, and yet each of those is near; None: nowhere."""
 

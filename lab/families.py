@@ -170,7 +170,9 @@ def _throughout(
         yield from (Plan(f"signs/{turn}") for turn in range(regimes.SIGNED))
         yield from _beyond(varied)
         yield from (
-            plan for plan in related_families.related(floats, large=False) if plan.family in ("alike", "lone/0")
+            plan
+            for plan in related_families.related(floats, large=False)
+            if plan.family in ("alike", "lone/0") or plan.family.startswith("opposed")
         )
     for spec in floats:
         shape, axes = drawn_shape(spec), gathered.get(spec.name, ())

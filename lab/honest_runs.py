@@ -38,6 +38,8 @@ possible (of few inputs, or where a tangent saturates and one is added), the flo
 one disturbed run alone a few of eight million elements come out as well, and a right kernel was refused for them.
 Where something is limited, the second is a pair of opposite errors: a sum that comes to nothing is below the limit in
 all of few runs by chance, and above it in one of a pair."""
+CONSTANTS: Final = 2
+"""Pairs of runs with other constants, where the reference has any."""
 DECISIONS: Final = 3
 BESIDE: Final = 32.0
 """Pairs of such runs more where numbers are rounded or compared, off by so many roundings: one of a pair crosses any
@@ -55,7 +57,7 @@ class HonestRuns:
 
     def exact(self, inputs: Sequence[Any]) -> tuple[list[Array], Arithmetic]:
         """The outputs in float64, and the work that was counted. Raises ReferenceFault."""
-        how = Arithmetic(dtype=np.float64)
+        how = Arithmetic(dtype=np.float64, told=_told(inputs))
         outputs = self.module.forward(inputs, how)
         if len(outputs) != len(self.dtypes):
             raise ReferenceFault(f"forward returned {len(outputs)} outputs, and {len(self.dtypes)} when it was opened.")
@@ -116,9 +118,11 @@ class HonestRuns:
         decides = not tied and (work.decides or any("float" not in dtype for dtype in self.dtypes))
         beside = self._pairs(inputs, rng, 1 if large else DECISIONS, AROUND) if decides else []
 
+        constants = self._constants(inputs, rng) if work.has_constants else []
+
         def measured() -> Yardstick:
             found = yardstick.measure(
-                exact, honest, moved, beside, dtypes=self.dtypes, precision=self.precision,
+                exact, honest, moved, beside, constants, dtypes=self.dtypes, precision=self.precision,
                 rowwise=work.matmul_flops == 0, large=large, partial=partial, tied=tied, rough=rough,
             )  # fmt: skip
             return yardstick.widened(found, RUNNING) if work.running else found
@@ -168,9 +172,24 @@ class HonestRuns:
         )  # fmt: skip
         return self.module.forward(inputs if what.tied else self._disturbed(inputs, how, what.roundings), how)
 
+    def _constants(self, inputs: Sequence[Any], rng: np.random.Generator) -> list[list[Array]]:
+        """Runs in float64 with errors of the reference's own constants, and no others; of opposite signs in pairs."""
+        seeds = [int(rng.integers(2**63)) for _ in range(CONSTANTS)]
+        ways = [(seed, mirrored) for seed in seeds for mirrored in (False, True)]
+        return [self.module.forward(inputs, self._other_constants(inputs, *way)) for way in ways]
+
+    def _other_constants(self, inputs: Sequence[Any], seed: int, mirrored: bool) -> Arithmetic:
+        rng, unit = np.random.default_rng(seed), UNIT_ROUNDOFF["float32"]
+        return Arithmetic(np.float64, rng=rng, constants=unit, told=_told(inputs), mirrored=mirrored, consistent=True)
+
     def _disturbed(self, inputs: Sequence[Any], how: Arithmetic, roundings: float) -> list[Any]:
         u = roundings * UNIT_ROUNDOFF["tfloat32" if self.precision == "tfloat32" else "float32"]
         return [i.astype(np.float64) * (1 + how.lots(u, i.shape)) if is_float(i) else i for i in inputs]
+
+
+def _told(inputs: Sequence[Any]) -> frozenset[float]:
+    """Numbers that the kernel gets as well."""
+    return frozenset(float(item) for item in inputs if isinstance(item, (int, float)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from nki_anvil.lab.arithmetic import Arithmetic, Array, floating, in_force, is_array, is_float
 from nki_anvil.lab.compared import DECIDING, note
+from nki_anvil.lab.constant_numbers import own
 from nki_anvil.lab.contractions import dot, einsum, inner, tensordot
 from nki_anvil.lab.folding import SLAB, fold, in_many_steps, keep, matmul, on_the_way
 from nki_anvil.lab.open_sorts import argpartition, argsort
@@ -26,7 +27,7 @@ class Value(np.ndarray[Any, Any]):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
         how = in_force()
-        operands = [_operand(value, how) for value in inputs]
+        operands = [_operand(value if isinstance(value, Value) else own(value, how), how) for value in inputs]
         options = {key: np.asarray(o) if isinstance(o, Value) else o for key, o in options.items()}
         if floating(operands):
             options.pop("dtype", None)

@@ -29,6 +29,7 @@ Pattern = Literal[
     "transposed",
     "scaled",
     "precision",
+    "approximation",
     "uninitialised",
     "overflow",
     "wrong_reduction",

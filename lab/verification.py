@@ -22,7 +22,7 @@ from nki_anvil.backends.backend import Backend, Report, silent
 from nki_anvil.backends.errors import BackendFailed, one_error
 from nki_anvil.backends.job import Case, Job
 from nki_anvil.backends.run import CaseResult, KernelError, Profile, Run, Trace
-from nki_anvil.lab import returned
+from nki_anvil.lab import exact_cases, returned
 from nki_anvil.lab.cases import Pool, Pooled
 from nki_anvil.lab.evidence import Evidence, Judgement, Observed, Repeat, Turned
 from nki_anvil.lab.gates import (
@@ -135,6 +135,7 @@ async def _gather(
         pooled, fresh = [*pooled, *await pool.add(fresh)], []
     cases = [*(p.case for p in pooled), *fresh]
     turned = backend.origin == "modelled" and _BETA1 in kernel
+    cases = exact_cases.marked(specification, cases, backend.origin)
     job = _job(specification, kernel, digest, cases, await _uploads(pool, pooled), turned)
     runs: list[Run] = []
     added: list[Pooled] = []
@@ -162,7 +163,8 @@ async def _with_returned(
     pooled = await returned.cases(specification, evidence.observed, pool)
     if not pooled:
         return evidence
-    job = _job(specification, kernel, digest, [p.case for p in pooled], await _uploads(pool, pooled), turned=False)
+    cases = exact_cases.marked(specification, [p.case for p in pooled], backend.origin)
+    job = _job(specification, kernel, digest, cases, await _uploads(pool, pooled), turned=False)
     more = await _evidence(specification, job, await _run(backend, job, pooled, pool, report), pooled, pool)
     return replace(evidence, observed=(*evidence.observed, *more.observed)) if more.observed else more
 
@@ -181,12 +183,10 @@ def _job(
     """
     shapes = list(dict.fromkeys(case.shapes for case in cases))
     firsts = [next(case for case in cases if case.shapes == name) for name in shapes]
-    twins = [case.model_copy(update={"key": case.key + POISONED, "poison": 1}) for case in firsts]
-    again = [case.model_copy(update={"key": case.key + AGAIN, "again": True}) for case in firsts]
+    twins = [_twin(case, POISONED, poison=1) for case in firsts]
+    again = [_twin(case, AGAIN, again=True) for case in firsts]
     chosen = [case for case in cases if case in firsts or case.family.partition("/")[0] == "whole"] if turned else []
-    others = [
-        case.model_copy(update={"key": f"{case.key}.{order}", "order": order}) for order in ORDERS for case in chosen
-    ]
+    others = [_twin(case, f".{order}", order=order) for order in ORDERS for case in chosen]
     for case in [*twins, *again, *others]:
         base = case.key.partition(".")[0]
         uploads |= {case.key + k[len(base) :]: a for k, a in list(uploads.items()) if k.startswith(base + "/")}
@@ -202,6 +202,10 @@ def _job(
         kernel=kernel,
         uploads=uploads,
     )
+
+
+def _twin(case: Case, end: str, **changes: Any) -> Case:
+    return case.model_copy(update={"key": case.key + end, "exact": False, **changes})
 
 
 async def _uploads(pool: Pool, pooled: Sequence[Pooled]) -> dict[str, NDArray[Any]]:
@@ -242,10 +246,11 @@ async def _evidence(specification: Specification, job: Job, run: Run, pooled: Se
     traced = {trace.shapes: trace for trace in run.traces}
     traces = [traced.get(s.name, Trace(shapes=s.name, outcome="malformed")) for s in job.shape_sets]
     run = run.model_copy(update={"traces": tuple(traces)})
-    results = {result.key: result for result in run.cases}
+    results, asked = {result.key: result for result in run.cases}, {case.key: case for case in job.cases}
     untraced = {trace.shapes for trace in traces if trace.unknown}
     observed = [
-        _observed(p.case, _result(results, p.case.key), await pool.yardstick(p.case), untraced) for p in pooled
+        _observed(asked.get(p.case.key, p.case), _result(results, p.case.key), await pool.yardstick(p.case), untraced)
+        for p in pooled
     ] if all(trace.outcome == "ok" for trace in traces) else []  # fmt: skip
     firsts = [case.key.removesuffix(AGAIN) for case in job.cases if case.key.endswith(AGAIN)]
     poisoned = tuple(Repeat(_result(results, key), _result(results, key + POISONED)) for key in firsts)

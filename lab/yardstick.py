@@ -42,6 +42,7 @@ def measure(
     honest: Sequence[Sequence[NDArray[Any]]],
     disturbed: Sequence[Sequence[NDArray[Any]]],
     beside: Sequence[Sequence[NDArray[Any]]] = (),
+    constants: Sequence[Sequence[NDArray[Any]]] = (),
     *,
     dtypes: Sequence[str],
     precision: str,
@@ -53,7 +54,8 @@ def measure(
 ) -> Yardstick:
     """Turn the runs into limits' material; ``disturbed`` runs are float64, inputs moved by u, functions by noise.
 
-    Runs ``beside`` come in pairs, are moved by more, and say which numbers another rounding decides.
+    Runs with other ``constants`` say how far these move the result, and nothing else. Runs ``beside`` come in pairs,
+    are moved by more, and say which numbers another rounding decides.
     In a ``partial`` case rows that make it inadmissible are not numbers in the exact result: nobody is judged there.
     In a ``tied`` one, of small whole numbers, equals stay equal in honest arithmetic: which of them an index names,
     disturbed runs do not say. A ``rough`` one is fair where all rows are lost by a little.
@@ -67,10 +69,18 @@ def measure(
             errors, exactly, fair = _of_floats(r, runs, most, partial, rough)
         else:
             errors, exactly, fair = _of_whole_numbers(r, runs, most, tied)
-        outputs.append(errors.expected(exactly, dtype, precision, rowwise, large))
+        expected = errors.expected(exactly, dtype, precision, rowwise, large)
+        outputs.append(replace(expected, moved=_moved(r, [run[position] for run in constants])))
         finite = finite and errors.finite
         admissible = admissible and errors.finite and fair
     return Yardstick(tuple(outputs), admissible, finite)
+
+
+def _moved(r: F64, runs: Sequence[NDArray[Any]]) -> NDArray[np.float32] | None:
+    """By how much other constants move an output at most, per element; None where they do not."""
+    off = [np.abs(np.subtract(run, r, dtype=np.float64)) for run in runs]
+    most = np.nan_to_num(np.max(off, axis=0), nan=np.inf) if off else np.zeros(())
+    return most.astype(np.float32) if most.any() else None
 
 
 def widened(found: Yardstick, factor: float) -> Yardstick:

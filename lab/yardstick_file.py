@@ -22,6 +22,8 @@ def save(yardstick: Yardstick, path: Path) -> None:
     for position, output in enumerate(yardstick.outputs):
         kept[f"r{position}"], kept[f"spread{position}"] = output.r, output.spread
         kept |= {f"rows{position}/{direction}": norm for direction, norm in output.rows.items()}
+        if output.moved is not None:
+            kept[f"moved{position}"] = output.moved
         if output.rough is not None:
             kept[f"rough{position}"], kept[f"around{position}"] = output.rough.r, output.rough.spread
         names = ("whole", "dtype", "precision", "exact", "rowwise", "large")
@@ -38,5 +40,6 @@ def load(path: Path) -> Yardstick:
     for position, fact in enumerate(facts["outputs"]):
         rows = {d: data[f"rows{position}/{d}"] for d in fact.pop("directions")}
         rough = Rough(data[f"rough{position}"], data[f"around{position}"]) if f"rough{position}" in data else None
-        outputs.append(Expected(data[f"r{position}"], data[f"spread{position}"], rows=rows, rough=rough, **fact))
+        r, spread, moved = data[f"r{position}"], data[f"spread{position}"], data.get(f"moved{position}")
+        outputs.append(Expected(r, spread, rows=rows, moved=moved, rough=rough, **fact))
     return Yardstick(tuple(outputs), bool(facts["admissible"]))

@@ -54,7 +54,10 @@ class NumpyBackend:
             return CaseResult(key=case.key, inputs_digest=digest, error=KernelError(code="Error", message=str(error)))
         outputs = given if isinstance(given, tuple) else (given,)
         changed = tuple(n for n, a in arrays.items() if not np.array_equal(a, before[n], equal_nan=True))
-        return CaseResult(key=case.key, inputs_digest=digest, outputs=tuple(map(np.asarray, outputs)), mutated=changed)
+        return CaseResult(
+            key=case.key, inputs_digest=digest, outputs=tuple(map(np.asarray, outputs)), mutated=changed,
+            inexact="a function of NumPy is no program" if case.exact else "",
+        )  # fmt: skip
 
     async def close(self) -> None:
         pass

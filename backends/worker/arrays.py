@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from nki_anvil.sim.again import again
 
+EXACT = "exact"
+"""Between a case's key and a position: outputs with every float in float64."""
+
 
 class DamagedArrays(ValueError):
     """The file is no plain archive of arrays, or is larger than allowed."""

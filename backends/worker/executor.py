@@ -141,6 +141,7 @@ class Execution:
             return None
         try:
             executable = Executable(program)
+            exactly, inexact = _exactly(program, cases)
         except (ExecutionError, MemoryError) as error:
             _give_up(cases, records.error(_named_error(error)))
             return None
@@ -148,7 +149,8 @@ class Execution:
         for position, case in enumerate(cases):
             self.done += 1
             _say(progress=f"case {self.done} of {len(self.job['cases'])}")
-            result, counted = self._case(executable, shapes, case)
+            result, counted = self._case(executable, exactly, shapes, case)
+            result |= {"inexact": inexact} if inexact and case["exact"] else {}
             trips = trips if trips is not None else counted
             _say(case=result)
             if result.get("error", {}).get("code") in _HOPELESS:
@@ -157,7 +159,7 @@ class Execution:
         return trips
 
     def _case(
-        self, executable: Any, shapes: dict[str, Any], case: dict[str, Any]
+        self, executable: Any, exactly: Any, shapes: dict[str, Any], case: dict[str, Any]
     ) -> tuple[dict[str, Any], Optional[tuple[int, ...]]]:
         from nki_anvil.sim.execution import ExecutionError
 
@@ -167,6 +169,8 @@ class Execution:
             with self._allowance():
                 outcome = executable.run(list(drawn.values()), poison=case["poison"], again=case.get("again", False))
             self._keep(case["key"], outcome.outputs)
+            if exactly and case["exact"]:
+                result |= self._case_exactly(exactly, case, drawn)
         except (ExecutionError, OutOfTime, TooMuchOutput, MemoryError) as error:
             return {**result, "error": records.error(_named_error(error))}, None
         names = list(drawn)
@@ -174,6 +178,18 @@ class Execution:
         result["mutated"] = [names[position] for position in outcome.written]
         result["trips"] = {str(region): int(count) for region, count in enumerate(outcome.trips)}
         return result, tuple(outcome.trips)
+
+    def _case_exactly(self, exactly: Any, case: dict[str, Any], drawn: dict[str, Any]) -> dict[str, Any]:
+        """With the other poison: what memory held before has no meaning either."""
+        from nki_anvil.sim.execution import ExecutionError
+
+        try:
+            with self._allowance():
+                outcome = exactly.run(list(drawn.values()), poison=1 - case["poison"])
+        except ExecutionError as error:
+            return {"exact_error": records.error(error)}
+        self._keep(f"{case['key']}/{arrays.EXACT}", outcome.outputs)
+        return {"ran_exactly": True}
 
     def _inputs(self, shapes: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
         if not case["uploaded"]:
@@ -224,6 +240,17 @@ class Execution:
     def _out_of_time(self, _signal: int, _frame: Any) -> NoReturn:
         limit = self.job["limits"]["execute_s"]
         raise OutOfTime(f"Executing the cases was stopped after {limit:g} s in all.")
+
+
+def _exactly(program: Any, cases: list[dict[str, Any]]) -> tuple[Any, str]:
+    """The program with every float in float64, where a case asks for it; or None, and why it has no meaning so."""
+    from nki_anvil.sim.execution import Executable, NotSimulated
+    from nki_anvil.sim.execution.formats import EXACT
+
+    try:
+        return (Executable(program, formats=EXACT) if any(case["exact"] for case in cases) else None), ""
+    except NotSimulated as error:
+        return None, error.message
 
 
 def _named_error(error: BaseException) -> BaseException:

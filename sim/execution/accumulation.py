@@ -125,7 +125,7 @@ class Written:
         whole = flags[tensor]
         assert not isinstance(whole, bool)
         dtype = dtypes.NAMES[int(row["dtype"][access])]
-        if dtypes.size_of(dtype) != dtypes.size_of(self._memory.dtype(tensor)):
+        if self._memory.formats.size(dtype) != self._memory.formats.size(self._memory.dtype(tensor)):
             return whole
         steps, counts = zip(*self._memory.pattern(access), strict=True)
         return np.ndarray(counts, np.bool_, whole, int(row["offset"][access]), steps)

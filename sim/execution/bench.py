@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim.execution.errors import ExecutionError
+from nki_anvil.sim.execution.formats import Formats
 from nki_anvil.sim.rules.finding import Finding
 
 Step: TypeAlias = Callable[[], Any]
@@ -35,11 +36,11 @@ class Registers(dict[int, int]):
 class Bench:
     """One run's machine state; ``reset`` begins a run."""
 
-    def __init__(self, regions: int, cores: int) -> None:
+    def __init__(self, regions: int, cores: int, formats: Formats) -> None:
         self.registers = Registers()
         self.trips: list[int] = [0] * regions
         self.accumulators = {
-            (core, engine): np.full(LANES, np.nan, np.float32) for core in range(cores) for engine in ACCUMULATING
+            (core, engine): np.full(LANES, np.nan, formats.working) for core in range(cores) for engine in ACCUMULATING
         }
         self.settled = {place: np.zeros(LANES, np.bool_) for place in self.accumulators}
         """Which of them something has set in this run."""

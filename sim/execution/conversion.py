@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim import dtypes
+from nki_anvil.sim.execution.formats import Formats
 
 Array = NDArray[Any]
 
@@ -30,8 +31,8 @@ def to_integers(source: NDArray[np.float32], target: Array) -> None:
     np.copyto(target, limits.min, where=below)
 
 
-def from_fp32(name: str) -> Any:
-    """The function ``(source, target)`` that stores float32 in a format; it may use ``source`` up."""
+def from_working(name: str) -> Any:
+    """The function ``(source, target)`` that stores what engines compute in a format; it may use ``source`` up."""
     if name in dtypes.FLOATS:
         return partial(_plain)
     return _booleans if name == "bool_" else to_integers
@@ -45,10 +46,13 @@ def _booleans(source: Array, target: Array) -> None:
     np.not_equal(source, 0, out=target, casting="unsafe")
 
 
-def exact(source: str, target: str) -> bool:
-    """Whether one plain copy converts: equal formats, or float32 on a side that rounds by itself."""
+def converted(values: Array, source: str, target: str, formats: Formats) -> Array:
+    """Values in another format, a new array where they change."""
     if source == target:
-        return True
-    if {source, target} <= {"float32", "tfloat32"}:
-        return True
-    return target in ("float32", "tfloat32") or (source in ("float32", "tfloat32") and target in dtypes.FLOATS)
+        return values
+    result = np.empty(values.shape, formats.stored(target))
+    if formats.converts(source, target):
+        np.copyto(result, values, casting="unsafe")
+    else:
+        from_working(target)(values.astype(formats.working), result)
+    return result

@@ -14,6 +14,7 @@ from nki_anvil.sim.execution.accumulation import Written
 from nki_anvil.sim.execution.bench import Bench, Step
 from nki_anvil.sim.execution.cores import Interleaving, exchange
 from nki_anvil.sim.execution.errors import ExecutionError
+from nki_anvil.sim.execution.formats import CHIP, Formats
 from nki_anvil.sim.execution.fresh import Fresh
 from nki_anvil.sim.execution.linker import Linker
 from nki_anvil.sim.execution.memory import Memory
@@ -32,13 +33,16 @@ class Executable:
 
     Raises NotSimulated for an instruction that has no definition here, and ExecutionError where operands do not fit.
     ``share`` makes equal instructions share one template; without it each is made ready by itself, with equal results.
+    ``formats`` says how numbers are held.
     """
 
-    def __init__(self, program: Program, steps: int = DEFAULT_STEPS, share: bool = True) -> None:
+    def __init__(
+        self, program: Program, steps: int = DEFAULT_STEPS, share: bool = True, formats: Formats = CHIP
+    ) -> None:
         self.program = program
         self._budget = steps
-        self._memory = Memory(program)
-        self._bench = Bench(len(program.tables["regions"]["kind"]), program.cores)
+        self._memory = Memory(program, formats)
+        self._bench = Bench(len(program.tables["regions"]["kind"]), program.cores, formats)
         self._writes = Written(self._memory)
         self._fresh = Fresh(self._memory, self._bench, self._writes)
         self._linker = Linker(self._memory, self._bench, self._writes, share)
@@ -108,8 +112,8 @@ class Executable:
             self._bind(tensor, _plain(inputs[position]), position)
 
     def _bind(self, tensor: int, array: NDArray[Any], position: int) -> None:
-        block = self._memory.block(tensor)
-        if array.size != block.size or array.dtype != block.dtype:
+        block, dtype = self._memory.block(tensor), dtypes.numpy_dtype(self._memory.dtype(tensor))
+        if array.size != block.size or array.dtype != dtype:
             wanted = f"{block.size} elements of {self._memory.dtype(tensor)}"
             given = f"{array.dtype.name} of shape {array.shape}"
             raise ExecutionError("SIM-INPUTS", f"input {position} is {given}; the program was traced for {wanted}")

@@ -1,4 +1,4 @@
-"""The activation functions themselves, ``(x, out)`` in float32, exact where the hardware interpolates.
+"""The activation functions themselves, ``(x, out)`` in what engines compute in, exact where the hardware interpolates.
 
 Those built on the error function pass through float64: its rational approximation loses too much in float32 near zero
 and in the tails, and they are rare.
@@ -127,20 +127,20 @@ def _gelu_dx(x: Array, out: Array) -> None:
 
 def _gelu_tanh(x: Array, out: Array) -> None:
     gate = np.empty_like(x)
-    inner = np.float32(_SQRT_2_OVER_PI) * (x + np.float32(_CUBIC) * x * x * x)
+    inner = _SQRT_2_OVER_PI * (x + _CUBIC * x * x * x)
     _sigmoid(2 * inner, gate)  # (1 + tanh(u)) / 2 without its cancellation
     np.multiply(x, gate, out=out)
 
 
 def _gelu_sigmoid(x: Array, out: Array) -> None:
     gate = np.empty_like(x)
-    _sigmoid(np.float32(_SIGMOID_GELU) * x, gate)
+    _sigmoid(_SIGMOID_GELU * x, gate)
     np.multiply(x, gate, out=out)
 
 
 def _gelu_sigmoid_dx(x: Array, out: Array) -> None:
     gate = np.empty_like(x)
-    scaled = np.float32(_SIGMOID_GELU) * x
+    scaled = _SIGMOID_GELU * x
     _sigmoid(scaled, gate)
     np.copyto(out, gate * (1 + scaled * (1 - gate)))
 
@@ -158,7 +158,7 @@ def _erf(x: Array, out: Array) -> None:
 
 
 def _erf_dx(x: Array, out: Array) -> None:
-    np.copyto(out, np.float32(2 / _SQRT_PI) * np.exp(-x * x))
+    np.copyto(out, (2 / _SQRT_PI) * np.exp(-x * x))
 
 
 def _rsqrt(x: Array, out: Array) -> None:

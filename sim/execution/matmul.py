@@ -67,7 +67,7 @@ def _factor(site: Site, slot: str) -> NDArray[np.float32]:
     values = site.read(slot, (rows, operand.size // rows))
     if site[f"is_{slot}_onezero"]:
         site.do(_keep_promise, site, slot, values)
-    if operand.dtype != "tfloat32":
+    if operand.dtype != "tfloat32" or site.formats.exact:
         return values
     rounded = site.work(values.shape)
     site.do(round_tf32, values, rounded)

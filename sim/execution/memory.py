@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from nki_anvil.sim import dtypes
 from nki_anvil.sim.execution.errors import NotSimulated
+from nki_anvil.sim.execution.formats import CHIP, Formats
 from nki_anvil.sim.execution.poison import lay, pattern
 from nki_anvil.sim.kinds import WIDTHS, Pattern, patterns
 from nki_anvil.sim.liveness import NEVER, Liveness, liveness, shared
@@ -27,23 +28,25 @@ _NOWHERE: Final = np.zeros(0, np.uint8)
 class Memory:
     """The storage of one program."""
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
+    def __init__(self, program: Program, formats: Formats = CHIP) -> None:
+        formats.check(program)
+        self.program, self.formats = program, formats
         self.live = liveness(program)
         self.patterns = patterns(program)
         rows = program.tables["accesses"]
         self._owner: NDArray[np.int32] = rows["tensor"]
-        self._start: NDArray[np.int64] = rows["offset"] * WIDTHS[rows["dtype"]]
+        widths = formats.widths()
+        self._start: NDArray[np.int64] = rows["offset"] * widths[rows["dtype"]]
         tensors = program.tables["tensors"]
         self._dtype: list[str] = [dtypes.NAMES[code] for code in tensors["dtype"].tolist()]
-        self._sizes: NDArray[np.int64] = tensors["partitions"] * tensors["elements"] * WIDTHS[tensors["dtype"]]
+        self._sizes: NDArray[np.int64] = tensors["partitions"] * tensors["elements"] * widths[tensors["dtype"]]
         self._buffers: list[NDArray[np.uint8]] = []
         self._refuse_aliases()
         self._blocks: list[NDArray[np.uint8]] = self._place()
 
     def block(self, tensor: int, dtype: str | None = None) -> NDArray[Any]:
         """A tensor's storage as one flat array of its own dtype, or of another of the same bytes."""
-        return self._blocks[tensor].view(dtypes.numpy_dtype(dtype or self._dtype[tensor]))
+        return self._blocks[tensor].view(self.formats.stored(dtype or self._dtype[tensor]))
 
     def forget(self, poison: int) -> None:
         """Leave nothing of a run where the next one could find it."""
@@ -66,10 +69,11 @@ class Memory:
         row = self.program.tables["accesses"]
         dtype = dtypes.NAMES[int(row["dtype"][access])]
         pattern = self.pattern(access)[drop:]
-        size = dtypes.size_of(dtype)
+        stored = self.formats.stored(dtype)
+        size = stored.itemsize
         return np.ndarray(  # checks once more that the view stays inside the tensor
             shape=[count for _, count in pattern],
-            dtype=dtypes.numpy_dtype(dtype),
+            dtype=stored,
             buffer=self._blocks[int(row["tensor"][access])],
             offset=(int(row["offset"][access]) + offset) * size,
             strides=[step * size for step, _ in pattern],
@@ -86,7 +90,7 @@ class Memory:
         rows, live = self.program.tables["tensors"], self.live
         placed = np.flatnonzero((rows["address_byte"] != NONE) & (live.first != NEVER))
         start, partition = rows["address_byte"], np.maximum(rows["address_partition"], 0)
-        width = self._sizes // np.maximum(rows["partitions"], 1)
+        width = rows["elements"] * WIDTHS[rows["dtype"]]
         for tensor in placed.tolist():
             others = placed[placed > tensor]
             both = (rows["memory"][others] == rows["memory"][tensor]) & (rows["core"][others] == rows["core"][tensor])

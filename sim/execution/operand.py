@@ -26,6 +26,7 @@ class Operand:
         self.access, self.line = access, line
         self.tensor = int(row["tensor"][access])
         self.dtype = dtypes.NAMES[int(row["dtype"][access])]
+        self._size = memory.formats.size(self.dtype)
         self.pattern = memory.pattern(access)
         self.shape = tuple(count for _, count in self.pattern)
         self.memory = memory.memory(self.tensor)
@@ -72,7 +73,7 @@ class Operand:
             offset += self.shift() or 0
         for step, count in pattern:
             places = (places[:, None] + step * np.arange(count)).ravel()
-        size = dtypes.size_of(self.dtype)
+        size = self._size
         return ((places + offset)[:, None] * size + np.arange(size)).ravel()
 
     def under(self, flags: NDArray[np.uint8]) -> NDArray[np.uint8] | None:
@@ -83,7 +84,7 @@ class Operand:
         shift = self.shift()
         if shift is None:
             return None
-        size = dtypes.size_of(self.dtype)
+        size = self._size
         steps, counts = zip(*self.pattern, strict=True)
         start = (self.offset + shift) * size
         return np.ndarray((*counts, size), np.uint8, flags, start, (*(step * size for step in steps), 1))
@@ -117,7 +118,7 @@ class _Shifted:
         self._low, self._high = slack(memory, access)
         self._shape, self._pattern = memory.program.shape(access), memory.pattern(access)
         self._offset, dtype = int(row["offset"][access]), dtypes.NAMES[int(row["dtype"][access])]
-        self._dtype = dtypes.numpy_dtype(dtype)
+        self._dtype = memory.formats.stored(dtype)
         self._block = memory.block(int(row["tensor"][access]), dtype)
         self._unknown = [pattern(dtype, which) for which in (0, 1)]
 

@@ -42,6 +42,6 @@ def affine_select(site: Site) -> None:
     FUNCTIONS[site["cmp_op"]](values, 0, mask)
     tile: Any = site.read("on_true_tile", shape)
     out, middle = site.target("dst", shape), site.work(shape)
-    site.do(middle.fill, np.float32(site["on_false_value"] or 0))
+    site.do(middle.fill, site.number(site["on_false_value"] or 0))
     site.do(np.copyto, middle, tile, where=mask)
     site.do(np.copyto, out, middle)

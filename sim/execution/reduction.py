@@ -37,7 +37,7 @@ def tensor_reduce(site: Site) -> None:
     out = site.raw_target("dst", kept) if bits else site.target("dst", kept)
     site.do(function.reduce, values, -1, None, out)
     if site["op"] == "average":
-        site.do(np.multiply, out, np.float32(1 / shape[-1]), out)
+        site.do(np.multiply, out, site.number(1 / shape[-1]), out)
     if site["negate"]:
         site.do(np.negative, out, out)
 
@@ -55,7 +55,7 @@ def tensor_partition_reduce(site: Site) -> None:
     out = site.raw_target("dst", (width,)) if bits else site.target("dst", (width,))
     site.do(function.reduce, values, 0, None, out)
     if site["op"] == "average":
-        site.do(np.multiply, out, np.float32(1 / data.shape[0]), out)
+        site.do(np.multiply, out, site.number(1 / data.shape[0]), out)
 
 
 NOTHING_TO_LOAD: Final = "with reduce_cmd=load_reduce, which it has no value for,"
@@ -143,7 +143,7 @@ def tensor_tensor_scan(site: Site) -> None:
 
 def _scan(op0: Any, op1: Any, first: Array, second: Array, initial: Any, out: Array) -> None:
     columns, states = np.ascontiguousarray(first.T), np.array(second.T, order="C")  # overwritten: never data1 itself
-    state = np.empty(first.shape[0], np.float32)
+    state = np.empty(first.shape[0], first.dtype)
     state[:] = initial[:, 0] if isinstance(initial, np.ndarray) else initial
     for left, right in zip(columns, states, strict=True):  # a log-step scan is no faster and far less accurate
         op0(left, state, right_hand := np.empty_like(state))

@@ -34,12 +34,12 @@ def range_select(site: Site) -> None:
     shape = (flat[0], math.prod(flat[1:]))
     chosen = site.read("on_true_tile", shape)
     bounds = site.column("bound0", shape), site.column("bound1", shape)
-    positions = (site["range_start"] + np.arange(shape[1])).astype(np.float32)
+    positions = (site["range_start"] + np.arange(shape[1])).astype(site.formats.working)
     mask, second = site.work(shape, np.bool_), site.work(shape, np.bool_)
     site.do(FUNCTIONS[site["comp_op0"]], positions, bounds[0], mask)
     site.do(FUNCTIONS[site["comp_op1"]], positions, bounds[1], second)
     site.do(np.logical_and, mask, second, mask)
-    _select(site, mask, chosen, np.float32(site["on_false_value"] or 0), shape, "on_true_tile")
+    _select(site, mask, chosen, site.number(site["on_false_value"] or 0), shape, "on_true_tile")
 
 
 def _select(site: Site, mask: Array, chosen: Array, other: Any, shape: tuple[int, ...], lanes_of: str) -> None:

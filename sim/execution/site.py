@@ -14,12 +14,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.sim import dtypes
 from nki_anvil.sim.attributes import RESETS
 from nki_anvil.sim.execution import moving
 from nki_anvil.sim.execution.accumulation import Written
 from nki_anvil.sim.execution.bench import LANES, Bench, Step
-from nki_anvil.sim.execution.conversion import exact, from_fp32
+from nki_anvil.sim.execution.conversion import from_working
 from nki_anvil.sim.execution.errors import ExecutionError, NotSimulated
 from nki_anvil.sim.execution.memory import Memory
 from nki_anvil.sim.execution.operand import Operand
@@ -36,6 +35,7 @@ class Site:
     def __init__(self, memory: Memory, bench: Bench, index: int, written: Written) -> None:
         row = memory.program.tables["instructions"]
         self.memory, self.bench, self.index, self.written = memory, bench, index, written
+        self.formats = memory.formats
         self.instruction = TABLE[NAMES[int(row["opcode"][index])]]
         self.attributes = memory.program.attributes[int(row["attributes"][index])]
         self.engine = ENGINES[int(row["engine"][index])]
@@ -88,20 +88,24 @@ class Site:
             raise self.fault("SIM-SHAPE", f"{self.instruction.name} on operands of shapes {text}")
         return flat.pop()
 
-    def work(self, shape: tuple[int, ...], dtype: Any = np.float32) -> Array:
-        """A work array of its own within this instruction."""
+    def number(self, value: float) -> Any:
+        """A number as engines take it."""
+        return self.formats.working(value)
+
+    def work(self, shape: tuple[int, ...], dtype: Any = None) -> Array:
+        """A work array of its own within this instruction, of what engines compute in unless a dtype is given."""
         self._slots += 1
-        return self.bench.scratch(self._slots, shape, dtype)
+        return self.bench.scratch(self._slots, shape, dtype or self.formats.working)
 
     def raw(self, slot: str, shape: tuple[int, ...] | None = None) -> Array:
         """An input in its own format."""
         operand = self.operand(slot)
-        return self._source(operand, shape or operand.shape, operand.dtype)
+        return self._source(operand, shape or operand.shape, self.formats.stored(operand.dtype))
 
     def read(self, slot: str, shape: tuple[int, ...] | None = None) -> NDArray[np.float32]:
         """An input in float32."""
         operand = self.operand(slot)
-        return self._source(operand, shape or operand.shape, "float32")
+        return self._source(operand, shape or operand.shape, np.dtype(self.formats.working))
 
     def rows(self, slot: str) -> NDArray[np.float32]:
         """An input in float32 as (partitions, elements)."""
@@ -119,15 +123,14 @@ class Site:
         if self.has(slot):
             return self.column(slot, shape)
         value = self[attribute]
-        return np.float32(default if value is None else value)
+        return self.number(default if value is None else value)
 
-    def _source(self, operand: Operand, shape: tuple[int, ...], dtype: str) -> Array:
-        same = operand.dtype == dtype or {operand.dtype, dtype} == {"float32", "tfloat32"}
-        if same and operand.view is not None:
+    def _source(self, operand: Operand, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        if self.formats.stored(operand.dtype) == dtype and operand.view is not None:
             seen = _reshaped(operand.view, shape)
             if seen is not None:
                 return _to_read(seen)
-        work = self.work(operand.shape, dtypes.numpy_dtype(dtype))
+        work = self.work(operand.shape, dtype)
         if operand.view is not None:
             self.do(np.copyto, work, operand.view, casting="unsafe")
         else:
@@ -138,14 +141,15 @@ class Site:
         """A float32 output; with ``keep`` it begins with the old content."""
         operand = self.operand(slot)
         shape = shape or operand.shape
-        if operand.view is not None and operand.dtype in ("float32", "tfloat32") and not _repeats(operand.view):
+        worked = self.formats.stored(operand.dtype) == self.formats.working
+        if operand.view is not None and worked and not _repeats(operand.view):
             seen = _reshaped(operand.view, shape)
             if seen is not None:
                 return seen
         work = self.work(operand.shape)
         if keep:
             self.do(operand.fetch, work)
-        self._store_later(operand, work, "float32")
+        self._store_later(operand, work)
         return work.reshape(shape)
 
     def raw_target(self, slot: str, shape: tuple[int, ...] | None = None, keep: bool = False) -> Array:
@@ -156,16 +160,17 @@ class Site:
             seen = _reshaped(operand.view, shape)
             if seen is not None:
                 return seen
-        work = self.work(operand.shape, dtypes.numpy_dtype(operand.dtype))
+        work = self.work(operand.shape, self.formats.stored(operand.dtype))
         if keep:
             self.do(operand.fetch, work)
-        self._store_later(operand, work, operand.dtype)
+        self._store_later(operand, work)
         return work.reshape(shape)
 
-    def _store_later(self, operand: Operand, work: Array, dtype: str) -> None:
-        if dtype != operand.dtype:
-            final = operand.view if operand.view is not None else self.work(*_of(operand))
-            self._pending.append(partial(from_fp32(operand.dtype), work, final))
+    def _store_later(self, operand: Operand, work: Array) -> None:
+        stored = self.formats.stored(operand.dtype)
+        if work.dtype != stored:
+            final = operand.view if operand.view is not None else self.work(operand.shape, stored)
+            self._pending.append(partial(from_working(operand.dtype), work, final))
             work = final
         if work is not operand.view:
             self._pending.append(partial(operand.put, work))
@@ -174,12 +179,12 @@ class Site:
         """Store an array in any format to an output, through float32 where two formats need it."""
         target = self.raw_target(slot, source.shape)
         dtype = self.operand(slot).dtype
-        if exact(source_dtype, dtype):
+        if self.formats.converts(source_dtype, dtype):
             self.do(np.copyto, target, source, casting="unsafe")
             return
         middle = self.work(source.shape)
         self.do(np.copyto, middle, source, casting="unsafe")
-        self.do(from_fp32(dtype), middle, target)
+        self.do(from_working(dtype), middle, target)
 
     def accumulators(self, slot: str) -> NDArray[np.float32]:
         """The engine's accumulator of each lane that an operand's partitions occupy, as (partitions, 1)."""
@@ -223,10 +228,6 @@ def _lanes(operand: Operand, lanes: NDArray[L], line: int) -> NDArray[L]:
     if not 0 <= start <= LANES - count:
         raise ExecutionError("SIM-SHAPE", f"partitions {start} to {start + count - 1} have no lane", line)
     return lanes[start : start + count].reshape(count, 1)
-
-
-def _of(operand: Operand) -> tuple[tuple[int, ...], Any]:
-    return operand.shape, dtypes.numpy_dtype(operand.dtype)
 
 
 def _flat(shape: tuple[int, ...]) -> tuple[int, ...]:

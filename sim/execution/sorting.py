@@ -66,7 +66,7 @@ def nc_match_replace8(site: Site) -> None:
         raise site.fault("SIM-SHAPE", f"nc_match_replace8 takes 8 values per partition, not {wanted.shape}")
     out = site.target("dst", (shape[0], data.shape[1]))
     places = site.raw_target("dst_idx", (data.shape[0], EIGHT)) if site.has("dst_idx") else None
-    site.do(_replace, data, wanted, np.float32(site["imm"]), out, places)
+    site.do(_replace, data, wanted, site.number(site["imm"]), out, places)
 
 
 def _replace(data: Array, wanted: Array, value: Any, out: Array, places: Array | None) -> None:
@@ -112,7 +112,7 @@ def _bounds(ids: Array, out: Array) -> None:
     size = len(ids)
     changes = np.flatnonzero(np.diff(ids) != 0) + 1
     starts, ends = np.concatenate([[0], changes]), np.concatenate([changes, [size]])
-    bounds = np.repeat(np.stack([starts, ends]).astype(np.float32), ends - starts, axis=1)
+    bounds = np.repeat(np.stack([starts, ends]).astype(out.dtype), ends - starts, axis=1)
     bounds[:, ids == 0] = [[size], [-1]]
     out[...] = bounds
 

@@ -23,12 +23,12 @@ def bn_stats(site: Site) -> None:
 
 
 def _stats(data: Array, out: Array) -> None:
-    result = np.zeros((data.shape[0], 6), np.float32)
+    result = np.zeros((data.shape[0], 6), data.dtype)
     for parity in (0, 1):
         part = data[:, parity::2]
         if part.shape[1]:
-            mean = part.mean(axis=1, dtype=np.float32)
-            square = np.square(part - mean[:, None]).sum(axis=1, dtype=np.float32)
+            mean = part.mean(axis=1, dtype=data.dtype)
+            square = np.square(part - mean[:, None]).sum(axis=1, dtype=data.dtype)
             result[:, 3 * parity : 3 * parity + 3] = np.stack([np.full_like(mean, part.shape[1]), mean, square], axis=1)
     out[...] = result
 

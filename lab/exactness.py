@@ -1,0 +1,55 @@
+"""How far a kernel may be off where nothing is rounded: every float of its program was float64.
+
+Honest arithmetic in float64 errs as it does in float32, 2^-29 times as much; so what honest float32 runs err in an
+element says how much is amplified there. A term left out, a series for a function, a threshold that stands where it
+should not: what float32 hides among its roundings, above all where sums cancel, stands alone here. What does stand in
+a format of few bits, or overflows, is for the other limits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nki_anvil.lab import limits
+from nki_anvil.lab.expected import Expected, needed
+from nki_anvil.lab.rows import F64, place_of
+from nki_anvil.lab.use import Use
+
+LIMIT: Final = "exact arithmetic"
+SHARE: Final = 2.0**-8
+"""Of what honest float32 runs err, in each element. Float64 errs by 2^-29 of that, where a root is taken of what
+cancels by 2^-14; the rest is for elements in which those runs were lucky."""
+CONSTANTS: Final = 4.0
+"""Times what constants move that are off by a rounding: a kernel has some of its own instead."""
+BRINK: Final = 2.0**120
+"""So near to where float32 ends the chip has other numbers than float64."""
+
+
+def compare(expected: Expected, y: NDArray[Any]) -> Use:
+    """How much of its limit an output uses. ``y`` has r's shape."""
+    got = np.asarray(y).astype(np.float64)
+    if expected.integer:
+        return limits.compare(expected, y, 0.0, own=False)[0]
+    with np.errstate(all="ignore"):
+        uses = [_of(got, expected)]
+        if (rough := expected.rough) is not None:
+            uses.append(_of(got, replace(expected, r=rough.r, spread=rough.spread)))
+    return max(uses, key=lambda use: use.share)
+
+
+def _of(got: F64, expected: Expected) -> Use:
+    known = np.abs(expected.r) < BRINK
+    off = np.where(known, np.abs(got - expected.r), 0.0)
+    off[np.isnan(off)] = np.inf
+    allowed = SHARE * needed(expected)
+    if expected.moved is not None:
+        allowed += CONSTANTS * expected.moved
+    allowed[~known] = np.inf
+    share = np.divide(off, allowed, out=np.zeros_like(off), where=off > 0)
+    place = place_of(share)
+    worst = float(share.max(initial=0.0))
+    return Use(LIMIT, worst, place, float(off[place]) if place else worst, float(allowed[place]) if place else 0.0)

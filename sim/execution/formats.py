@@ -1,0 +1,70 @@
+"""How numbers are held while a program runs: as the chip holds them, or every float in float64.
+
+The chip's formats say what a kernel computes. In float64 the same instructions say what its text means: hardly anything
+is rounded, so that orders of summation are alike, and what a formula leaves out stands alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nki_anvil.sim import dtypes
+from nki_anvil.sim.execution.errors import NotSimulated
+from nki_anvil.sim.program import Program
+
+_WORKING: Final = ("float32", "tfloat32")
+"""What engines compute in; as it lies in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Formats:
+    """Which NumPy dtype stores each of Trainium's formats."""
+
+    exact: bool = False
+    """Whether floats are float64, whatever their format is."""
+
+    @property
+    def working(self) -> type[np.floating[Any]]:
+        """What engines compute in."""
+        return np.float64 if self.exact else np.float32
+
+    def stored(self, name: str) -> np.dtype[Any]:
+        """The NumPy dtype that stores a format; raises KeyError for a name that is not one."""
+        return np.dtype(np.float64) if self.exact and name in dtypes.FLOATS else dtypes.numpy_dtype(name)
+
+    def size(self, name: str) -> int:
+        """Bytes of one element."""
+        return self.stored(name).itemsize
+
+    def widths(self) -> NDArray[np.int64]:
+        """Bytes of one element of each format, in the order of ``dtypes.NAMES``."""
+        return np.array([self.size(name) for name in dtypes.NAMES], np.int64)
+
+    def converts(self, source: str, target: str) -> bool:
+        """Whether one plain copy converts: equal formats, or float32 on a side that rounds by itself."""
+        if source == target:
+            return True
+        if self.exact and target in dtypes.FLOATS:
+            return True
+        return target in _WORKING or (source in _WORKING and target in dtypes.FLOATS)
+
+    def check(self, program: Program) -> None:
+        """Raises NotSimulated where all floats are float64 and some view reads one's bytes as another format."""
+        if not self.exact:
+            return
+        tensors, accesses = program.tables["tensors"], program.tables["accesses"]
+        own, seen = tensors["dtype"][accesses["tensor"]], accesses["dtype"]
+        if bool((_KIND[own] != _KIND[seen]).any()):
+            raise NotSimulated("a view that reads a float's bytes as another format has no meaning in float64")
+
+
+_KIND: Final = np.array(
+    ["float32" if name in _WORKING else name if name in dtypes.FLOATS else "integer" for name in dtypes.NAMES]
+)
+
+CHIP: Final = Formats()
+EXACT: Final = Formats(exact=True)
