@@ -213,9 +213,10 @@ def _sunken(d: Draw) -> Array:
 
 
 def _opposed(d: Draw) -> Array:
-    """The variant is the length of the axis, and whether single places are opposed."""
+    """The variant is an axis' length, and whether single places are opposed, or the target takes its peers along."""
     length, _, how = d.variant.partition("/")
-    return relations.opposed(d.own, int(length or d.own.shape[-1]), d.scale, d.is_target, d.shared, how == "single")
+    with_it = d.is_target or (how == "peers" and d.place is not None)
+    return relations.opposed(d.own, int(length or d.own.shape[-1]), d.scale, with_it, d.shared, how == "single")
 
 
 def _related(d: Draw, how: Callable[[relations.Peer], Array]) -> Array:

@@ -83,6 +83,30 @@ async def test_a_kernel_is_traced_twice_and_executed_on_inputs_drawn_from_the_se
     assert list((tmp_path / "jobs").iterdir()) == []
 
 
+THIRD = SCALE.replace("operand0=scale", "operand0=1 / 3")
+AS_BITS = THIRD.replace("dst=out, src=tile)", "dst=out.view(nl.int32), src=tile.view(nl.int32))")
+
+
+async def test_a_case_that_asks_for_it_runs_once_more_with_every_float_in_float64(
+    backend: ChildBackend, job: Callable[..., Job]
+) -> None:
+    cases = (OWN.model_copy(update={"exact": True}), OWN.model_copy(update={"key": "plain"}))
+    first, second = (await backend.run(job(THIRD, shape_sets=(shapes(),), cases=cases))).cases
+    x = inputs.draw(shapes().model_dump(), OWN.model_dump())["x"]
+    assert (first.exact[0].dtype, first.outputs[0].dtype, second.exact) == (np.float64, np.float32, ())
+    np.testing.assert_array_equal(first.exact[0], x.astype(np.float64) * (1 / 3))
+    np.testing.assert_array_equal(first.outputs[0], second.outputs[0])
+
+
+async def test_a_program_that_reads_a_floats_bytes_says_why_it_has_no_meaning_in_float64(
+    backend: ChildBackend, job: Callable[..., Job]
+) -> None:
+    asked = job(AS_BITS, shape_sets=(shapes(),), cases=(OWN.model_copy(update={"exact": True}),))
+    (case,) = (await backend.run(asked)).cases
+    assert (case.exact, case.error, case.ran_exactly) == ((), None, False)
+    assert "another format" in case.inexact
+
+
 async def test_uploaded_inputs_are_used_instead_of_drawn_ones_in_every_format(
     backend: ChildBackend, job: Callable[..., Job]
 ) -> None:

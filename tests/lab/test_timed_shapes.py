@@ -150,6 +150,29 @@ async def test_a_column_that_only_large_products_ask_for_is_missed_at_the_timed_
     assert (verdict.where.shapes, verdict.where.family) == ("wide", "peaks")
 
 
+def matmul(a: Any, b: Any) -> Any:
+    return a @ b
+
+
+def matmul_without_faint_slabs_where_it_is_timed(a: Any, b: Any) -> Any:
+    if b.shape[-1] != WIDE:
+        return a @ b
+    slabs = [slice(start, start + 128) for start in range(0, a.shape[-1], 128)]
+    least = 0.01 * np.abs(a).max()
+    return sum(a[:, slab] @ b[slab] for slab in slabs if np.abs(a[:, slab]).max() >= least)
+
+
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize(("kernel", "right"), [(matmul, True), (matmul_without_faint_slabs_where_it_is_timed, False)])
+async def test_slabs_at_the_timed_shape_are_large_and_faint_in_turn_and_count_alike(
+    kernel: Callable[..., Any], right: bool, tmp_path: Path
+) -> None:
+    verdict = await judged("matmul", kernel, tmp_path)
+    assert verdict.passed == right, verdict.gates
+    if verdict.where is not None:
+        assert (verdict.where.shapes, verdict.where.family) == ("wide", "opposed (a)")
+
+
 @pytest.mark.usefixtures("large")
 async def test_a_whole_matrix_at_the_timed_shape_is_of_one_kind_as_well(tmp_path: Path) -> None:
     kernel = plane_softmax_whose_maximum_starts_at_minus_100_where_it_is_timed

@@ -106,6 +106,16 @@ def test_single_places_of_a_tile_are_opposed_as_well() -> None:
     assert sizes["a"][1::2].max() < 1e-2 < 1e2 < sizes["b"][1::2].min()
 
 
+def test_what_is_added_to_the_target_goes_with_it_along_the_axis() -> None:
+    beside = [{**PRODUCT[0], "name": "z"}, *PRODUCT]
+    triple = drawn(beside, "opposed/192/peers", "a")
+    for name in ("a", "z"):
+        sizes = np.abs(triple[name]).max(0)
+        assert sizes[128:].max() < 1e-2 < 1e2 < sizes[:128].min()
+    sizes = np.abs(triple["b"]).max(1)
+    assert sizes[:128].max() < 1e-2 < 1e2 < sizes[128:].min()
+
+
 SUM = [
     {"name": name, "shape": shape, "dtype": "float32"}
     for name, shape in (("x", [160, 192]), ("w", [192, 64]), ("b", [64]), ("z", [160, 64]), ("g", [1, 64]))
