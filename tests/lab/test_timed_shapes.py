@@ -170,7 +170,8 @@ async def test_slabs_at_the_timed_shape_are_large_and_faint_in_turn_and_count_al
     verdict = await judged("matmul", kernel, tmp_path)
     assert verdict.passed == right, verdict.gates
     if verdict.where is not None:
-        assert (verdict.where.shapes, verdict.where.family) == ("wide", "opposed (a)")
+        assert verdict.where.shapes == "wide"
+        assert verdict.where.family.startswith("opposed")
 
 
 @pytest.mark.usefixtures("large")
