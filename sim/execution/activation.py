@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,20 @@ from nki_anvil.sim.execution.functions import FUNCTIONS
 from nki_anvil.sim.execution.reduction import NOTHING_TO_LOAD
 from nki_anvil.sim.execution.registry import defines
 from nki_anvil.sim.execution.site import Site
+from nki_anvil.sim.execution.tables import on_the_engine
 from nki_anvil.sim.operations import RANGES
 from nki_anvil.sim.rules.finding import Finding
 
 Array = NDArray[Any]
 
 RANGE_CODE = "TRN2-ACT-RANGE"
+_REMEDY: Final = "Bring the argument into the range first, or compute it on the Vector Engine."
+_REMEDIES: Final = {
+    "sin": "Take whole turns off first, as nl.sin and nl.cos do: nisa.tensor_scalar of x / (2 pi) into int32 rounds,"
+    " then nisa.scalar_tensor_tensor adds -2 pi times that to x.",
+    "arctan": "Where the magnitude is above 1, take pi / 2 less the arctan of the reciprocal, with the sign of x.",
+    "reciprocal": "Write nisa.reciprocal: the Vector Engine's holds for all numbers.",
+}
 
 
 @defines("activation")
@@ -40,7 +48,7 @@ def _activate(site: Site, command: str) -> None:
     if site["op"] not in FUNCTIONS:
         raise site.missing(f"with op={site['op']}")
     out = site.target("dst", shape)
-    site.do(FUNCTIONS[site["op"]], values, out)
+    site.do(on_the_engine(site["op"]), values, out)
     if command == "load_reduce":
         raise site.missing(NOTHING_TO_LOAD)
     site.settle("data", command, site.has("reduce_res"))
@@ -98,6 +106,6 @@ def check_range(bench: Bench, op: str, line: int, values: Array) -> None:
             severity="warning",
             message=f"{op} of {smallest:.6g} to {largest:.6g}; its table holds from {low:.6g} to {high:.6g}",
             line=line,
-            remedy="Bring the argument into the range first, or compute it on the Vector Engine.",
+            remedy=_REMEDIES.get(op, _REMEDY),
         )
     )

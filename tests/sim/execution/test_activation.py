@@ -184,5 +184,45 @@ def test_leaving_the_range_of_a_table_is_reported_with_its_line(op: str, inside:
     assert outside(op, beyond, 1.0) == [("TRN2-ACT-RANGE", 42)]
 
 
+def activated(op: str, *values: float) -> list[float]:
+    """In place, as kernels do."""
+    b, x = ProgramBuilder(), np.array([values], np.float32)
+    source, tile = b.input(x.shape), b.tensor(x.shape)
+    b.emit("dma_copy", tile, source)
+    b.emit("activation", tile, None, tile, op=op)
+    b.emit("dma_copy", b.result(x.shape), tile)
+    return run(b, x).outputs[0][0].tolist()
+
+
+def test_a_sine_beyond_half_a_turn_is_what_the_documents_say() -> None:
+    beyond, below, inside, end = activated("sin", 9.0, -9.0, 1.0, math.pi)
+    assert (beyond, below) == (pytest.approx(27.65, abs=0.01), pytest.approx(-27.65, abs=0.01))
+    assert inside == pytest.approx(math.sin(1.0))
+    assert end == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(("op", "beyond"), [("arctan", 1.6), ("reciprocal", 2.0**43), ("reciprocal", 2.0**-43)])
+def test_where_nobody_knows_what_a_table_gives_there_is_no_number(op: str, beyond: float) -> None:
+    far, negative, inside = activated(op, beyond, -beyond, 1.5)
+    assert np.isnan([far, negative]).all()
+    assert inside == pytest.approx(math.atan(1.5) if op == "arctan" else 1 / 1.5)
+
+
+@pytest.mark.parametrize(("op", "far"), [("exp", 80.0), ("rsqrt", 1e30), ("sqrt", 1e36), ("log", 1e30), ("log", 1e-30)])
+def test_where_a_table_ends_beyond_any_guard_the_function_goes_on(op: str, far: float) -> None:
+    assert activated(op, far, 1.0)[0] == pytest.approx(REFERENCES[op](np.float64(far)), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("op", "cure"), [("sin", "whole turns"), ("arctan", "pi / 2 less"), ("reciprocal", "nisa.rec")]
+)
+def test_a_range_that_is_left_is_told_with_what_to_write_instead(op: str, cure: str) -> None:
+    b, x = ProgramBuilder(), np.array([[1e20]], np.float32)
+    source, tile = b.input(x.shape), b.tensor(x.shape)
+    b.emit("dma_copy", tile, source)
+    b.emit("activation", tile, None, tile, op=op)
+    assert cure in run(b, x).findings[0].remedy
+
+
 def test_fresh_memory_is_no_reason_to_report_a_range() -> None:
     assert outside("log", float("nan"), 1.0) == []
