@@ -119,7 +119,9 @@ def _dma_sum(sources: list[Operand], scales: list[Any], target: Operand, formats
 
 
 def _rows(valid: Array, shape: tuple[int, ...]) -> Array:
-    """Which elements lie in valid rows of the first dimension."""
+    """Which elements are valid, of which that may be said by rows of the first dimension."""
+    if valid.shape == shape:
+        return valid
     return np.broadcast_to(valid.reshape(-1, *(1,) * (len(shape) - 1)), shape)
 
 

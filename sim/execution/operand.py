@@ -12,7 +12,6 @@ from nki_anvil.sim import dtypes
 from nki_anvil.sim.execution.bench import Bench
 from nki_anvil.sim.execution.errors import ExecutionError
 from nki_anvil.sim.execution.memory import Memory
-from nki_anvil.sim.execution.poison import pattern
 from nki_anvil.sim.program import NONE
 
 Array = NDArray[Any]
@@ -45,7 +44,7 @@ class Operand:
         return math.prod(self.shape)
 
     def get(self) -> tuple[Array, NDArray[np.bool_] | None]:
-        """The values now, and which rows of the first dimension are valid (None: all)."""
+        """The values now, and which rows of the first dimension, or which elements, are valid (None: all)."""
         if self._mover is None:
             assert self.view is not None
             return self.view, None
@@ -104,8 +103,8 @@ def _row_elements(memory: Memory, access: int) -> int:
 class _Shifted:
     """A pattern whose offset moves by a scalar in a tile or a register.
 
-    What a DMA skips is a transfer that lies outside altogether; how much of one that lies outside in part is told
-    nowhere, so that nobody knows what it brings.
+    What a DMA skips is a transfer that lies outside altogether. How much of one that lies outside in part is told
+    nowhere: with poison 0 what lies inside, with poison 1 nothing, for a chip may do either.
     """
 
     def __init__(self, memory: Memory, bench: Bench, access: int, line: int, skip: bool) -> None:
@@ -120,7 +119,6 @@ class _Shifted:
         self._offset, dtype = int(row["offset"][access]), dtypes.NAMES[int(row["dtype"][access])]
         self._dtype = memory.formats.stored(dtype)
         self._block = memory.block(int(row["tensor"][access]), dtype)
-        self._unknown = [pattern(dtype, which) for which in (0, 1)]
 
     def _locate(self) -> Array | None:
         shift = self.shift()
@@ -141,27 +139,29 @@ class _Shifted:
             return self._bench.registers.read(self._register, self._line)
         return scalar_of(self._index, self._line)
 
-    def _inside(self) -> NDArray[np.int64]:
-        """The elements of the block under a pattern that lies outside of it in part, or altogether."""
+    def _inside(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Where the elements of a pattern lie that is outside in part, and which are moved all the same."""
         places = np.full(1, self._offset + self._value() * self._step, np.int64)
         for step, count in self._pattern:
             places = (places[:, None] + step * np.arange(count)).ravel()
-        return places[(places >= 0) & (places < len(self._block))]
+        return places, (places >= 0) & (places < len(self._block)) & (self._bench.poison == 0)
 
     def get(self) -> tuple[Array, NDArray[np.bool_] | None]:
         view = self._locate()
         if view is not None:
             return view, None
-        if len(self._inside()):
-            return np.resize(self._unknown[self._bench.poison], self._shape), None
-        return np.zeros(self._shape, self._dtype), np.zeros(self._shape[0], np.bool_)
+        places, inside = self._inside()
+        values = np.zeros(len(places), self._dtype)
+        values[inside] = self._block[places[inside]]
+        return values.reshape(self._shape), inside.reshape(self._shape)
 
     def put(self, values: Array) -> None:
         view = self._locate()
         if view is not None:
             view[...] = values
-        elif len(inside := self._inside()):
-            self._block[inside] = np.resize(self._unknown[self._bench.poison], len(inside))
+        else:
+            places, inside = self._inside()
+            self._block[places[inside]] = values.reshape(-1)[inside]
 
 
 class _Gathered:
@@ -172,7 +172,6 @@ class _Gathered:
         self._index = memory.view(int(row["vector_access"][access]))
         self._line, self._skip, self._bench = line, skip, bench
         self._count = memory.program.shape(access)[0]
-        self._unknown = [pattern(dtypes.NAMES[int(row["dtype"][access])], which) for which in (0, 1)]
         base = memory.view(access, drop=1)
         self._step = step = int(row["vector_step"][access])
         _, high = slack(memory, access, drop=1)
@@ -203,15 +202,12 @@ class _Gathered:
         return values, valid
 
     def put(self, values: Array) -> None:
-        """Rows arrive in no order: a place to which several different ones go holds nobody knows what."""
+        """Rows arrive in no order: of those that go to one place the last stays with poison 0, the first with 1."""
         indices, valid = self._indices()
         if valid is not None:
             indices, values = indices[valid], values[valid]
-        self._rows[indices] = values
-        if len(np.unique(indices)) < len(indices):
-            differ = (self._rows[indices] != values).reshape(len(indices), -1).any(axis=1)
-            lost = np.unique(indices[differ])
-            self._rows[lost] = np.resize(self._unknown[self._bench.poison], (len(lost), *self._rows.shape[1:]))
+        order = slice(None, None, -1 if self._bench.poison else 1)
+        self._rows[indices[order]] = values[order]
 
 
 def _mover(memory: Memory, bench: Bench, access: int, line: int, skip: bool) -> _Shifted | _Gathered:

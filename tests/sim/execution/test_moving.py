@@ -122,7 +122,7 @@ def test_data_that_are_moved_inside_their_partitions_keep_their_lanes() -> None:
         Executable(b.program()).run([])
 
 
-def scattered(indices: list[int]) -> Any:
+def scattered(indices: list[int], poison: int) -> Any:
     b, rows = ProgramBuilder(), len(indices)
     source, index, out = b.input((rows, 3)), b.input((rows, 1), "int32"), b.result((4, 3))
     held, zero = b.tensor((rows, 1), "int32"), b.tensor((4, 3))
@@ -130,15 +130,16 @@ def scattered(indices: list[int]) -> Any:
     b.emit("dma_copy", out, zero)
     b.emit("dma_copy", held, index)
     b.emit("dma_copy", b.gathered(out.ap([(3, rows), (1, 3)]), 3, held), source)
-    values = np.repeat(np.array([[1], [2], [2]], np.float32)[:rows], 3, axis=1)
-    return Executable(b.program()).run([values, np.array(indices, np.int32).reshape(-1, 1)]).outputs[0][:, 0]
+    values = np.repeat(np.arange(1, rows + 1, dtype=np.float32).reshape(-1, 1), 3, axis=1)
+    inputs = [values, np.array(indices, np.int32).reshape(-1, 1)]
+    return Executable(b.program()).run(inputs, poison=poison).outputs[0][:, 0].tolist()
 
 
-def test_rows_scattered_to_one_place_arrive_in_no_order() -> None:
-    assert scattered([3, 1, 1]).tolist() == [0, 2, 0, 1]
-    found = scattered([3, 3, 1])
-    assert found[:3].tolist() == [0, 2, 0]
-    assert np.isnan(found[3])
+@pytest.mark.parametrize(("poison", "stays"), [(0, 3), (1, 1)])
+def test_of_rows_scattered_to_one_place_the_last_stays_or_the_first_as_a_chip_may_do(poison: int, stays: int) -> None:
+    assert scattered([3, 1, 2], poison) == [0, 2, 3, 1]
+    assert scattered([3, 3, 3], poison) == [0, 0, 0, stays]
+    assert scattered([3, 1, 3], poison) == [0, 2, 0, stays]
 
 
 def test_a_transfer_gathers_no_rows_from_where_it_puts_them() -> None:
