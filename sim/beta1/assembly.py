@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.sim.beta1 import leftovers, turning
+from nki_anvil.sim.beta1 import begun, leftovers, turning
 from nki_anvil.sim.beta1.growth import Rows
 from nki_anvil.sim.beta1.sites import REFERENCES, different, renumbered
 from nki_anvil.sim.beta1.tensors import TENSOR
@@ -33,6 +33,7 @@ def tabulated(rows: Recorded, attributes: list[dict[str, Any]]) -> tuple[Tables,
     turning.numbered(rows.instructions)
     cleaned = leftovers.removed(rows.instructions, rows.sites, rows.tensors, returned, attributes)
     instructions, operands, sites, tensors, outputs = cleaned
+    orders = turning.orders(instructions, begun.Sums(instructions, operands, sites))
     of, chosen = different(sites)
     for reference in REFERENCES:
         there = chosen[:, reference] != NONE
@@ -45,7 +46,7 @@ def tabulated(rows: Recorded, attributes: list[dict[str, Any]]) -> tuple[Tables,
         "operands": {"access": renumbered(of, operands).astype("<i4")},
         "regions": _columns("regions", np.zeros((0, len(SCHEMA["regions"])), np.int64)),
         "outputs": {"access": of[outputs].astype("<i4")},
-        "orders": {name: column.astype("<i8") for name, column in turning.orders(instructions).items()},
+        "orders": {name: column.astype("<i8") for name, column in orders.items()},
     }
     return tables, tensors[:, len(TENSOR)].tolist(), tensors[:, len(TENSOR) + 1].tolist()
 

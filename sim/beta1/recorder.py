@@ -13,6 +13,7 @@ from nki_anvil.sim.beta1.growth import Growth, repeated
 from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.paths import Path
 from nki_anvil.sim.beta1.places import declared, out_of_scope, overlap, same_place
+from nki_anvil.sim.beta1.shared import Shared
 from nki_anvil.sim.beta1.sites import DEPTH, NOWHERE, WIDTH, along, moved
 from nki_anvil.sim.beta1.storage import Placed, Uses
 from nki_anvil.sim.beta1.tensors import DTYPE, Tensors
@@ -53,8 +54,8 @@ class Loop:
     """Where its instructions begin, to take them off."""
     edges: list[int] = field(default_factory=list[int])
     """The instruction that it begins with, then those that follow each traced body and its repetitions."""
-    first_stays: bool = False
-    """Whether the first iteration runs before the others in any order: it sets what they combine."""
+    shared: Shared = field(default_factory=Shared)
+    """What its bodies do to tensors from outside of it."""
     abreast: int = ABREAST
     """How many of its bodies that are unlike may stand side by side: as many as the largest of them lets."""
 
@@ -129,7 +130,8 @@ class Recorder(Tensors):
         rows, turn = repeated(instructions, times)
         rows[:, _FIRST_OPERAND] += turn * len(sites)
         if loop.kind in UNORDERED:
-            most = abreast(tensors)
+            loop.shared.add(instructions, times, sites, first_site, first_tensor, self._attributes)
+            most = abreast(tensors, sites[:, 0] - first_tensor)
             loop.abreast = min(loop.abreast, most)
             turn_iterations(rows, turn, times, most)
         if times < loop.trips and loop.kind in UNORDERED:
@@ -159,7 +161,7 @@ class Recorder(Tensors):
             loop.edges.append(self._instructions.count)
         if loop.kind in UNORDERED and len(loop.edges) > 2:
             rows = self._instructions.take(loop.mark)
-            turn_bodies(rows, loop.edges, loop.first_stays, loop.abreast)
+            turn_bodies(rows, loop.edges, loop.shared.writes(len(rows)), loop.abreast)
             self._instructions.put(rows)
 
     # accesses
@@ -254,9 +256,16 @@ class Recorder(Tensors):
 
     def flag_last(self, flag: int) -> None:
         """Mark the last instruction: a fill that can be left out where nothing reads it, or an accumulation."""
-        self._instructions.replace(
-            self._instructions.count - 1, (*self._instructions.last()[:FLAG], flag, *_STRAIGHT[1:])
-        )
+        self.flag_since(self._instructions.count - 1, flag)
+
+    def flag_since(self, before: int, flag: int) -> None:
+        """Mark all instructions from a number on."""
+        for number in range(before, self._instructions.count):
+            self._instructions.replace(number, (*self._instructions.row(number)[:FLAG], flag, *_STRAIGHT[1:]))
+
+    def instructions_before(self) -> int:
+        """Instructions recorded so far."""
+        return self._instructions.count
 
     # the end
 

@@ -149,13 +149,14 @@ class LoopReduction:
         """Set or combine the target."""
         shape = self.value.shape
         for box in boxes(self.mask, shape):
+            before = recorder().instructions_before()
             place = sliced(target.whole(), box, shape)
             source = sliced(self.value.whole(), box, shape)
             if self.first:
                 isa.tensor_copy(place, source)
             else:
                 isa.tensor_tensor(place, place, source, OPERATIONS[self.op])
-            recorder().flag_last(ACCUMULATES)
+            recorder().flag_since(before, ACCUMULATES)
 
 
 def loop_reduce(
@@ -182,7 +183,6 @@ def loop_reduce(
         ((depth, step),) = index.moves.items()
         start = Index(step * loops[depth].done, {depth: step})
         first = first and bool(Condition([-start]))
-        loops[depth].first_stays = True
     return LoopReduction(require(input, "nl.loop_reduce"), what, first, dtype, mask)
 
 

@@ -3,18 +3,20 @@
 ``nl.affine_range`` and the programs of a launch promise that their order changes no value. A program is one list, in
 which such a loop looks like any other: so it carries orders in which a promise that does not hold shows. ``backwards``
 has the last iteration first: one that needs an earlier one misses it. ``abreast`` has a few side by side, as on a
-device: one that reads, adds and writes back meets another that does.
+device: one that reads, adds and writes back meets another that does. No iteration keeps its place, but for additions to
+a sum that has to begin first (``begun``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nki_anvil.sim.beta1.begun import Sums
 from nki_anvil.sim.beta1.growth import Rows
 from nki_anvil.sim.kinds import WIDTHS
 from nki_anvil.sim.program import SCHEMA
@@ -33,8 +35,9 @@ ABREAST: Final = 4
 _BYTES: Final = 1 << 24
 _TENSORS: Final = 1 << 8
 """Iterations side by side, and what they may hold of their own, for all of them hold it at once."""
-_LARGE: Final = 1 << 30
-"""Bytes of one iteration's own up to which two stand side by side whatever they hold: alone, none meets another."""
+_EVER: Final = 1 << 60
+_LEAST: Final = 2
+"""Side by side whatever they hold: alone, none meets another."""
 
 
 def turn_iterations(rows: Rows, turn: NDArray[np.int64], times: int, most: int) -> None:
@@ -51,43 +54,52 @@ def turn_iterations(rows: Rows, turn: NDArray[np.int64], times: int, most: int) 
         rows[:, column] = group * many * size + own * beside + last % many - place
 
 
-def abreast(tensors: Rows) -> int:
-    """How many iterations that each allocate ``tensors`` may stand side by side."""
-    held = int((tensors[:, _PARTITIONS] * tensors[:, _ELEMENTS] * WIDTHS[tensors[:, _DTYPE]]).sum())
-    least = 2 if held <= _LARGE else 1
-    return max(least, min(ABREAST, _BYTES // max(held, 1), _TENSORS // max(len(tensors), 1)))
+def abreast(tensors: Rows, used: NDArray[np.int64]) -> int:
+    """How many iterations that each allocate ``tensors``, and touch the ``used`` ones, may stand side by side."""
+    own = tensors[np.unique(used[(used >= 0) & (used < len(tensors))])]
+    held = int((own[:, _PARTITIONS] * own[:, _ELEMENTS] * WIDTHS[own[:, _DTYPE]]).sum())
+    return max(_LEAST, min(ABREAST, _BYTES // max(held, 1), _TENSORS // max(len(own), 1)))
 
 
-def turn_bodies(rows: Rows, edges: Sequence[int], first_stays: bool, most: int) -> None:
+def turn_bodies(rows: Rows, edges: Sequence[int], writes: NDArray[np.bool_], most: int) -> None:
     """Of a loop's bodies that are unlike, which end at ``edges``, let the last one run first, ``most`` abreast.
 
-    ``first_stays`` where the first iteration begins what the others go on with, as ``nl.loop_reduce`` does.
+    ``writes`` are instructions that write what other iterations read.
     """
     bodies = list(pairwise(edge - edges[0] for edge in edges))
     for name, column in LATER.items():
-        start = 0
-        for group in _groups(bodies, first_stays, most if name == "abreast" else 1):
-            _put_abreast(rows[:, column], group, start)
+        many, start = most if name == "abreast" else 1, 0
+        for last in range(len(bodies), 0, -many):
+            group = bodies[max(0, last - many) : last][::-1]
+            _put_abreast(rows[:, column], group, writes, start)
             start += sum(end - begin for begin, end in group)
 
 
-def _groups(bodies: list[_Body], first_stays: bool, most: int) -> Iterator[list[_Body]]:
-    """From the last to the first, those that stand side by side."""
-    if first_stays:
-        yield bodies[:1]
-    rest = bodies[1:] if first_stays else bodies
-    for last in range(len(rest), 0, -most):
-        yield rest[max(0, last - most) : last][::-1]
+def _put_abreast(later: NDArray[np.int64], group: list[_Body], writes: NDArray[np.bool_], start: int) -> None:
+    """From ``start`` on let these do their next instruction in turn; one that has come to its end is passed over.
+
+    They come to their last write together, and so on back from there: however much one does before, or of what others
+    need not, it reads before the others write, and they before it does.
+    """
+    keys = [_steps(later[begin:end], writes[begin:end], number) for number, (begin, end) in enumerate(group)]
+    places = np.concatenate([np.arange(begin, end) for begin, end in group])
+    order = np.lexsort(np.concatenate(keys, axis=1))
+    at = np.empty(len(order), np.int64)
+    at[order] = np.arange(len(order))
+    later[places] = start + at - places
 
 
-def _put_abreast(later: NDArray[np.int64], group: list[_Body], start: int) -> None:
-    """From ``start`` on let these do their next instruction in turn; one that has come to its end is passed over."""
-    sizes = np.array([end - begin for begin, end in group])
-    for number, (begin, end) in enumerate(group):
-        place = np.arange(begin, end)
-        own = place - begin + later[begin:end]
-        done = np.minimum(sizes, own[:, None] + (np.arange(len(group)) < number))
-        later[begin:end] = start + done.sum(axis=1) - place
+def _steps(later: NDArray[np.int64], writes: NDArray[np.bool_], number: int) -> NDArray[np.int64]:
+    """By which a body's instructions are sorted, the last key first: writes that are still to come once it is done
+    (before the first one all of them, and more), whether it is none itself, its place since, and the body's number."""
+    own = np.arange(len(later)) + later
+    written = np.empty(len(later), np.bool_)
+    written[own] = writes
+    done = np.cumsum(written)
+    since = np.arange(len(later)) - np.maximum.accumulate(np.where(written, np.arange(len(later)), 0))
+    left = np.where(done == 0, -_EVER, done - done[-1:].sum())
+    keys = np.stack([np.full(len(later), number), since, (~written).astype(np.int64), left])
+    return keys[:, own]
 
 
 def numbered(rows: Rows) -> None:
@@ -96,9 +108,9 @@ def numbered(rows: Rows) -> None:
         rows[:, column] += np.arange(len(rows))
 
 
-def orders(rows: Rows) -> dict[str, NDArray[np.int64]]:
+def orders(rows: Rows, sums: Sums) -> dict[str, NDArray[np.int64]]:
     """The instructions in each order; none where those are the order in which they stand."""
     places = {name: rows[:, column] for name, column in LATER.items()}
     if all((column[1:] > column[:-1]).all() for column in places.values()):
         return {name: np.zeros(0, np.int64) for name in places}
-    return {name: np.argsort(column, kind="stable") for name, column in places.items()}
+    return {name: sums.kept(np.argsort(column, kind="stable")) for name, column in places.items()}

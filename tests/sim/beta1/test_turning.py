@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nki_anvil.sim import install, trace
+from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.execution import Executable
 from nki_anvil.sim.program import Program
 from nki_anvil.sim.schema import validate
@@ -155,7 +156,7 @@ def test_a_loop_that_is_left_by_a_break_runs_backwards_as_far_as_it_came(beta1: 
     assert orders["abreast"].tolist() == [0, 7, 5, 3, 1, 6, 4, 2, 8]
 
 
-def test_bodies_that_are_unlike_run_side_by_side_and_what_begins_a_reduction_before_them(beta1: Any):
+def test_bodies_that_are_unlike_run_side_by_side_and_additions_wait_for_what_begins_their_sum(beta1: Any):
     nl = beta1.nl
 
     @beta1.nki.jit
@@ -173,7 +174,7 @@ def test_bodies_that_are_unlike_run_side_by_side_and_what_begins_a_reduction_bef
 
     plain, reduced = (trace(kernel, X, reduces).tables["orders"]["abreast"].tolist() for reduces in (False, True))
     assert plain == [0, 1, 10, 8, 7, 5, 9, 6, 4, 2, 3, 11]
-    assert reduced == [0, 1, 2, 3, 14, 11, 9, 6, 15, 12, 10, 7, 13, 8, 4, 5, 16]
+    assert reduced == [0, 14, 11, 9, 6, 12, 7, 4, 1, 2, 3, 15, 10, 13, 8, 5, 16]
 
 
 def test_a_program_without_such_loops_has_one_order(beta1: Any):
@@ -217,6 +218,53 @@ def test_sums_come_to_the_same_in_all_orders(beta1: Any, rng: np.random.Generato
     wanted = np.broadcast_to(np.einsum("ikm,ikn->mn", x, x), (3, 48, 48))
     for found in outputs(trace(kernel, x), x).values():
         assert close(found, wanted)
+
+
+def test_an_iteration_that_begins_a_sum_comes_when_it_does_and_only_additions_wait_for_it(beta1: Any):
+    """What others need of the first iteration shows, however its dead sum would keep it first."""
+    nl, x = beta1.nl, np.stack([X, 2 * X, 3 * X])
+
+    @beta1.nki.jit
+    def kernel(x, carried):
+        out = nl.ndarray((8, 4), dtype=np.float32, buffer=nl.shared_hbm)
+        state = nl.ndarray((8, 4), dtype=np.float32, buffer=nl.hbm)
+        p, f, one = nl.arange(8)[:, None], nl.arange(4)[None, :], nl.arange(1)[None, :]
+        row = beta1.nisa.iota(p + 0 * one, dtype=np.int32)
+        nl.store(state[p, f], nl.zeros((nl.par_dim(8), 4), dtype=np.float32))
+        total = nl.ndarray((nl.par_dim(8), 4), dtype=np.float32, buffer=nl.sbuf)
+        for i in nl.affine_range(3):
+            tile = nl.load(x[i])
+            total[p, f] = nl.loop_reduce(tile, op=np.add, loop_indices=[i])
+            if carried:
+                half = nl.multiply(nl.load(state[row[p, one], f]), 0.5)
+                nl.store(state[row[p, one], f], nl.add(half, tile))
+        nl.store(out, nl.add(total, nl.load(state)))
+        return out
+
+    for found in outputs(trace(kernel, x, False), x).values():
+        assert close(found, x.sum(0))
+    found = outputs(trace(kernel, x, True), x)
+    assert close(found[""], x.sum(0) + 0.25 * x[0] + 0.5 * x[1] + x[2])
+    assert close(found["backwards"], x.sum(0) + x[0] + 0.5 * x[1] + 0.25 * x[2])
+
+
+def test_what_waits_to_be_added_is_not_written_again(beta1: Any):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray((8, 4), dtype=np.float32, buffer=nl.shared_hbm)
+        total = nl.ndarray((nl.par_dim(8), 4), dtype=np.float32, buffer=nl.sbuf)
+        for i in nl.affine_range(3):
+            tile = nl.load(x[i])
+            total[...] = nl.loop_reduce(tile, op=np.add, loop_indices=[i])
+            tile[...] = nl.exp(tile)
+        nl.store(out, total)
+        return out
+
+    with pytest.raises(TraceError, match=r"nl\.loop_reduce takes is written again in the same iteration") as refused:
+        trace(kernel, np.stack([X, X, X]))
+    assert refused.value.code == "NKI-AFFINE"
 
 
 WRONG = {
@@ -283,9 +331,26 @@ def _after_many(nl: Any, out: Any, at: Any, i: Any) -> None:
     _add_row(nl, out, at, i)
 
 
+def _staggered(nl: Any, out: Any, at: Any, i: Any) -> None:
+    """Behind as many idle instructions as keep it from its neighbours where each does its next one in turn."""
+    for r in range(8):
+        if i == r:
+            for _ in range(9 * (r % 4)):
+                nl.zeros((1, 1), dtype=np.float32)
+    _add_row(nl, out, at, i)
+
+
+def _beside_much(nl: Any, out: Any, at: Any, i: Any) -> None:
+    """Beside a gibibyte in HBM that nothing touches."""
+    nl.ndarray((16385, 16384), dtype=np.float32, buffer=nl.hbm)
+    _add_row(nl, out, at, i)
+
+
 ADDING = {
     "like each other": (_add_row, 2),
-    "unlike each other": (_unlike, 4),
+    "unlike each other": (_unlike, 2),
+    "with more and more before it": (_staggered, 2),
+    "with much that nothing touches": (_beside_much, 2),
     "with a large scratch": (_after_much, 4),
     "with many tensors": (_after_many, 4),
 }
