@@ -19,6 +19,8 @@ from nki_anvil.backends.worker.kernel_text import KernelText
 from nki_anvil.lab import allowed, bindings, by_name, constants, dotted_paths, forms, quiet
 from nki_anvil.lab.identity import KINDS, Unique
 
+ASIDE: Final = 'or move it under `if __name__ == "__main__":`'
+"""The cure for whatever a kernel does without."""
 _BUILTIN_NAMES: Final = frozenset(dir(builtins))
 
 
@@ -60,7 +62,26 @@ def objections(text: KernelText, entry: str, *, imported: bool = False, inputs: 
     found += _of_builtins([*text.statements, *importing(text.skipped)])
     found += [Objection(*said) for said in forms.complaints(read.values(), text.statements)]
     found += [Objection(*said) for said in constants.complaints([*read.values()], modules)]
-    return sorted(set(found), key=lambda objection: objection.line)
+    needed = quiet.closed({entry}, defined)
+    beside = [] if imported else [one for one in loud if bindings.bound(one).isdisjoint(needed)]
+    return sorted(set(_cured(found, beside)), key=lambda objection: objection.line)
+
+
+def _cured(found: Iterable[Objection], beside: Sequence[ast.stmt]) -> Iterator[Objection]:
+    """Of what is wrong with a statement that the kernel does without the first, with the place where nothing is."""
+    told: set[int] = set()
+    for one in found:
+        line = next((at.lineno for at in beside if _first_line(at) <= one.line <= (at.end_lineno or at.lineno)), None)
+        if line is None:
+            yield one
+        elif line not in told:
+            told.add(line)
+            yield Objection(one.line, f"{one.message.rstrip('.')}, {ASIDE}.")
+
+
+def _first_line(statement: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(one.lineno for one in decorators)])
 
 
 def _of_builtins(statements: Sequence[ast.stmt]) -> Iterator[Objection]:

@@ -14,12 +14,10 @@ from typing import Final
 from nki_anvil.backends.worker.absent import mentioned
 from nki_anvil.backends.worker.kernel_text import KernelText
 from nki_anvil.lab import bindings
-from nki_anvil.lab.kernel_reading import Objection, importing, is_main, reached
+from nki_anvil.lab.kernel_reading import ASIDE, Objection, importing, is_main, reached
 from nki_anvil.lab.quiet import Definitions, Quiet
 
 _NAMING: Final = frozenset({"__name__", "globals", "vars", "locals", "exec", "eval", "setattr", "__import__"})
-
-_ASIDE: Final = 'or move it under `if __name__ == "__main__":`'
 
 
 def objections(text: KernelText, entry: str) -> list[Objection]:
@@ -27,7 +25,7 @@ def objections(text: KernelText, entry: str) -> list[Objection]:
     kept = bindings.definitions(text.statements)
     needed, _ = reached(text, entry)
     skipped = [*importing(text.skipped)]
-    judge = Quiet(needed, bindings.definitions([*text.statements, *skipped]))
+    judge = Quiet(bindings.definitions([*text.statements, *skipped]))
     found = [*_annotations(text, kept), *_names_itself(text)]
     for statement in skipped:
         if _is_star(statement):
@@ -123,12 +121,22 @@ def _names_itself(text: KernelText) -> Iterator[Objection]:
     if not guards:
         return
     inside = {id(node) for guard in guards for part in (guard.test, *guard.body) for node in ast.walk(part)}
+    inside |= {id(name) for one in text.statements for name in _of_logger(one)}
     for statement in (*text.statements, *text.skipped):
         for node in ast.walk(statement):
             if id(node) not in inside and _may_name(node):
                 yield _objection(
                     statement, "The text may change its own name, which its main guard asks", "Remove that"
                 )
+
+
+def _of_logger(statement: ast.stmt) -> Iterator[ast.expr]:
+    """Where a logger has the module's name, which leaves it as it is."""
+    match statement:
+        case ast.Assign(value=ast.Call(func=ast.Attribute(attr="getLogger"), args=[ast.Name(id="__name__") as name])):
+            yield name
+        case _:
+            pass
 
 
 def _may_name(node: ast.AST) -> bool:
@@ -152,12 +160,12 @@ def _annotated(statement: ast.stmt) -> Iterator[ast.expr]:
 def _loud(statement: ast.stmt, part: ast.AST) -> Objection:
     shown = ast.unparse(part).splitlines()[0][:60]
     what = f"What tracing leaves out may change the kernel by `{shown}` for whoever imports the text"
-    return _objection(statement, what, f"Remove it, {_ASIDE}")
+    return _objection(statement, what, f"Remove it, {ASIDE}")
 
 
 def _changed(statement: ast.stmt, name: str) -> Objection:
     what = f"`{name}`, which the kernel uses, is changed by what tracing leaves out"
-    return _objection(statement, what, f"Write it as plain assignments, {_ASIDE}")
+    return _objection(statement, what, f"Write it as plain assignments, {ASIDE}")
 
 
 def _objection(node: ast.AST, what: str, remedy: str) -> Objection:

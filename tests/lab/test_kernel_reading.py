@@ -15,7 +15,7 @@ import numpy as np
 import math
 from functools import reduce
 
-os.environ["X"] = "1"
+print("kernels")
 P = nl.tile_size.pmax
 """
 
@@ -72,7 +72,7 @@ def body(statement: str) -> str:
 def test_an_ordinary_public_kernel_passes_and_what_was_left_out_is_said() -> None:
     found = language.judge(HONEST, None)
     assert found.passed, found.detail
-    assert any("os.environ" in warning for warning in found.warnings)
+    assert any("print(" in warning for warning in found.warnings)
 
 
 @pytest.mark.parametrize(
