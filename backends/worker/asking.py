@@ -12,7 +12,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any, Final, cast
 
-from nki_anvil.backends.worker import telling
+from nki_anvil.backends.worker import regions, telling
 from nki_anvil.backends.worker.absent import Absent
 
 
@@ -53,7 +53,7 @@ def asking(module: str) -> Callable[[Any, str], Any]:
 
     def asked(value: Any, attribute: str) -> Any:
         check(value, attribute, module)
-        return getattr(value, attribute)
+        return regions.veiled(getattr(value, attribute), value)
 
     return asked
 

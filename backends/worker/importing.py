@@ -68,10 +68,14 @@ def _loaded(text: KernelText, name: str, asserting: bool) -> dict[str, Any]:
 
 
 def apart(text: KernelText, namespace: Mapping[str, Any]) -> frozenset[str]:
-    """Names that only statements bind which a kernel does without, and those of what could not be made."""
+    """Names that only statements bind which a kernel does without, and those of what is made with absent modules.
+
+    Here these may be, as a logger is; what a kernel reaches is read, and names none of them.
+    """
     absent = frozenset(name for name, value in namespace.items() if type(value) is Absent)
     skipped = {name for one in text.skipped for name in targets(one)}
-    return absent | (skipped - {name for one in text.statements for name in targets(one)})
+    made = absent | needing(text.statements, text.absent)
+    return made | (skipped - {name for one in text.statements for name in targets(one)})
 
 
 def _executed(

@@ -11,16 +11,16 @@ import types
 from collections.abc import Callable
 from typing import Any, Optional, TypeVar
 
-from nki_anvil.backends.worker import adding, asking, telling, unordered
+from nki_anvil.backends.worker import adding, asking, regions, telling, unordered
 from nki_anvil.backends.worker.absent import needing
 from nki_anvil.backends.worker.executing import Leaving, execute, fresh_module, plain_name
 from nki_anvil.backends.worker.kernel_text import KernelText, describe
 
 _CALL, _OWN, _TOLD, _FORMAT, _MOD, _SHOWN = ".call", ".own", ".told", ".format", ".mod", ".shown"
-_THROUGH, _ASKED = ".through", ".asked"
+_THROUGH, _ASKED, _REMAINDER = ".through", ".asked", ".remainder"
 """Names that no text can spell, for what makes its calls, for what looks at objects whose attribute is set, at texts
 that are made and at values before they are, for what writes a value in a way that is computed, for ``%``, for what
-looks at what is gone through, and for what asks for attributes."""
+looks at what is gone through, for what asks for attributes, and for ``%`` in an assertion."""
 
 
 _SETS = (set, frozenset)
@@ -46,6 +46,7 @@ def load(text: KernelText) -> tuple[dict[str, Any], list[str]]:
     module.__dict__.update({_OWN: _owning(module.__name__), _TOLD: told, _FORMAT: format, _SHOWN: telling.shown})
     module.__dict__.update({_CALL: _calling(module.__name__, told), _MOD: telling.remainder})
     module.__dict__.update({_THROUGH: unordered.through, _ASKED: asking.asking(module.__name__)})
+    module.__dict__[_REMAINDER] = telling.remainder_of_numbers
     left_out: list[ast.stmt] = []
     changing = _Rewriting(needing(text.statements, text.absent))
     execute(module, text.statements, changing, lambda statement: Leaving(module, statement, left_out.append))
@@ -57,6 +58,16 @@ class _Rewriting(ast.NodeTransformer):
 
     def __init__(self, absent: frozenset[str]) -> None:
         self._absent = absent
+        self._asserted = False
+        """Whether this stands in what an assertion asks."""
+
+    def visit_Assert(self, node: ast.Assert) -> ast.Assert:
+        """Its message is written where it fails, and so by no kernel."""
+        self._asserted = True
+        node.test = self.visit(node.test)
+        self._asserted = False
+        node.msg = self.visit(node.msg) if node.msg is not None else None
+        return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
@@ -106,7 +117,7 @@ class _Rewriting(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
         if isinstance(node.op, ast.Mod):
-            return _call(_TOLD, _call(_MOD, node.left, node.right))
+            return _call(_TOLD, _call(_REMAINDER if self._asserted else _MOD, node.left, node.right))
         return _call(_TOLD, _call(_THROUGH, node))
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
@@ -174,7 +185,10 @@ def _calling(module: str, told: Callable[[Any], Any]) -> Callable[..., Any]:
             asking.check(given[0], given[1], module)
         for one in (*given, *named.values()):
             telling.check_numbers(one)
+        if regions.is_told_where(function):
+            given, named = tuple(map(regions.plain, given)), {name: regions.plain(one) for name, one in named.items()}
         made = (adding.added if function is sum else function)(*given, **named)
+        made = regions.veiled(made, *given[:1]) if function is getattr else made
         return told(made if function in _SETS else unordered.through(made))
 
     around = {**globals(), "__name__": module}  # where classes that are made say they are of

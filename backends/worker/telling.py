@@ -43,6 +43,16 @@ class ArrayWritten(Exception):
         super().__init__("The kernel writes an array as text, and how arrays look a user's program decides.")
 
 
+class TextAsserted(Exception):
+    """An assertion writes a text, by which an object of the kernel's may change itself."""
+
+    code = "TraceUnstable"
+    remedy = "Write the text on a line before the assertion, or compare the values themselves."
+
+    def __init__(self) -> None:
+        super().__init__("An assertion writes a text by `%`, and is left out where Python runs with `-O`.")
+
+
 def watching(name: str) -> Callable[[Any], Any]:
     """What looks through a value and returns it; raises PlaceTold for texts that hold a module's name or an address."""
 
@@ -116,6 +126,13 @@ def remainder(one: Any, other: Any) -> Any:
         shown(other)
     if isinstance(one, (str, bytes)) and _CUT.search(one if isinstance(one, str) else one.decode("latin-1")):
         raise PlaceTold("cuts a text short by its format")
+    return one % other
+
+
+def remainder_of_numbers(one: Any, other: Any) -> Any:
+    """``%`` in an assertion, which ``python -O`` leaves out. Raises TextAsserted where it writes a text."""
+    if isinstance(one, (str, bytes)):
+        raise TextAsserted
     return one % other
 
 

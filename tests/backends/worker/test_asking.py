@@ -1,16 +1,23 @@
 """A text asks objects that are not its own for what is documented, whatever its own classes call their attributes."""
 
+import contextlib
 from typing import Any
 
 import pytest
 
+import nki_anvil.sim as sim
 from nki_anvil.backends.worker import kernel_text, rewriting
 from nki_anvil.backends.worker.asking import NotDocumented, check
+from nki_anvil.backends.worker.regions import PlaceAsked
 from nki_anvil.sim.beta1.index import Index
+from nki_anvil.sim.beta1.kernel import jit as beta1_jit
+from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.isa.enums import NkiInstruction, engine
-from nki_anvil.sim.kernel import jit
+from nki_anvil.sim.kernel import Kernel, jit
 from nki_anvil.sim.language import tile_size
+from nki_anvil.sim.memory import MemoryRegion
 from nki_anvil.sim.tensor import NkiTensor
+from nki_anvil.sim.tracing import ArraySpec, trace
 
 
 @pytest.mark.parametrize(
@@ -57,3 +64,56 @@ def test_an_attribute_of_the_texts_own_opens_none_of_others(asked: str) -> None:
         assert namespace["Own"]().kept() == namespace["of"](namespace["Own"]()) == 1
         with pytest.raises(NotDocumented, match="members"):
             namespace["of"](engine.tensor)
+
+
+ON_CHIP = "def asks(x):\n    return x.buffer == nl.sbuf or x.buffer in (nl.sbuf, nl.psum) or x.buffer is None\n"
+ASKING = [
+    "x.buffer == nl.shared_hbm",
+    "x.buffer != nl.private_hbm",
+    "nl.shared_hbm == x.buffer",
+    "x.buffer in (nl.sbuf, nl.shared_hbm)",
+    "x.buffer == y.buffer",
+    "getattr(x, 'buffer') == nl.shared_hbm",
+    "{nl.shared_hbm: 1}[x.buffer]",
+    "x.buffer.name == 'shared_hbm'",
+    "nl.ndarray(x.shape, dtype=x.dtype, buffer=x.buffer).buffer == y.buffer",
+    "[nl.shared_hbm].index(x.buffer)",
+]
+
+
+@pytest.mark.parametrize("beta1", [False, True])
+@pytest.mark.parametrize("question", ASKING)
+def test_in_which_hbm_a_tensor_lies_is_told_to_nobody(question: str, beta1: bool) -> None:
+    with pytest.raises(PlaceAsked, match="asks in which HBM"):
+        asked(f"def asks(x, y):\n    return {question}\n", 2, beta1)
+
+
+@pytest.mark.parametrize("beta1", [False, True])
+def test_whether_a_tensor_is_on_chip_is_told_and_its_memory_is_handed_on(beta1: bool) -> None:
+    assert not asked(ON_CHIP, 1, beta1)
+    like = "def asks(x):\n    return nl.ndarray(x.shape, dtype=x.dtype, buffer=x.buffer)\n"
+    assert asked(like, 1, beta1).buffer is MemoryRegion.shared_hbm
+    chip = "def asks(x):\n    return nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf).buffer == nl.sbuf\n"
+    assert asked(chip, 1, beta1)
+
+
+def asked(text: str, count: int, beta1: bool) -> Any:
+    """What a text's function answers for so many inputs of a kernel; what it raises comes through."""
+    language = "neuronxcc.nki.language" if beta1 else "nki.language"
+    with sim.install("0.7", beta1=beta1):
+        namespace, _ = rewriting.load(kernel_text.parse(f"import {language} as nl\n{text}"))
+        found: list[Any] = []
+
+        def kernel(*given: Any) -> Any:
+            try:
+                found.append(namespace["asks"](*given))
+            except PlaceAsked as refused:
+                found.append(refused)
+            return given[0]
+
+        asks: Any = beta1_jit(kernel) if beta1 else Kernel(kernel)
+        with contextlib.suppress(TraceError):
+            trace(asks, *[ArraySpec((128, 64), "float32")] * count)
+    if isinstance(found[0], PlaceAsked):
+        raise found[0]
+    return found[0]
