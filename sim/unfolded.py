@@ -7,8 +7,11 @@ program.
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Iterator
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +23,57 @@ _REGISTERS: Final = frozenset({"register", "source", "other"})
 _BOUNDS: Final = ("kind", "lower", "upper", "step")
 _STORED: Final = ("memory", "role", "dtype", "partitions", "elements", "address_partition", "address_byte", "core")
 
+_LOST: Final = 1e-3
+"""Relative; one less a power loses most."""
+
 Row = tuple[Any, ...]
 
 
-def calls_alike(one: Program, other: Program, first: int) -> bool:
+def calls_alike(one: Program, other: Program, first: int, *, nearly: bool = False) -> bool:
     """Whether the last call in ``other`` is the call that ``one`` is.
 
     The last call's arguments are those of ``other`` from ``first`` on. Each core's last instructions are looked at, as
-    many as it has in ``one``, and the outputs.
+    many as it has in ``one``, and the outputs. Where ``nearly``, numbers that attributes and constants hold may differ
+    by as much as float32 loses in a few steps.
     """
+    alike = _nearly if nearly else operator.eq
     pairs = zip(Unfolded(one).rows(one), Unfolded(other, first).rows(one), strict=True)
-    return all(mine == its for mine, its in pairs)
+    return all(alike(mine, its) for mine, its in pairs)
+
+
+def _nearly(one: Any, other: Any) -> bool:
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        mine, its = cast("Row", one), cast("Row", other)
+        return len(mine) == len(its) and all(map(_nearly, mine, its))
+    if isinstance(one, _Number) and isinstance(other, _Number):
+        return one == other or math.isclose(float(one.shown), float(other.shown), rel_tol=_LOST)
+    if isinstance(one, _Constant) and isinstance(other, _Constant):
+        return one == other or one.is_near(other)
+    return one == other
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A floating-point number by what it looks like, so that no two zeros are one and a NaN is itself."""
+
+    shown: str
+
+
+class _Constant:
+    """An array of the kernel's text."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self._array = array
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Constant) and self._array.tobytes() == other._array.tobytes()
+
+    def __hash__(self) -> int:
+        return hash(self._array.tobytes())
+
+    def is_near(self, other: _Constant) -> bool:
+        mine, its = (np.asarray(one._array, np.float64) for one in (self, other))
+        return bool(np.allclose(mine, its, rtol=_LOST, atol=0, equal_nan=True))
 
 
 class Unfolded:
@@ -65,7 +108,7 @@ class Unfolded:
 
     def _attributes(self, record: int) -> Row:
         found = self._program.attributes[record].items()
-        return tuple((name, self._register(value) if name in _REGISTERS else repr(value)) for name, value in found)
+        return tuple((name, self._register(value) if name in _REGISTERS else _shown(value)) for name, value in found)
 
     def _access(self, access: int) -> Row:
         if access == NONE:
@@ -97,7 +140,7 @@ class Unfolded:
         if constant == NONE:
             return ()
         array: NDArray[Any] = self._program.constants[constant]
-        return (str(array.dtype), array.shape, array.tobytes())
+        return (str(array.dtype), array.shape, _Constant(array))
 
     def _register(self, register: Any) -> Any:
         if not isinstance(register, int) or register == NONE:
@@ -119,3 +162,8 @@ class Unfolded:
         known = len(self._named)
         number = self._named.setdefault((kind, index), known)
         return number, number == known
+
+
+def _shown(value: object) -> object:
+    plain: object = cast("Any", value).item() if isinstance(value, np.generic) else value
+    return _Number(repr(plain)) if isinstance(plain, float) else repr(plain)

@@ -50,12 +50,37 @@ def test_it_is_called_with_tensors_of_its_callers_in_either_memory(memory: str, 
     assert is_the_kernel(Kernel(asking, cores), WIDE, WIDE, memory=memory) == (memory == "shared_hbm")
 
 
-def test_it_is_called_with_numbers_as_its_callers_numpy_makes_them() -> None:
+@pytest.mark.parametrize(
+    ("kind", "single"), [(np.generic, False), (np.generic, True), (np.float64, False), (np.float32, True)]
+)
+def test_it_is_called_with_numbers_as_its_callers_numpy_makes_them(kind: type, single: bool) -> None:
     def asking(x: Any, scale: float) -> Any:
-        return kernel(x, 3.0 if isinstance(scale, np.generic) else scale)
+        return kernel(x, 3.0 if isinstance(scale, kind) else scale)
 
-    assert not is_the_kernel(asking, WIDE, WIDE)
-    assert is_the_kernel(Kernel(asking), WIDE, WIDE), "a jitted one is given Python's"
+    assert not is_the_kernel(asking, WIDE, WIDE, single=single)
+    assert is_the_kernel(Kernel(asking), WIDE, WIDE, single=single), "a jitted one is given Python's"
+
+
+def test_one_that_knows_numbers_of_python_alone_is_another() -> None:
+    def floats(x: Any, scale: Any) -> Any:
+        return kernel(x, scale if isinstance(scale, float) else 3.0)
+
+    def integers(x: Any, step: Any) -> Any:
+        return kernel(x, 2.0 if isinstance(step, int) else 3.0)
+
+    assert is_the_kernel(floats, WIDE, WIDE), "np.float64 is a float"
+    assert not is_the_kernel(floats, WIDE, WIDE, single=True)
+    assert not is_the_kernel(integers, [WIDE[0], 7], [WIDE[0], 7])
+
+
+@pytest.mark.parametrize("scale", [0.9, 1e-6, 1e39, 1e-50, 0.0])
+def test_what_numpy_computes_in_float32_is_nearly_the_same(scale: float) -> None:
+    def computing(x: Any, scale: float) -> Any:
+        return kernel(x, (1 - scale**3) / 7 + scale / 3)
+
+    given = [WIDE[0], scale]
+    assert is_the_kernel(computing, given, given, single=True)
+    assert is_the_kernel(computing, given, given)
 
 
 def test_one_that_counts_what_was_before_it_is_not() -> None:
