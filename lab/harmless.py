@@ -77,7 +77,7 @@ def is_decorator(path: str) -> bool:
 def is_constant(path: str) -> bool:
     """Whether it is a number, a text, a format, or a member of the language, and no module."""
     if path.partition(".")[0] in LANGUAGE:
-        return path not in GIVEN_WHOLE
+        return path not in GIVEN_WHOLE and "._" not in path
     module, _, name = path.rpartition(".")
     if module in ("numpy", "math"):
         known = getattr(np if module == "numpy" else math, name, None)

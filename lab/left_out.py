@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from nki_anvil.backends.worker.absent import mentioned
@@ -19,6 +19,8 @@ from nki_anvil.lab.quiet import Definitions, Quiet
 
 _NAMING: Final = frozenset({"__name__", "globals", "vars", "locals", "exec", "eval", "setattr", "__import__"})
 
+_IMPORTING: Final = (ast.Import, ast.ImportFrom, ast.Try)
+
 
 def objections(text: KernelText, entry: str) -> list[Objection]:
     """Every left-out statement that would change what ``entry`` reaches, by line."""
@@ -26,7 +28,7 @@ def objections(text: KernelText, entry: str) -> list[Objection]:
     needed, _ = reached(text, entry)
     skipped = [*importing(text.skipped)]
     judge = Quiet(bindings.definitions([*text.statements, *skipped]))
-    found = [*_annotations(text, kept), *_names_itself(text)]
+    found = [*_annotations(text, kept), *_left_annotations(skipped, text), *_names_itself(text)]
     for statement in skipped:
         if _is_star(statement):
             found.append(_objection(statement, "`import *` of a module that is not there may bind any name", "Name it"))
@@ -84,6 +86,17 @@ def _annotations(text: KernelText, kept: Definitions) -> Iterator[Objection]:
             elif not _only_names(annotation, kept) and not _of_others(annotation, kept, frozenset(text.absent)):
                 what = "An annotation computes with what the text defines, and tracing leaves it out"
                 yield _objection(annotation, what, "Write the type alone")
+
+
+def _left_annotations(skipped: Sequence[ast.stmt], text: KernelText) -> Iterator[Objection]:
+    """In branches Python executes annotations as everywhere, and a class of the text may have a say in them."""
+    made = bindings.definitions([*text.statements, *skipped])
+    own = {name for name, meanings in made.items() if not all(isinstance(one, _IMPORTING) for one in meanings)}
+    for annotation in (one for statement in skipped for one in _annotated(statement)):
+        computes = any(isinstance(node, (ast.Subscript, ast.BinOp)) for node in ast.walk(annotation))
+        if computes and any(isinstance(node, ast.Name) and node.id in own for node in ast.walk(annotation)):
+            what = "An annotation computes with what the text defines, and tracing leaves it out"
+            yield _objection(annotation, what, f"Write the type alone, {ASIDE}")
 
 
 def _only_names(annotation: ast.expr, kept: Definitions) -> bool:

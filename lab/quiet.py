@@ -275,7 +275,7 @@ class Quiet:
 
 def _is_special(name: str) -> bool:
     """Whether Python itself asks a module for it."""
-    return name.startswith("__") and name not in SPECIAL
+    return name.startswith("__") and name.endswith("__") and name not in SPECIAL
 
 
 def _given(call: ast.Call) -> list[ast.expr]:
