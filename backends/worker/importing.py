@@ -68,14 +68,24 @@ def _loaded(text: KernelText, name: str, asserting: bool) -> dict[str, Any]:
 
 
 def apart(text: KernelText, namespace: Mapping[str, Any]) -> frozenset[str]:
-    """Names that only statements bind which a kernel does without, and those of what is made with absent modules.
+    """Names that only statements bind which a kernel does without, of absent modules, and of what these alone make.
 
-    Here these may be, as a logger is; what a kernel reaches is read, and names none of them.
+    Here such modules may be, and what they make, as a logger is; what a kernel reaches is read, and names none of them.
     """
     absent = frozenset(name for name, value in namespace.items() if type(value) is Absent)
     skipped = {name for one in text.skipped for name in targets(one)}
-    made = absent | needing(text.statements, text.absent)
-    return made | (skipped - {name for one in text.statements for name in targets(one)})
+    kept = {name for one in text.statements for name in targets(one)}
+    made = {name for one in text.statements if _root(one) in text.absent for name in targets(one)}
+    others = {name for one in text.statements if _root(one) not in text.absent for name in targets(one)}
+    return absent | {*text.absent} | (made - others - skipped) | (skipped - kept)
+
+
+def _root(statement: ast.stmt) -> Optional[str]:
+    """The name that what is assigned begins with: ``logging`` of ``LOGGER = logging.getLogger(__name__)``."""
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    while isinstance(value, (ast.Attribute, ast.Call)):
+        value = value.func if isinstance(value, ast.Call) else value.value
+    return value.id if isinstance(value, ast.Name) else None
 
 
 def _executed(

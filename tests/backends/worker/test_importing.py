@@ -97,8 +97,10 @@ def test_an_assertion_that_does_something_is_left_out_where_python_is_told_so(as
 def test_names_that_a_kernel_does_without_are_apart() -> None:
     made = "LONGEST = max([0], [1, 2], key=lambda torch: len(torch))\n"
     text = "import os\nimport torch\nX = torch.zeros(3)\nP = 128\nif P:\n    SIZE, OTHER = 3, 4\nOTHER = 5\n"
-    parsed = parse(text + made + KERNEL)
-    assert importing.apart(parsed, importing.load(parsed, "my_kernel")) == {"torch", "X", "SIZE"}
+    logger = "import logging\nLOGGER = logging.getLogger(__name__)\nBOTH = logging.getLogger()\nBOTH = [1]\n"
+    parsed = parse(text + made + logger + KERNEL)
+    found = importing.apart(parsed, importing.load(parsed, "my_kernel"))
+    assert found == {"torch", "X", "SIZE", "os", "logging", "LOGGER"}
 
 
 def test_names_of_modules_have_nothing_in_common_and_the_words_that_a_text_could_ask_for() -> None:
