@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
+from nki_anvil.lab import own_modules
+
 SYSTEM: Final = ("/proc", "/sys", "/dev", "/run", "/etc", "/usr", "/lib", "/lib64", "/System", "/Library")
 """What no reference means when it speaks of its data."""
 
@@ -32,6 +34,7 @@ class Footprint:
     """Everything that is opened or imported from now on, for as long as the process lives: hooks cannot be removed."""
 
     def __init__(self, reference: Path) -> None:
+        self.folder = reference.parent
         self._reference = reference.resolve()
         self._modules = frozenset(sys.modules)
         self._read: set[Path] = set()
@@ -68,9 +71,15 @@ class Footprint:
                 self._missed.add(Path(os.fsdecode(path)).absolute())
 
     def _miss_module(self, name: str, folders: Sequence[str] | None) -> None:
-        """A module beside the reference, or in a folder that it added itself, or in a package of these."""
+        """A module beside the reference, or in a folder that it added itself, or in a package of these.
+
+        None that nobody is given from there.
+        """
+        if folders is None and (name in sys.stdlib_module_names or self.installed(own_modules.importer())):
+            return
         last = name.rpartition(".")[2]
-        for folder in folders if folders is not None else [one for one in sys.path if one not in self._path]:
+        added = [one for one in sys.path if one not in self._path]
+        for folder in folders if folders is not None else [*added, self.folder]:
             self._miss(Path(folder) / f"{last}.py")
             self._miss(Path(folder) / last / "__init__.py")
 

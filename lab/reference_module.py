@@ -9,7 +9,6 @@ import ast
 import hashlib
 import inspect
 import random
-import sys
 import traceback
 import types
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -120,8 +119,6 @@ def _with_dimensions(tree: ast.Module, dims: Mapping[str, int]) -> ast.Module:
 def _executed(tree: ast.Module, path: Path) -> dict[str, Any]:
     module = types.ModuleType("reference")
     module.__file__ = str(path)
-    if str(path.parent) not in sys.path:
-        sys.path.insert(0, str(path.parent))
     with _blamed(path, "importing it"):
         exec(compile(tree, str(path), "exec"), module.__dict__)  # noqa: S102
     return module.__dict__

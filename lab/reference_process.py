@@ -20,7 +20,7 @@ import numpy as np
 from nki_anvil.backends.worker import isolation
 from nki_anvil.backends.worker.arrays import read_all
 from nki_anvil.backends.worker.inputs import AGAINST, EVEN, TALL
-from nki_anvil.lab import aiming, from_source
+from nki_anvil.lab import aiming, from_source, own_modules
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.combined import combined
 from nki_anvil.lab.footprint import Footprint, fingerprint
@@ -45,6 +45,7 @@ def main(folder: Path) -> None:
             case["given"] = read_all(case["given"])
     footprint = Footprint(Path(request["reference"]))
     from_source.import_own(footprint.installed)
+    own_modules.serve(footprint.folder, footprint.installed)
     try:
         module = ReferenceModule(Path(request["reference"]), request.get("dims") or {}, request["digest"])
         _refuse_changed(request["beside"])

@@ -531,6 +531,29 @@ def loaded(name):
 """
 
 
+STRANGE = """
+import pathlib
+pathlib.Path(__file__).with_name("ran").write_text(__name__)
+"""
+
+
+@pytest.mark.parametrize("first", ["", "import sys, pathlib\nsys.path.insert(0, str(pathlib.Path(__file__).parent))\n"])
+async def test_what_numpy_imports_when_it_is_needed_is_never_a_file_beside_the_reference(
+    tmp_path: Path, first: str
+) -> None:
+    """``threadpoolctl`` is nobody's here: NumPy asks for it, and goes on without it."""
+    for name in ("secrets", "unittest", "pdb", "threadpoolctl", "pytest"):
+        (tmp_path / f"{name}.py").write_text(STRANGE)
+    (tmp_path / "helper.py").write_text(
+        "import contextlib, io\nimport numpy as np\nimport numpy.testing\nimport pytest\nfrom pdb import Pdb\n"
+        "np.random.default_rng()\nwith contextlib.redirect_stdout(io.StringIO()):\n    np.show_runtime()\n"
+        "def halved(x):\n    return x / 2\n"
+    )
+    found = await load(written(tmp_path, first + HELPED))
+    assert not (tmp_path / "ran").exists()
+    assert list(found.reference_beside) == [str(tmp_path / "helper.py")]
+
+
 async def test_a_module_beside_the_folder_is_part_of_the_problem(tmp_path: Path) -> None:
     folder, helper = tmp_path / "problem", tmp_path / "library" / "helper.py"
     folder.mkdir()
