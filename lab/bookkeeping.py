@@ -13,7 +13,7 @@ from nki_anvil.backends.run import Origin
 from nki_anvil.lab import diary, receipt, seals, state
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.guard import Guard
-from nki_anvil.lab.problem import Problem
+from nki_anvil.lab.problem import RECORD, Problem
 
 ORIGINS: tuple[Origin, ...] = ("device", "modelled")
 
@@ -40,6 +40,7 @@ def faults(problem: Problem, attempts: Sequence[Attempt]) -> Iterator[str]:
 def _records(problem: Problem, attempts: Sequence[Attempt]) -> Iterator[tuple[str, BaseModel]]:
     """Everything that is sealed, each with what it is of."""
     yield "specification", problem.specification
+    yield RECORD, problem.record
     for attempt in attempts:
         yield f"lineage {attempt.number}", attempt.lineage
         for judgement in (*attempt.verdicts(), *attempt.comparisons(), *attempt.reflexions()):

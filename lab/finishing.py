@@ -11,6 +11,7 @@ from anyio.to_thread import run_sync
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import PathUnreadable
 from nki_anvil.lab import links, receipt, state, working_file, yields
+from nki_anvil.lab import problem as problems
 from nki_anvil.lab.auditing import audit
 from nki_anvil.lab.best import Best, Holder
 from nki_anvil.lab.comparison import Comparison
@@ -120,7 +121,8 @@ def closed(bench: Workbench) -> Workbench:
         bench.problem.refuse_when_another()
         now = bench.lab.problem(bench.problem.name)
         record = now.record.model_copy(update={"finished_at": bench.now().isoformat()})
-        state.write_model(now.folder / "problem.json", record)
+        now.refuse_when_edited()
+        problems.store(now.folder, record)
     return replace(bench, problem=bench.lab.problem(bench.problem.name))
 
 

@@ -68,7 +68,7 @@ class Laboratory:
         """The problem that is stored under this name, wherever it belongs, or None. Raises StateDamaged."""
         if not problems.NAME.fullmatch(name):
             return None
-        record = state.read_model(self.folder(name) / "problem.json", ProblemRecord)
+        record = state.read_model(self.folder(name) / problems.RECORD, ProblemRecord)
         return Problem(self.folder(name), record, self.attempts(name)) if record else None
 
     def problem(self, name: str) -> Problem:

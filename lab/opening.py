@@ -20,7 +20,7 @@ from nki_anvil.backends.errors import (
     ProblemChanged,
     StateDamaged,
 )
-from nki_anvil.lab import end_to_end, problem_file, seals, seeds, state, working_file, yields
+from nki_anvil.lab import end_to_end, problem_file, seeds, state, working_file, yields
 from nki_anvil.lab import problem as problems
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.contest import contest
@@ -191,7 +191,7 @@ def pin(lab: Laboratory, wanted: Wanted, specification: Specification) -> Proble
     if not kernel.exists():
         raise missing(lab, kernel)
     text = working_file.read(kernel, lab.shown(kernel))
-    rests_on = sources(wanted.reference, specification)
+    rests_on = problems.sources(wanted.reference, specification)
     refuse_meanwhile(rests_on)
     refuse_source(lab, kernel, rests_on)
     record = ProblemRecord(
@@ -246,21 +246,9 @@ def missing(lab: Laboratory, kernel: Path) -> KernelMissing:
 
 def save(lab: Laboratory, record: ProblemRecord) -> Problem:
     """Write the record and tell whoever wants to know."""
-    seals.note(lab.folder(record.name), "specification", record.specification)
-    state.write_model(lab.folder(record.name) / "problem.json", record)
+    problems.store(lab.folder(record.name), record)
     lab.changed(record.name, "problem", None)
     return lab.problem(record.name)
-
-
-def sources(opened_from: Path, specification: Specification) -> dict[str, str]:
-    """SHA-256 of the files that a specification was made from, as they were when they were read, by absolute path."""
-    declared = opened_from / "problem.toml" if opened_from.is_dir() else opened_from
-    found = {specification.reference: specification.reference_digest or fingerprint(Path(specification.reference))}
-    if specification.declared_digest:
-        found[str(declared)] = specification.declared_digest
-    if (sent := specification.e2e) is not None:
-        found |= {str(Path(sent.folder) / name): digest for name, digest in sent.files.items()}
-    return found | specification.reference_beside
 
 
 async def establish(bench: Workbench, report: Report) -> None:

@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from nki_anvil.backends.errors import ArgumentsInvalid, AttemptUnknown, PathOutside, ProblemChanged, ProblemUnknown
+from nki_anvil.backends.errors import (
+    ArgumentsInvalid,
+    AttemptUnknown,
+    PathOutside,
+    ProblemChanged,
+    ProblemUnknown,
+    StateDamaged,
+)
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
 from nki_anvil.lab import seals, state
@@ -18,6 +25,8 @@ from nki_anvil.lab.attempts import Attempts, Evidence
 from nki_anvil.lab.best import BestPointer
 from nki_anvil.lab.guard import Guard
 from nki_anvil.lab.specification import Specification
+
+RECORD: Final = "problem.json"
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -87,24 +96,62 @@ class Problem:
 
     def refuse_when_another(self) -> None:
         """Raises AttemptUnknown where a problem of this name was opened anew since: what was judged is not of that."""
-        found = state.read_model(self.folder / "problem.json", ProblemRecord)
+        found = state.read_model(self.folder / RECORD, ProblemRecord)
         if found is None or found.opened_at != self.record.opened_at:
             raise AttemptUnknown(
                 f"The problem {self.name!r} was removed and opened anew meanwhile.",
                 "Call again: the kernel is stored and judged for the new one.",
             )
 
+    def refuse_when_edited(self) -> None:
+        """Raises StateDamaged where ``problem.json`` is not as it was stored: nothing is judged by it, nor sealed anew.
+
+        What was stored before it was sealed passes.
+        """
+        if not seals.stands(self.folder, RECORD, self.record):
+            raise StateDamaged(
+                f"{self.folder / RECORD} is not as the server stored it: somebody else wrote to it.",
+                "Restore it from a backup, or open the problem again under a new name.",
+            )
+
     def changed(self) -> str | None:
-        """The first file that is not what the specification was made from."""
-        return next((path for path, known in self.record.sources.items() if fingerprint(Path(path)) != known), None)
+        """The first file that is not what the specification was made from.
+
+        By the record, and by the specification itself: neither can be told that another file is the right one.
+        """
+        opened_from = Path(self.record.opened_from)
+        pinned = [*self.record.sources.items(), *sources(opened_from, self.specification).items()]
+        return next((path for path, known in pinned if fingerprint(Path(path)) != known), None)
 
     def refuse_when_changed(self) -> None:
-        """Raises ProblemChanged when a file that the specification was made from is not the same any more."""
+        """Raises ProblemChanged when a file that the specification was made from is not the same any more.
+
+        Raises StateDamaged where the record that says so is another.
+        """
+        self.refuse_when_edited()
         if path := self.changed():
             raise ProblemChanged(
                 f"{path} changed after the problem {self.name!r} was opened, and what was judged before rests on it.",
                 "Put it back, or open it again with open_problem under a new name.",
             )
+
+
+def store(folder: Path, record: ProblemRecord) -> None:
+    """Write a problem down in its folder, under seals."""
+    seals.note(folder, "specification", record.specification)
+    seals.note(folder, RECORD, record)
+    state.write_model(folder / RECORD, record)
+
+
+def sources(opened_from: Path, specification: Specification) -> dict[str, str]:
+    """SHA-256 of the files that a specification was made from, as they were when they were read, by absolute path."""
+    declared = opened_from / "problem.toml" if opened_from.is_dir() else opened_from
+    found = {specification.reference: specification.reference_digest or fingerprint(Path(specification.reference))}
+    if specification.declared_digest:
+        found[str(declared)] = specification.declared_digest
+    if (sent := specification.e2e) is not None:
+        found |= {str(Path(sent.folder) / name): digest for name, digest in sent.files.items()}
+    return found | specification.reference_beside
 
 
 def fingerprint(path: Path) -> str:
@@ -126,7 +173,7 @@ def refuse_bad_name(name: str) -> None:
 
 def names(root: Path) -> list[str]:
     """Of every problem with state."""
-    return sorted(path.parent.name for path in (root / "problems").glob("*/problem.json"))
+    return sorted(path.parent.name for path in (root / "problems").glob(f"*/{RECORD}"))
 
 
 def unknown(name: str, known: Iterable[str]) -> ProblemUnknown:

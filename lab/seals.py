@@ -36,6 +36,12 @@ def note_once(folder: Path, of: str, record: BaseModel) -> None:
         note(folder, of, record)
 
 
+def stands(folder: Path, of: str, record: BaseModel) -> bool:
+    """Whether a record is as it was stored; also where nothing of this name was ever sealed. Raises StateDamaged."""
+    sealed = {seal for name, seal in known(folder) if name == of}
+    return not sealed or seal(record) in sealed
+
+
 def line_seal(line: dict[str, Any]) -> str:
     """SHA-256 of a line of the diary, whatever order its facts are in."""
     said = json.dumps(line, sort_keys=True, default=str)

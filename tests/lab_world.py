@@ -25,6 +25,7 @@ from nki_anvil.lab.evaluating import evaluate_candidates
 from nki_anvil.lab.finishing import finish_problem
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.opening import open_problem
+from nki_anvil.lab.problem import fingerprint
 from nki_anvil.lab.profiling import profile_kernel
 from nki_anvil.lab.reflecting import record_reflexion
 from nki_anvil.lab.reverting import revert_to_best
@@ -160,6 +161,7 @@ class World:
         inputs = (InputSpec(name="x", shape=(128, 128)),)
         return Specification(
             name=name or "p", version=version, reference=str(reference), kernel=str(kernel or self.file),
+            reference_digest=fingerprint(reference),
             tolerance=tolerance or 2e-5, shape_sets={"default": ShapeSet(name="default", inputs=inputs)},
             work={"default": Work(bytes=368e3, matmul_flops=0, vector_flops=1000)},
         )  # fmt: skip

@@ -114,6 +114,8 @@ FORGED: dict[str, tuple[str, Callable[[dict[str, Any]], object]]] = {
     "how often best changed": ("best.device.json", lambda s: s.update(revision=1)),
     "the latency of the baseline": ("best.device.json", lambda s: s["baseline"].update(latency_us=99.0)),
     "the tolerance": ("problem.json", lambda s: s["specification"].update(tolerance=0.5)),
+    "the files it rests on": ("problem.json", lambda s: s["sources"].clear()),
+    "when it was finished": ("problem.json", lambda s: s.update(finished_at="2020")),
     "whose child an attempt is": ("attempts/0003/lineage.json", lambda s: s.update(parent=None)),
     "the plan of an attempt": ("attempts/0003/lineage.json", lambda s: s.update(plan="a better one")),
     "the device time that was spent": ("spent.json", lambda s: s.update(device_seconds=1.0)),

@@ -16,8 +16,7 @@ from nki_anvil.backends.errors import AnvilError, ArgumentsInvalid, PathUnreadab
 from nki_anvil.lab import standard
 from nki_anvil.lab.cases import Pool
 from nki_anvil.lab.loading import load
-from nki_anvil.lab.opening import sources
-from nki_anvil.lab.problem import fingerprint
+from nki_anvil.lab.problem import fingerprint, sources
 from nki_anvil.lab.reference import Reference
 from nki_anvil.lab.verification import verify
 

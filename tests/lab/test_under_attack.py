@@ -19,10 +19,12 @@ from nki_anvil.backends.errors import (
     GateUnverified,
     PathOutside,
     PathUnwritable,
+    ProblemChanged,
     ReflexionRequired,
     StateDamaged,
 )
-from nki_anvil.lab import contest, diary, owed, receipt, recovering, seals, state, verified
+from nki_anvil.lab import contest, diary, owed, receipt, recovering, seals, verified
+from nki_anvil.lab import problem as problems
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.auditing import audit
 from nki_anvil.lab.benchmarking import benchmark_kernel
@@ -30,6 +32,7 @@ from nki_anvil.lab.best import BestPointer
 from nki_anvil.lab.digest import digest
 from nki_anvil.lab.finishing import finish_problem
 from nki_anvil.lab.opening import open_problem
+from nki_anvil.lab.problem import fingerprint
 from nki_anvil.lab.rules import Rules
 from nki_anvil.lab.status import passes_today, problem_status
 from nki_anvil.lab.verifying import verify_kernel
@@ -688,6 +691,24 @@ async def test_a_copied_workspace_judges_nothing_by_the_references_of_the_origin
     assert (await world.status()).best is not None
 
 
+@pytest.mark.parametrize("told", ["by the record", "by the record, and the seals taken out"])
+async def test_what_a_problem_rests_on_cannot_be_exchanged_by_an_edited_record(world: World, told: str) -> None:
+    await world.open()
+    reference, stored = world.workspace / "reference.py", world.state / "problem.json"
+    reference.write_text("def forward(x): return -x\n")
+    record = json.loads(stored.read_text())
+    record["sources"] = {str(reference): fingerprint(reference)}
+    stored.write_text(json.dumps(record))
+    if "seals" in told:
+        (world.state / seals.FILE).unlink()
+    before = stored.read_text()
+    world.lab = world.again()
+    for call in (world.open(), world.verify(kernel(8)), world.finish()):
+        with pytest.raises((StateDamaged, ProblemChanged), match=r"not as the server stored it|changed after"):
+            await call
+    assert stored.read_text() == before, "and nobody seals it anew"
+
+
 async def test_a_problem_that_is_opened_with_another_file_while_it_is_finished_keeps_that_file(world: World) -> None:
     await world.open()
     other = world.workspace / "other.py"
@@ -696,7 +717,7 @@ async def test_a_problem_that_is_opened_with_another_file_while_it_is_finished_k
     def opened() -> None:
         record = world.lab.problem("p").record
         moved = record.specification.model_copy(update={"kernel": str(other)})
-        state.write_model(world.state / "problem.json", record.model_copy(update={"specification": moved}))
+        problems.store(world.state, record.model_copy(update={"specification": moved}))
 
     world.meanwhile = opened
     await world.finish()
