@@ -8,7 +8,7 @@ from anyio.to_thread import run_sync
 
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import GateUnverified
-from nki_anvil.lab import admission, given, yields
+from nki_anvil.lab import admission, given, under_way, yields
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.contest import contest, refuse_failed, settle
@@ -54,7 +54,8 @@ async def benchmark_kernel(
         await run_sync(partial(settle, bench, taken.attempt, known, counts=True))
         return await run_sync(partial(conclude, bench, taken, known, repeated=False))
     await run_sync(bench.refuse_when_spent)
-    comparison = await contest(bench, taken.attempt, report, counts=True)
+    async with under_way.turn(bench, report):
+        comparison = await contest(bench, taken.attempt, report, counts=True)
     return await run_sync(partial(conclude, bench, taken, comparison, repeated=False))
 
 

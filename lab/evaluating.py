@@ -10,7 +10,7 @@ from anyio.to_thread import run_sync
 
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import AnvilError, ArgumentsInvalid, BudgetSpent, GateUnverified
-from nki_anvil.lab import admission, diary, given
+from nki_anvil.lab import admission, diary, given, under_way
 from nki_anvil.lab.at_once import at_once
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.benchmarking import known_comparison, told_before
@@ -50,19 +50,20 @@ async def evaluate_candidates(
     if not 1 <= len(kernels) <= MOST:
         raise ArgumentsInvalid(f"{len(kernels)} kernels were given.", f"Give 1 to {MOST}.")
     wanted = [Candidate(kernel=kernel) if isinstance(kernel, str) else kernel for kernel in kernels]
-    bench, entrants, judged, step = await run_sync(partial(_admit, lab, problem, wanted, shown_id))
-    try:
-        entrants = await _verify(bench, entrants, judged, report)
-        entrants = await _compare(bench, entrants, judged, report)
-        return await run_sync(partial(_conclude, bench, entrants, limit, step))
-    finally:
-        step.leave()
+    bench = await run_sync(partial(workbench, lab, problem))
+    async with under_way.turn(bench, report):
+        entrants, judged, step = await run_sync(partial(_admit, bench, wanted, shown_id))
+        try:
+            entrants = await _verify(bench, entrants, judged, report)
+            entrants = await _compare(bench, entrants, judged, report)
+            return await run_sync(partial(_conclude, bench, entrants, limit, step))
+        finally:
+            step.leave()
 
 
 def _admit(
-    lab: Laboratory, problem: str, wanted: list[Candidate], shown_id: str | None
-) -> tuple[Workbench, list[Entrant], frozenset[int], Holding]:
-    bench = workbench(lab, problem)
+    bench: Workbench, wanted: list[Candidate], shown_id: str | None
+) -> tuple[list[Entrant], frozenset[int], Holding]:
     bench.refuse_when_closed()
     bench.refuse_when_spent()
     entrants = [_enter(bench, candidate, shown_id) for candidate in wanted]
@@ -70,7 +71,7 @@ def _admit(
     admission.admit(bench, takes_up=numbers)
     judged = admission.judged(diary.history(bench.problem.folder), bench.origin, numbers)
     bench.write("evaluating", attempts=numbers)
-    return bench, entrants, judged, admission.begin(bench, tuple(numbers))
+    return entrants, judged, admission.begin(bench, tuple(numbers))
 
 
 def _conclude(bench: Workbench, entrants: list[Entrant], limit: int, step: Holding) -> Evaluated:

@@ -63,6 +63,11 @@ def failed(guard: Guard, attempt: int, thirds: int, *, allowed: int) -> Guard:
     return counted.model_copy(update={"closed_by": attempt, "why": f"{allowed} failures since the last progress"})
 
 
+def turns(guard: Guard, *, allowed: int) -> int:
+    """How many kernels may be judged at once: if all of them fail, the last closes the guard, and none is past it."""
+    return max(1, -(-(allowed * FAILURE - guard.thirds) // FAILURE))
+
+
 def regressed(guard: Guard, attempt: int, speedup: float, *, allowed: int, threshold: float) -> Guard:
     """An attempt was reverted; one that is slower than ``threshold`` times best closes the guard by itself."""
     fresh = attempt not in guard.counted

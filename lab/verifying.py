@@ -7,7 +7,8 @@ from functools import partial
 from anyio.to_thread import run_sync
 
 from nki_anvil.backends.backend import Report, silent
-from nki_anvil.lab import admission, given
+from nki_anvil.lab import admission, given, under_way
+from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.given import Given
 from nki_anvil.lab.judging import judge
 from nki_anvil.lab.laboratory import Laboratory
@@ -39,8 +40,16 @@ async def verify_kernel(
         return bench, given.take(bench, text, parent=parent, plan=plan, shown_id=shown_id)
 
     bench, taken = await run_sync(admit)
-    verdict, repeated = await judge(bench, taken.attempt, report, counts=True)
+    verdict, repeated = await _judged(bench, taken.attempt, report)
     return await run_sync(partial(conclude, bench, taken, verdict, repeated))
+
+
+async def _judged(bench: Workbench, attempt: Attempt, report: Report) -> tuple[Verdict, bool]:
+    """What is known needs no turn."""
+    if known := await run_sync(bench.verdict, attempt):
+        return known, True
+    async with under_way.turn(bench, report):
+        return await judge(bench, attempt, report, counts=True)
 
 
 def conclude(bench: Workbench, taken: Given, verdict: Verdict, repeated: bool) -> Verified:

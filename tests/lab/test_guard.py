@@ -26,6 +26,14 @@ def test_nine_slips_weigh_three_failures_exactly() -> None:
     assert guard.failed(now, 8, SLIP, allowed=3).closed
 
 
+def test_as_many_may_be_judged_at_once_as_may_fail_before_it_closes() -> None:
+    now = NEW
+    for attempt, expected in enumerate((3, 3, 3, 2, 2, 2, 1, 1, 1)):
+        assert guard.turns(now, allowed=3) == expected
+        now = guard.failed(now, attempt, SLIP, allowed=3)
+    assert now.closed
+
+
 def test_an_attempt_counts_once() -> None:
     once = guard.failed(NEW, 1, SLIP, allowed=3)
     assert guard.failed(once, 1, FAILURE, allowed=3) == once

@@ -691,6 +691,31 @@ async def test_a_copied_workspace_judges_nothing_by_the_references_of_the_origin
     assert (await world.status()).best is not None
 
 
+@pytest.mark.parametrize("how", ["verify", "evaluate", "benchmark"])
+async def test_kernels_that_are_sent_at_once_are_not_judged_past_the_guard(world: World, how: str) -> None:
+    await world.open()
+    slow = how == "benchmark"
+    texts = [kernel(11 + n / 10, fails="" if slow else "values") for n in range(12)]
+    if slow:
+        for text in texts:
+            await world.verify(text)
+    refused: list[str] = []
+
+    async def one(text: str) -> None:
+        try:
+            await (world.evaluate([text]) if how == "evaluate" else getattr(world, how)(text))
+        except ReflexionRequired as error:
+            refused.append(error.code)
+
+    async with anyio.create_task_group() as group:
+        for text in texts:
+            group.start_soon(one, text)
+    now = world.lab.problem("p").guard("modelled")
+    assert (now.closed, now.failures, len(refused)) == (True, 3, 9)
+    await world.reflect(now.closed_by or 0)
+    await world.verify(kernel(8))
+
+
 @pytest.mark.parametrize("told", ["by the record", "by the record, and the seals taken out"])
 async def test_what_a_problem_rests_on_cannot_be_exchanged_by_an_edited_record(world: World, told: str) -> None:
     await world.open()
