@@ -13,7 +13,7 @@ from nki_anvil.memory.experience import PROVENANCE_OF, Draft, Experience, Measur
 from nki_anvil.memory.hygiene import claim_in, encoded, order_in, remarks, without_markup
 from nki_anvil.memory.search import candidates
 from nki_anvil.memory.store import Store, add_evidence, evidence_of, fetch, insert
-from nki_anvil.memory.tagging import tagged
+from nki_anvil.memory.tagging import plain, tagged
 from nki_anvil.memory.text import binary, clean, jaccard, words
 
 LIMITS: Final = {"title": 120, "when_to_use": 500, "advice": 2000, "slow_snippet": 4000, "fast_snippet": 4000}
@@ -78,7 +78,8 @@ def identity(draft: Draft) -> str:
 def checked(draft: Draft) -> Draft:
     """The draft without control characters and markup.
 
-    Raises MemoryInvalid where a field is empty, too long or not text, or gives orders to whoever reads it.
+    Tags that are no tags are left out. Raises MemoryInvalid where a field is empty, too long or not text, or gives
+    orders to whoever reads it.
     """
     fields = {name: getattr(draft, name) for name in LIMITS}
     for name, text in fields.items():
@@ -92,7 +93,7 @@ def checked(draft: Draft) -> Draft:
         fields[name] = harmless(name, text)
         if name in REQUIRED and not fields[name]:
             raise MemoryInvalid(f"The {name} is empty.", "An experience says when it applies and what to do.")
-    return draft.model_copy(update=fields)
+    return draft.model_copy(update={**fields, "tags": plain(draft.tags)})
 
 
 def harmless(name: str, text: str) -> str:
@@ -146,12 +147,21 @@ def _settle(connection: sqlite3.Connection, lesson: Experience, replaced: str | 
     if row is not None:
         return Added(status="merged", id=row["id"])
     alike = _alike(connection, lesson, replaced)
-    twin = next((other.id for other, share in alike if share > MERGED and other.kind == lesson.kind), None)
+    twins = [other for other, share in alike if share > MERGED and other.kind == lesson.kind]
+    said = {other.id for other in twins if _hearsay_beside(other, lesson)}
+    twin = next((other.id for other in twins if other.id not in said), None)
     if twin is not None and replaced is None:
         return Added(status="merged", id=twin)
     insert(connection, lesson)
-    similar = tuple(other.id for other, _ in alike)
+    for other in said:
+        _replace(connection, other, lesson.id)
+    similar = tuple(other.id for other, _ in alike if other.id not in said)
     return Added(status="similar" if similar else "added", id=lesson.id, similar=similar)
+
+
+def _hearsay_beside(other: Experience, lesson: Experience) -> bool:
+    """Whether it only says nearly what was measured now: its own words are not what the evidence is for."""
+    return other.provenance == "asserted" and lesson.provenance in PROVENANCE_OF.values()
 
 
 def _alike(connection: sqlite3.Connection, lesson: Experience, replaced: str | None) -> list[tuple[Experience, float]]:
@@ -179,9 +189,13 @@ def _supersede(connection: sqlite3.Connection, old: str, new: str, measured: Mea
     if old == new:
         raise MemoryInvalid(f"Experience {old} says the same already.", "Leave out supersedes.")
     fetch(connection, old)
-    if measured is None and evidence_of(connection, [old])[old].kept:
+    if (measured is None or measured.outcome != "kept") and evidence_of(connection, [old])[old].kept:
         raise MemoryInvalid(
             f"Experience {old} rests on attempts that were kept, and what would take its place on none.",
             "Name the attempt that shows it, or leave out supersedes: both are kept then.",
         )
+    _replace(connection, old, new)
+
+
+def _replace(connection: sqlite3.Connection, old: str, new: str) -> None:
     connection.execute("UPDATE experiences SET superseded_by = ? WHERE id = ?", (new, old))

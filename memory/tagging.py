@@ -5,6 +5,7 @@ An author's tags come first; this fills in those that were left empty.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from nki_anvil.memory.experience import Draft, Tags
@@ -60,6 +61,8 @@ TECHNIQUES: Final[dict[str, str]] = {
 }
 """The optimisation menu's names; one answer of memory holds at most one experience of each."""
 
+_TAG: Final = re.compile(r"(?:[<>]=?)?[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+
 FIELD: Final = frozenset(
     word
     for table in (FAMILIES, ENGINES, BOTTLENECKS, TECHNIQUES)
@@ -85,6 +88,17 @@ def families(text: str) -> tuple[str, ...]:
         for name, meaning in FAMILIES.items()
         if any(word in said or (len(word) > 4 and word in squeezed) for word in meaning.split())
     )
+
+
+def plain(tags: Tags) -> Tags:
+    """The tags that are single words; whatever else stands there is text of whoever wrote it, and nobody checked it."""
+    kept = {name: _word(getattr(tags, name)) for name in ("bottleneck", "dtype", "shape_class", "chip", "technique")}
+    several = {name: tuple(filter(_word, getattr(tags, name))) for name in ("families", "engines")}
+    return Tags(**kept, **several, nki_version=_word(tags.nki_version))
+
+
+def _word(said: str) -> str:
+    return said if _TAG.fullmatch(said) else ""
 
 
 def tagged(draft: Draft) -> Draft:

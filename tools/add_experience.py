@@ -8,8 +8,10 @@ from typing import Annotated
 from anyio.to_thread import run_sync
 from pydantic import Field
 
-from nki_anvil.backends.errors import ArgumentsInvalid
+from nki_anvil.backends.errors import ArgumentsInvalid, MemoryInvalid, StateError
+from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.laboratory import Laboratory
+from nki_anvil.lab.problem import Problem
 from nki_anvil.memory import adding
 from nki_anvil.memory.adding import Added, Status
 from nki_anvil.memory.experience import Draft, Kind, Measurement
@@ -75,7 +77,33 @@ def _with_record(lab: Laboratory, draft: Draft, name: str, attempt: int | None) 
     if attempt is not None:
         problem.refuse_when_changed()
     measured = None if attempt is None else judged(problem, attempt)
+    if draft.kind != "pitfall":
+        _refuse_lines_of_failures(problem, draft.fast_snippet)
     return draft.model_copy(update={"tags": tags_of(problem)}), measured
+
+
+def _refuse_lines_of_failures(problem: Problem, snippet: str) -> None:
+    """Raises MemoryInvalid for lines, as those to write, that stand in a kernel that failed and in none that passed."""
+    lines = _lines(snippet)
+    holding = [attempt for attempt in problem.attempts.all() if lines and lines <= _lines_of(attempt)]
+    verdicts = {attempt.number: [verdict.passed for verdict in attempt.verdicts()] for attempt in holding}
+    failed = [number for number, passed in verdicts.items() if False in passed]
+    if failed and not any(passed and all(passed) for passed in verdicts.values()):
+        raise MemoryInvalid(
+            f"The fast_snippet stands in attempt {failed[0]} of {problem.name}, which failed, and in none that passed.",
+            "Give lines of a kernel that passed, or add the lesson as a pitfall.",
+        )
+
+
+def _lines_of(attempt: Attempt) -> set[str]:
+    try:
+        return _lines(attempt.text())
+    except StateError:
+        return set()
+
+
+def _lines(text: str) -> set[str]:
+    return {line.strip() for line in text.splitlines() if line.strip()}
 
 
 def _summary(added: Added) -> str:

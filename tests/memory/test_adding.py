@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from nki_anvil.backends.errors import MemoryInvalid
 from nki_anvil.memory.adding import LIMITS, add_experience
-from nki_anvil.memory.experience import Draft, Measurement
+from nki_anvil.memory.experience import Draft, Measurement, Outcome
 from nki_anvil.memory.store import Store
 
 
@@ -163,3 +163,28 @@ def test_any_text_is_either_stored_and_found_again_or_refused(store: Store, titl
         character in "\n\t" or character.isprintable() or not character.isascii()
         for character in store.get(added.id).advice
     )
+
+
+@pytest.mark.parametrize("outcome", ["wrong", "reverted", "undecided"])
+def test_what_rests_on_an_attempt_that_was_not_kept_takes_no_place_of_what_was(
+    store: Store, lesson: Draft, kept: Measurement, outcome: Outcome
+):
+    old = add_experience(store, lesson, measured=kept).id
+    other = Draft(kind="fact", title="Nothing is known", when_to_use="A product is slow.", advice="Wait for it.")
+    lost = Measurement(problem="p", attempt=5, digest="cd" * 32, outcome=outcome, origin="modelled")
+    with pytest.raises(MemoryInvalid, match="rests on attempts that were kept"):
+        add_experience(store, other, measured=lost, supersedes=old)
+    assert store.get(old).active
+
+
+def test_what_was_measured_is_no_evidence_for_other_words_that_nobody_measured(
+    store: Store, lesson: Draft, kept: Measurement
+):
+    words = "Load the gain before the loop, keep it on all partitions, and read it for every tile of rows as well."
+    theirs = lesson.model_copy(update={"advice": words, "fast_snippet": "gain = 1"})
+    ours = lesson.model_copy(update={"advice": words.replace("and read", "never read")})
+    old = add_experience(store, theirs)
+    new = add_experience(store, ours, measured=kept)
+    assert (new.status, store.get(old.id).superseded_by) == ("added", new.id)
+    assert store.evidence(old.id).kept == 0
+    assert store.evidence(new.id).kept == 1

@@ -37,6 +37,24 @@ async def test_a_twin_of_a_kept_kernel_is_neither_a_success_nor_a_speedup(world:
         assert known["evidence"]["kept"] == 1
 
 
+@pytest.mark.parametrize("kind", ["speedup", "fact"])
+async def test_lines_of_a_kernel_that_failed_are_no_advice(world: World, kind: str):
+    right, wrong = kernel(5), kernel(1, fails="values", note="without_the_shift")
+    async with served(world) as client:
+        await call(client, "open_problem", reference="reference.py")
+        for text in (right, wrong):
+            await call(client, "verify_kernel", problem="p", source=text)
+        await call(client, "benchmark_kernel", problem="p", source=right)
+        lesson = {"kind": kind, "problem": "p", "attempt": 1, **LESSON}
+        for snippet in (wrong, "  note without_the_shift\n"):
+            text = await refusal(client, "add_experience", **lesson, fast_snippet=snippet)
+            assert "attempt 2 of p, which failed" in text
+            assert "[memory.invalid]" in text
+        assert (await call(client, "add_experience", **lesson, fast_snippet=right))["status"] == "added"
+        trap = {**lesson, "kind": "pitfall", "attempt": 2, "title": "Leave it in", "advice": "it overflows otherwise"}
+        assert (await call(client, "add_experience", **trap, fast_snippet=wrong))["status"] == "added"
+
+
 async def test_a_kept_kernel_that_failed_a_later_look_is_no_speedup_and_no_best(world: World):
     async with served(world) as client:
         await call(client, "open_problem", reference="reference.py")
