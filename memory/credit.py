@@ -14,7 +14,8 @@ from nki_anvil.memory.experience import Experience, Measurement
 from nki_anvil.memory.store import Store, add_evidence, fetch
 from nki_anvil.memory.tagging import TECHNIQUES, ranked
 
-_OF_KERNEL: Final = "problem = :problem AND attempt = :attempt AND digest = :digest AND origin = :origin"
+_OF_KERNEL: Final = """problem = :problem AND version = :version AND attempt = :attempt AND digest = :digest
+    AND origin = :origin"""
 _BASELESS: Final = """UPDATE experiences SET retired_at = ? WHERE id = ? AND kind = 'speedup' AND retired_at IS NULL
     AND NOT EXISTS (SELECT 1 FROM speedups WHERE speedups.experience = experiences.id)"""
 
@@ -36,12 +37,15 @@ def credit(store: Store, shown_id: str, measured: Measurement, *, plan: str = ""
     return tuple(one.id for one in meant)
 
 
-def credits_of(store: Store, problem: str) -> list[Measurement]:
-    """What a problem's kernels are credited with by which some advice, or a lesson, stands or falls."""
+def credits_of(store: Store, problem: str, version: str = "") -> list[Measurement]:
+    """What a problem's kernels are credited with by which some advice, or a lesson, stands or falls.
+
+    Without a version as well: of those that were stored before it was kept, nobody knows whose they are.
+    """
     columns = ", ".join(Measurement.model_fields)
-    query = f"SELECT DISTINCT {columns} FROM standing WHERE problem = ? AND outcome IN ('kept', 'reverted')"  # noqa: S608 - our own names
+    query = f"SELECT DISTINCT {columns} FROM standing WHERE problem = ? AND version IN (?, '') AND outcome IN ('kept', 'reverted')"  # noqa: S608, E501 - our own names
     with store.reading() as connection:
-        return [Measurement.model_validate(dict(row)) for row in connection.execute(query, (problem,))]
+        return [Measurement.model_validate(dict(row)) for row in connection.execute(query, (problem, version))]
 
 
 def condemn(store: Store, credited: Measurement) -> tuple[str, ...]:
@@ -50,7 +54,7 @@ def condemn(store: Store, credited: Measurement) -> tuple[str, ...]:
     A speedup that no kept kernel bears out any more is retired.
     """
     query = f"SELECT DISTINCT experience, use FROM standing WHERE {_OF_KERNEL} AND outcome <> 'wrong'"  # noqa: S608 - our own names
-    bare = {name: getattr(credited, name) for name in ("problem", "attempt", "digest", "origin")}
+    bare = {name: getattr(credited, name) for name in ("problem", "version", "attempt", "digest", "origin")}
     wrong = Measurement(**bare, outcome="wrong")
     with store.writing() as connection:
         rows = connection.execute(query, credited.model_dump()).fetchall()

@@ -62,6 +62,8 @@ class Measurement(Record):
     problem: str
     attempt: int
     digest: str
+    version: str = ""
+    """Of the problem: another workspace may have another one of that name. Empty where it was not kept yet."""
     outcome: Outcome
     origin: Origin
     speedup: float | None = Field(default=None, gt=0, allow_inf_nan=False)
@@ -79,7 +81,8 @@ class Measurement(Record):
     @property
     def use(self) -> str:
         """The name of this use of an advice when no answer of memory stands behind it."""
-        return f"{self.problem}#{self.attempt}:{self.digest}"
+        of = f"{self.problem}@{self.version}" if self.version else self.problem
+        return f"{of}#{self.attempt}:{self.digest}"
 
 
 class Evidence(Record):

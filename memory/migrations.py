@@ -104,6 +104,18 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
                     AND later.attempt = one.attempt AND later.digest = one.digest AND later.origin = one.origin
                     AND later.number > one.number AND later.outcome = 'wrong')""",
     ),
+    (
+        # Another workspace may have another problem of the same name: what fails there says nothing of this one.
+        "DROP VIEW standing",
+        "ALTER TABLE evidence ADD COLUMN version TEXT NOT NULL DEFAULT ''",
+        """CREATE VIEW standing AS
+            SELECT * FROM evidence AS one WHERE number NOT IN (SELECT evidence FROM withdrawn) AND NOT EXISTS (
+                SELECT 1 FROM evidence AS later
+                WHERE later.experience = one.experience AND later.problem = one.problem
+                    AND later.version = one.version
+                    AND later.attempt = one.attempt AND later.digest = one.digest AND later.origin = one.origin
+                    AND later.number > one.number AND later.outcome = 'wrong')""",
+    ),
 )
 
 SCHEMA: Final = len(STEPS)

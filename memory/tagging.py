@@ -92,9 +92,16 @@ def families(text: str) -> tuple[str, ...]:
 
 def plain(tags: Tags) -> Tags:
     """The tags that are single words; whatever else stands there is text of whoever wrote it, and nobody checked it."""
-    kept = {name: _word(getattr(tags, name)) for name in ("bottleneck", "dtype", "shape_class", "chip", "technique")}
-    several = {name: tuple(filter(_word, getattr(tags, name))) for name in ("families", "engines")}
-    return Tags(**kept, **several, nki_version=_word(tags.nki_version))
+    return Tags(
+        families=tuple(filter(_word, tags.families)),
+        bottleneck=_word(tags.bottleneck),
+        engines=tuple(filter(_word, tags.engines)),
+        dtype=_word(tags.dtype),
+        shape_class=_word(tags.shape_class),
+        chip=_word(tags.chip),
+        nki_version=_word(tags.nki_version),
+        technique=_word(tags.technique),
+    )
 
 
 def _word(said: str) -> str:

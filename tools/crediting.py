@@ -65,7 +65,7 @@ def _settle(lab: Laboratory, memory: Store) -> None:
 
 def _withdraw(lab: Laboratory, memory: Store, problem: str) -> str:
     found, lost = lab.problem(problem), dict[str, int]()
-    for credited in credits_of(memory, problem):
+    for credited in credits_of(memory, problem, found.specification.version):
         attempt = found.attempts.of(credited.digest)
         if attempt is None:
             continue  # by its digest: where the problem was opened anew, the kernel may have another number

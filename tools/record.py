@@ -29,7 +29,8 @@ def measurement(problem: Problem, attempt: Attempt) -> Measurement | None:
     comparison = next(iter(reversed(attempt.comparisons())), None)
     if comparison is not None and comparison.outcome == "keep" and failed_since(attempt, comparison.origin):
         comparison = None
-    came = partial(Measurement, problem=problem.name, attempt=attempt.number, digest=attempt.digest)
+    of = {"problem": problem.name, "version": problem.specification.version}
+    came = partial(Measurement, **of, attempt=attempt.number, digest=attempt.digest)
     if comparison is not None and (_anothers(comparison) or against_failed(problem, comparison)):
         return came(outcome="undecided", origin=comparison.origin)
     if comparison is not None:

@@ -18,8 +18,10 @@ def ask(store: Store, text: str = "gain") -> str:
 
 def use(store: Store, outcome: Outcome, attempt: int) -> None:
     """One answer, and one attempt under it."""
-    numbers = {"speedup": 1.2} if outcome == "kept" else {}
-    measured = Measurement(problem="p", attempt=attempt, digest="00", outcome=outcome, origin="modelled", **numbers)
+    speedup = 1.2 if outcome == "kept" else None
+    measured = Measurement(
+        problem="p", attempt=attempt, digest="00", outcome=outcome, origin="modelled", speedup=speedup
+    )
     credit(store, ask(store), measured)
 
 
@@ -120,6 +122,15 @@ def test_a_sweep_changes_nothing_where_every_rule_was_applied(store: Store, less
     use(store, "wrong", 1)
     use(store, "wrong", 2)
     assert sweep(store) == []
+
+
+def test_what_fails_at_another_problem_of_that_name_takes_nothing_back(store: Store, lesson: Draft, kept: Measurement):
+    ours, theirs = (kept.model_copy(update={"version": version}) for version in ("a" * 64, "b" * 64))
+    learnt = add_experience(store, lesson.model_copy(update={"kind": "speedup"}), measured=ours).id
+    assert credits_of(store, kept.problem, theirs.version) == []
+    assert condemn(store, theirs) == ()
+    assert store.evidence(learnt).kept == 1
+    assert condemn(store, ours) == (learnt,)
 
 
 def test_evidence_that_shows_nothing_after_all_is_gone_from_the_record_and_from_what_is_exported(

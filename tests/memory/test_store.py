@@ -80,7 +80,11 @@ def test_a_memory_of_an_older_version_keeps_what_it_holds(
         older.setattr(migrations, "STEPS", migrations.STEPS[:2])
         older.setattr(migrations, "SCHEMA", 2)
         old = Store.open(tmp_path)
-        stored = add_experience(old, lesson, measured=kept).id
+        stored = add_experience(old, lesson).id
+        row = kept.model_dump(exclude={"version"}) | {"experience": stored, "at": 0.0, "use": kept.use}
+        marks = ", ".join(f":{name}" for name in row)
+        with old.writing() as connection:
+            connection.execute(f"INSERT INTO evidence ({', '.join(row)}) VALUES ({marks})", row)
         old.close()
     store = Store.open(tmp_path)
     assert store.evidence(stored).kept == 1

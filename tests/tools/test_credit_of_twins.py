@@ -230,3 +230,24 @@ async def test_a_reverted_kernel_that_fails_later_leaves_the_record_as_it_is_how
     told = [answer["experiences"][0]["evidence"] for answer in answers]
     assert [(one["reverted"], one["wrong"]) for one in told] == [(1, 0)] * 3
     assert rows == 1
+
+
+async def test_a_failure_in_another_workspace_takes_nothing_back_that_was_measured_here(world: World):
+    """The problem there has the same name, and another reference; memory is the user's, and so one."""
+    text = kernel(5)
+    there = World(world.root / "there")
+    (there.workspace / "other.py").write_text("def forward(x): return 2 * x\n")
+    (world.root / "data").mkdir()
+    (there.root / "data").symlink_to(world.root / "data")
+    there.refused = text
+    async with served(world) as client:
+        await call(client, "open_problem", reference="reference.py")
+        await call(client, "verify_kernel", problem="p", source=text)
+        await call(client, "benchmark_kernel", problem="p", source=text)
+        await call(client, "add_experience", kind="speedup", problem="p", attempt=1, **LESSON)
+    async with served(there) as client:
+        await call(client, "open_problem", reference="other.py", name="p")
+        assert not (await call(client, "verify_kernel", problem="p", source=text))["passed"]
+    async with served(world) as client:
+        (known,) = (await call(client, "query_memory", text="fuse"))["experiences"]
+        assert known["evidence"]["kept"] == 1
