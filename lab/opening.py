@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -209,8 +210,17 @@ def pin(lab: Laboratory, wanted: Wanted, specification: Specification) -> Proble
         refuse_sources(lab, kernel)
         for other in readable(lab):
             refuse_source(lab, other.working_file, rests_on)
+        set_aside(lab.folder(name))
         lab.attempts(name).take(text, at=record.opened_at, path=str(kernel))
         return save(lab, record)
+
+
+def set_aside(folder: Path) -> None:
+    """Move what lies there without its ``problem.json``, of a call that was killed or of a problem whose record is
+    gone: its first attempt would be the baseline of another kernel, or of other shapes. Nothing of it is deleted."""
+    if folder.exists():
+        with state.writable(folder):
+            folder.rename(folder.with_name(f".{folder.name}.{secrets.token_hex(4)}"))
 
 
 def refuse_meanwhile(rests_on: Mapping[str, str]) -> None:

@@ -4,6 +4,8 @@ import pytest
 from lab_world import World, kernel
 from served import call, refusal, served, staffed
 
+from nki_anvil.lab import opening
+
 pytestmark = pytest.mark.anyio
 
 
@@ -75,3 +77,33 @@ async def test_a_kernel_file_that_was_edited_before_an_opening_was_fetched_is_na
         opened = await call(client, "open_problem", **OPEN)
     assert "kernel.py was edited since this call read it" in opened["summary"]
     assert opened["next_steps"][0] == "verify_kernel: judge what kernel.py holds now."
+
+
+async def test_a_call_that_was_killed_leaves_no_baseline_to_the_next_one(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    world.edit(kernel(100))
+    with monkeypatch.context() as dying:
+        dying.setattr(opening, "save", killed)
+        with pytest.raises(KeyboardInterrupt):
+            await world.open()
+    own = world.edit(kernel(10))
+    world.lab = world.again()
+    opened = await world.open()
+    assert opened.baseline.latency_us == 10
+    assert world.lab.problem("p").attempts.get(0).text() == own
+    assert [text.read_text() for text in world.state.parent.glob(".p.*/attempts/0000/kernel.py")] == [kernel(100)]
+
+
+async def test_a_problem_whose_record_is_gone_is_opened_anew_and_keeps_no_speeds(world: World) -> None:
+    await world.open()
+    await world.attempt(kernel(5))
+    (world.state / "problem.json").unlink()
+    for lab in (world.lab, world.again()):
+        world.lab = lab
+        opened = await world.open(tolerance=1e-6)
+        assert opened.baseline.attempt == 0
+        assert len(world.lab.problem("p").attempts.all()) == 1
