@@ -48,6 +48,7 @@ class Builder:
         from nki_anvil.lab.laboratory import Laboratory
 
         settings = self.settings()
+        refuse_beside_kernels(settings)
         logging.getLogger(__name__).info("workspace %s", settings.workspace.resolve())
         return Laboratory(
             workspace=settings.workspace.resolve(),
@@ -65,6 +66,20 @@ class Builder:
         from nki_anvil.memory.starters import open_memory
 
         return open_memory(self.settings().data.expanduser().resolve())
+
+
+def refuse_beside_kernels(settings: Settings) -> None:
+    """Raises ArgumentsInvalid where the hidden cases could be read and rewritten as files of the workspace, wherever
+    that is set: a ``nki-anvil.toml`` in the workspace is written by whoever writes the kernels."""
+    from nki_anvil.backends.errors import ArgumentsInvalid
+
+    workspace, data = settings.workspace.resolve(), settings.data.expanduser().resolve()
+    if workspace.is_relative_to(data) or data.is_relative_to(workspace):
+        raise ArgumentsInvalid(
+            f"The data folder {data} and the workspace {workspace} lie in each other: kernels could read the cases "
+            "that they are judged by.",
+            "Set NKI_ANVIL_WORKSPACE to a folder of your project, and NKI_ANVIL_DATA to one outside of it.",
+        )
 
 
 def backends(settings: Settings) -> dict[str, Backend]:

@@ -33,7 +33,7 @@ def settings_file(workspace: Path, host: StandInHost, name: str = "standin", **m
 
 def command(workspace: Path, **environment: str) -> StdioServerParameters:
     own = {
-        "NKI_ANVIL_WORKSPACE": str(workspace), "NKI_ANVIL_DATA": str(workspace / "data"), STAND_IN: "1",
+        "NKI_ANVIL_WORKSPACE": str(workspace), "NKI_ANVIL_DATA": f"{workspace}-data", STAND_IN: "1",
         "NKI_ANVIL_HOSTS": "standin", "NKI_ANVIL_BACKEND": "ssh", **FEW_ROUNDS, **environment,
     }  # fmt: skip
     return StdioServerParameters(

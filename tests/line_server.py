@@ -17,7 +17,11 @@ class Server:
     """A server over stdio, spoken to line by line."""
 
     def __init__(self, workspace: Path, **settings: str) -> None:
-        own = {"NKI_ANVIL_WORKSPACE": str(workspace), "NKI_ANVIL_DATA": str(workspace / "data"), **settings}
+        own = {
+            "NKI_ANVIL_WORKSPACE": str(workspace),
+            "NKI_ANVIL_DATA": f"{workspace}-data",
+            **settings,
+        }
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         self.process = subprocess.Popen(COMMAND, env={**os.environ, **own}, text=True, **pipes)  # type: ignore[call-overload]
         assert self.process.stdin

@@ -23,7 +23,10 @@ CALL_GOAL_MS = 5.0
 
 def quiet(workspace: Path) -> AbstractAsyncContextManager[Any]:
     """A connection to a server of its own, whose log is not shown."""
-    environment = {"NKI_ANVIL_WORKSPACE": str(workspace), "NKI_ANVIL_DATA": str(workspace / "data")}
+    environment = {
+        "NKI_ANVIL_WORKSPACE": str(workspace),
+        "NKI_ANVIL_DATA": f"{workspace}-data",
+    }
     arguments = ["-P", "-m", "nki_anvil.server.main", "serve"]
     server = StdioServerParameters(command=sys.executable, args=arguments, env={**os.environ, **environment})
     return stdio_client(server, errlog=Path(os.devnull).open("w"))

@@ -41,7 +41,11 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    environment = {**os.environ, "NKI_ANVIL_WORKSPACE": str(workspace), "NKI_ANVIL_DATA": str(workspace / "data")}
+    environment = {
+        **os.environ,
+        "NKI_ANVIL_WORKSPACE": str(workspace),
+        "NKI_ANVIL_DATA": f"{workspace}-data",
+    }
     command = [sys.executable, "-P", "-m", "nki_anvil.server.main", "serve", "--http", "--port", str(port)]
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None

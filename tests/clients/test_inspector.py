@@ -27,7 +27,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def inspect(run_node: Inspect, workspace: Path, request: pytest.FixtureRequest) -> Inspect:
     """The Inspector on a server of ours, in one era of the protocol."""
     server = [sys.executable, "-P", "-m", "nki_anvil.server.main", "serve"]
-    given = ["-e", f"NKI_ANVIL_WORKSPACE={workspace}", "-e", f"NKI_ANVIL_DATA={workspace / 'data'}"]
+    given = ["-e", f"NKI_ANVIL_WORKSPACE={workspace}", "-e", f"NKI_ANVIL_DATA={workspace}-data"]
     options = [*given, "--protocol-era", request.param, "-q", "--format", "json"]
     return lambda *arguments: run_node("mcp-inspector", "--cli", *server, *options, *arguments)
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 def seen(node: str, modules: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What the client saw."""
     workspace = tmp_path_factory.mktemp("workspace")
-    own = {"NKI_ANVIL_WORKSPACE": str(workspace), "NKI_ANVIL_DATA": str(workspace / "data")}
+    own = {"NKI_ANVIL_WORKSPACE": str(workspace), "NKI_ANVIL_DATA": f"{workspace}-data"}
     server = [sys.executable, "-P", "-m", "nki_anvil.server.main", "serve"]
     command = [node, str(HERE / "typescript_client.mjs"), str(modules), *server]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, **own})

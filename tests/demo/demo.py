@@ -24,6 +24,7 @@ from rich.table import Table
 ROOT = Path(__file__).parents[2]
 KERNELS = ROOT / "tests" / "kernels" / "rmsnorm"
 WORKSPACE = ROOT / ".demo"
+DATA = ROOT / ".demo-data"
 PROBLEM = "rmsnorm"
 
 console = Console(highlight=False, width=118, soft_wrap=True)
@@ -173,10 +174,11 @@ def table(assistant: Assistant) -> Table:
 
 
 async def main() -> None:
-    shutil.rmtree(WORKSPACE, ignore_errors=True)
+    for folder in (WORKSPACE, DATA):
+        shutil.rmtree(folder, ignore_errors=True)
     WORKSPACE.mkdir()
     environment = {
-        "NKI_ANVIL_WORKSPACE": str(WORKSPACE), "NKI_ANVIL_DATA": str(WORKSPACE / "data"),
+        "NKI_ANVIL_WORKSPACE": str(WORKSPACE), "NKI_ANVIL_DATA": str(DATA),
         "NKI_ANVIL_LOG_LEVEL": "WARNING",
     }  # fmt: skip
     server = StdioServerParameters(

@@ -79,11 +79,15 @@ class Soak:
     ends: float = 0.0
 
     @property
+    def data(self) -> Path:
+        return self.folder.with_name(f"{self.folder.name}-data")
+
+    @property
     def over(self) -> bool:
         return time.monotonic() > self.ends
 
     def environment(self) -> dict[str, str]:
-        own = {"NKI_ANVIL_WORKSPACE": str(self.folder), "NKI_ANVIL_DATA": str(self.folder / "data")}
+        own = {"NKI_ANVIL_WORKSPACE": str(self.folder), "NKI_ANVIL_DATA": str(self.data)}
         rules = {"NKI_ANVIL_GUARD_REFUSES": "false", "NKI_ANVIL_ATTEMPTS_LIMIT": "1000000"}
         return {**os.environ, **own, **rules}
 
@@ -221,7 +225,7 @@ class Soak:
     def _state(self) -> dict[str, Any]:
         """What is stored against what was told."""
         lab = Laboratory(
-            workspace=self.folder, data=self.folder / "data", backends={}, random=np.random.default_rng(),
+            workspace=self.folder, data=self.data, backends={}, random=np.random.default_rng(),
             clock=lambda: datetime.now(UTC),
         )  # fmt: skip
         lost, changed, faults, unverified = 0, 0, list[str](), 0
@@ -240,7 +244,7 @@ class Soak:
                     lost += attempt is None or attempt.text() != text or attempt.digest != digest(text)
                     told = self.passed[of, number]
                     changed += attempt is not None and not any(v.passed == told for v in attempt.verdicts())
-        with sqlite3.connect(self.folder / "data" / "memory.sqlite") as memory:
+        with sqlite3.connect(self.data / "memory.sqlite") as memory:
             checked = {line for (line,) in memory.execute("PRAGMA integrity_check")} - {FALSE_ALARM}
             experiences = memory.execute("SELECT COUNT(*) FROM experiences").fetchone()[0]
         return {

@@ -28,7 +28,7 @@ def kernel(number: int) -> str:
 async def test_single_kernels_of_others_are_judged_while_a_search_goes_on(tmp_path: Path):
     (tmp_path / "twice.py").write_text(REFERENCE)
     (tmp_path / "kernel.py").write_text(KERNEL)
-    own = {"NKI_ANVIL_WORKSPACE": str(tmp_path), "NKI_ANVIL_DATA": str(tmp_path / "data")}
+    own = {"NKI_ANVIL_WORKSPACE": str(tmp_path), "NKI_ANVIL_DATA": f"{tmp_path}-data"}
     environment = {**os.environ, **own, "NKI_ANVIL_GUARD_REFUSES": "false"}
     command = [*SERVER, str(tmp_path / "http.jsonl"), "serve", "--http", "--port", "0"]
     alone = StdioServerParameters(

@@ -53,7 +53,10 @@ def kernel(a, b):
 
 @asynccontextmanager
 async def session(workspace: Path) -> AsyncGenerator[Client]:
-    environment = {"NKI_ANVIL_WORKSPACE": str(workspace), "NKI_ANVIL_DATA": str(workspace / "data")}
+    environment = {
+        "NKI_ANVIL_WORKSPACE": str(workspace),
+        "NKI_ANVIL_DATA": f"{workspace}-data",
+    }
     command = StdioServerParameters(
         command=sys.executable, args=["-P", "-m", "nki_anvil.server.main", "serve"],
         env={**os.environ, **environment}, cwd=workspace,

@@ -22,7 +22,11 @@ CLOSE = 1.02
 @asynccontextmanager
 async def connected(workspace: Path, **settings: str) -> AsyncGenerator[Client]:
     """A client of a real server on its own workspace and memory."""
-    environment = {"NKI_ANVIL_WORKSPACE": str(workspace), "NKI_ANVIL_DATA": str(workspace / "data"), **settings}
+    environment = {
+        "NKI_ANVIL_WORKSPACE": str(workspace),
+        "NKI_ANVIL_DATA": f"{workspace}-data",
+        **settings,
+    }
     command = StdioServerParameters(
         command=sys.executable, args=["-P", "-m", "nki_anvil.server.main", "serve"],
         env={**os.environ, **environment}, cwd=workspace,

@@ -52,7 +52,7 @@ def nki(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     few = partial(calibrating.calibrate, experiments=CHOSEN, names=tuple(MACHINE))
     monkeypatch.setattr(calibrating, "calibrate", few)
     monkeypatch.setenv("NKI_ANVIL_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("NKI_ANVIL_WORKSPACE", str(tmp_path))
+    monkeypatch.setenv("NKI_ANVIL_WORKSPACE", str(tmp_path / "workspace"))
     monkeypatch.setenv("NKI_ANVIL_HOSTS", f"{HOST},me@trn2-b")
 
     def command(*arguments: str) -> tuple[int, str, str]:

@@ -11,6 +11,7 @@ import pytest
 
 from nki_anvil.backends.errors import ArgumentsInvalid
 from nki_anvil.lab.rules import Rules
+from nki_anvil.server.building import Builder
 from nki_anvil.server.http import bound, refuse_open_doors
 from nki_anvil.server.settings import Settings, load
 
@@ -40,6 +41,15 @@ def test_another_file_can_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "shared.toml").write_text("beam = 2\n")
     monkeypatch.setenv("NKI_ANVIL_CONFIG", str(tmp_path / "shared.toml"))
     assert load().beam == 2
+
+
+@pytest.mark.parametrize("data", [".d", ".", "..", "link"])
+def test_hidden_cases_are_never_kept_where_kernels_are_written(workspace: Path, data: str):
+    (workspace / "inside").mkdir()
+    (workspace / "link").symlink_to(workspace / "inside")
+    (workspace / "nki-anvil.toml").write_text(f'data = "{workspace / data}"\n')
+    with pytest.raises(ArgumentsInvalid, match=r"lie in each other.*\[arguments.invalid\]"):
+        Builder(print).laboratory()
 
 
 def test_every_rule_of_the_laboratory_is_a_setting_with_the_same_default():

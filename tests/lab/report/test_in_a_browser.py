@@ -34,7 +34,7 @@ def chromium() -> str:
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of the seed rmsnorm, with a rejected and a kept kernel."""
     workspace = tmp_path_factory.mktemp("workspace")
-    options = ["--workspace", str(workspace), "--data", str(workspace / "data")]
+    options = ["--workspace", str(workspace), "--data", f"{workspace}-data"]
 
     def nki(*arguments: str, status: int = 0) -> None:
         command = [sys.executable, "-P", "-m", "nki_anvil.server.main", *options, *arguments]
