@@ -235,7 +235,8 @@ class Attempts:
     _reading: threading.Lock = field(default_factory=threading.Lock)
 
     def all(self) -> list[Attempt]:
-        """By number. Raises StateDamaged."""
+        """By number. Raises StateDamaged, and PathOutside where somebody put a link in the folder's place."""
+        state.refuse_links(self.folder)
         with self._reading:
             if self._known and _mark(self._known[-1].folder) != self._mark:
                 self._known, self._numbers = [], {}

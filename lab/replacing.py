@@ -54,7 +54,8 @@ def restore(path: Path, judged: str, best_text: str, problem: Path) -> bool:
 
 def unsaved(problem: Path) -> Iterator[str]:
     """Texts of files that were taken out, also what was written to them only then; the newest is read again later."""
-    files = sorted((problem / FOLDER).glob("*.py"))
+    state.refuse_links(problem / FOLDER)
+    files = sorted(path for path in (problem / FOLDER).glob("*.py") if state.is_own(path))
     for path in files:
         with suppress(PathUnreadable):
             text = working_file.read(path)
@@ -87,6 +88,7 @@ def _keep(aside: Path, problem: Path) -> Path | None:
         aside.unlink()
         return None
     place = problem / FOLDER / f"{time.time_ns():020}.py"
+    state.refuse_links(place.parent)
     place.parent.mkdir(exist_ok=True)
     shutil.move(aside, place)
     return place

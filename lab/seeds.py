@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from nki_anvil.backends.errors import ProblemChanged, ProblemUnknown
-from nki_anvil.lab import state
+from nki_anvil.lab import state, working_file
 
 PREFIX = "seed:"
 
@@ -25,13 +25,15 @@ def names() -> list[str]:
 def copy(name: str, workspace: Path) -> Path:
     """The seed's folder ``kernels/<name>`` in the workspace; files that are there already are left as they are.
 
-    Raises ProblemUnknown with the nearest names, and ProblemChanged where what a seed judges by is another there.
+    Raises ProblemUnknown with the nearest names, ProblemChanged where what a seed judges by is another there, and
+    PathOutside where a link leads out of the workspace.
     """
     source = place(name)
     folder = workspace / "kernels" / name
     for file in source.iterdir():
-        if file.is_file() and not (folder / file.name).exists():
-            state.write_bytes(folder / file.name, file.read_bytes())
+        there = working_file.confine(workspace, folder / file.name)
+        if file.is_file() and not there.exists():
+            state.write_bytes(there, file.read_bytes())
         elif file.name in JUDGED_BY and name not in TEMPLATES:
             refuse_another(file, folder / file.name, PREFIX + name)
     return folder

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar, cast
 import filelock
 from pydantic import BaseModel, ValidationError
 
-from nki_anvil.backends.errors import BackendBusy, PathUnwritable, StateDamaged, StateNewer
+from nki_anvil.backends.errors import BackendBusy, PathOutside, PathUnwritable, StateDamaged, StateNewer
 
 SCHEMA: Final = 1
 """Of everything under ``.nki-anvil``; raised with each change that an older nki-anvil could not read."""
@@ -55,6 +55,26 @@ def prepare(workspace: Path) -> Path:
     return root
 
 
+def is_own(path: Path) -> bool:
+    """Whether nothing from the state folder on is a link: what the server writes, reads or deletes lies in there then.
+
+    A path outside of any state folder is none of ours to judge.
+    """
+    if FOLDER not in path.parts:
+        return True
+    depth = len(path.parts) - path.parts.index(FOLDER)
+    return not any(place.is_symlink() for place in (path, *path.parents)[:depth])
+
+
+def refuse_links(path: Path) -> None:
+    """Raises PathOutside where ``path`` leads out of the state folder, through itself or a folder above it."""
+    if not is_own(path):
+        raise PathOutside(
+            f"{path} leads through a link, and the server's own records are no links.",
+            "Remove the link; what it leads to was left as it was.",
+        )
+
+
 def _schema_of(version: Path) -> int:
     text = read_text(version).strip()
     if not text.isdecimal():
@@ -72,7 +92,8 @@ def _migrate(root: Path, found: int) -> None:
 
 @contextmanager
 def writable(path: Path) -> Generator[None]:
-    """Turn the system's refusals to write at ``path`` into PathUnwritable."""
+    """Turn the system's refusals to write at ``path`` into PathUnwritable. Raises PathOutside as ``refuse_links``."""
+    refuse_links(path)
     try:
         yield
     except OSError as error:
@@ -128,6 +149,7 @@ def write_model(path: Path, model: BaseModel) -> None:
 
 def read_text(path: Path) -> str:
     """A state file's text. Raises StateDamaged, also where there is none."""
+    refuse_links(path)
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -136,6 +158,7 @@ def read_text(path: Path) -> str:
 
 def read_exactly(path: Path) -> str:
     """What ``write_text`` wrote, line ends and all. Raises StateDamaged, also where there is none."""
+    refuse_links(path)
     try:
         return path.read_bytes().decode("utf-8", "surrogatepass")
     except (OSError, UnicodeDecodeError) as error:
@@ -144,6 +167,7 @@ def read_exactly(path: Path) -> str:
 
 def read_model(path: Path, kind: type[ModelT]) -> ModelT | None:
     """A state file as its model, or None where there is none. Raises StateDamaged with the path."""
+    refuse_links(path)
     try:
         return kind.model_validate_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -52,7 +52,7 @@ def begin(folder: Path, origin: Origin, attempts: tuple[int, ...]) -> Holding:
     """Raises PathUnwritable."""
     step = Step(begun=secrets.token_hex(8), origin=origin, attempts=attempts)
     path = folder / FOLDER / f"{step.begun}.json"
-    with state.writable(folder):
+    with state.writable(path):
         path.parent.mkdir(exist_ok=True)
         lock = _lock(path)
         lock.acquire()  # before the note is there, so that nobody finds it unheld

@@ -12,9 +12,22 @@ from pathlib import Path
 from typing import Any
 
 from nki_anvil.backends.backend import Backend
-from nki_anvil.backends.errors import PathUnwritable, ReflexionRequired
+from nki_anvil.backends.errors import PathOutside, PathUnwritable, ReflexionRequired
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import budget, diary, guard, heat, owed, programs, recovering, replacing, seals, state, verified
+from nki_anvil.lab import (
+    budget,
+    diary,
+    guard,
+    heat,
+    owed,
+    programs,
+    recovering,
+    replacing,
+    seals,
+    state,
+    verified,
+    working_file,
+)
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best, BestPointer
 from nki_anvil.lab.comparison import Comparison
@@ -363,7 +376,11 @@ class Workbench:
             return None
         text = self.problem.attempts.get(best.attempt).text()
         with state.locked(self.problem.folder / ".working.lock"):
-            restored = replacing.restore(self.problem.working_file, attempt.digest, text, self.problem.folder)
+            try:
+                path = working_file.to_write(self.lab.workspace, self.problem.working_file)
+            except PathOutside:  # somebody put a link there meanwhile
+                return None
+            restored = replacing.restore(path, attempt.digest, text, self.problem.folder)
         if not restored:
             return None
         self.write("restored", attempt=attempt.number, best=best.digest)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from nki_anvil.lab import state
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.tools.wording import count
 
@@ -29,9 +30,9 @@ def clean(lab: Laboratory, days: float, megabytes: float) -> str:
 
 
 def artefacts(root: Path) -> set[Path]:
-    """Every file that can be made again."""
+    """Every file that can be made again; through a link there are none of ours."""
     patterns = [pattern if "/" in pattern else f"**/{pattern}" for pattern in ARTEFACTS]
-    return {path for pattern in patterns for path in root.glob(pattern) if path.is_file()}
+    return {path for pattern in patterns for path in root.glob(pattern) if path.is_file() and state.is_own(path)}
 
 
 def _beyond(oldest_first: list[Path], allowed: int) -> list[Path]:

@@ -59,8 +59,9 @@ async def standing(lab: Laboratory, found: Problem, report: Report) -> Best:
 
 def write(lab: Laboratory, found: Problem, holder: Best, path: Path) -> str:
     best = found.attempts.get(holder.attempt).text()
+    user = working_file.confine(lab.workspace, found.working_file)
+    path = working_file.of_a_problem(lab.workspace, path)  # a folder may be a link by now
     state.write_text(path, best)
-    user = found.working_file
     said = difference(user, best, path) or f"identical to the working file {lab.shown(user)}"
     if passes_today(lab, found, holder) is None:
         judged = f"{holder.receipt.backend} ({holder.receipt.toolchain})"

@@ -95,10 +95,11 @@ class WorkspaceLog(SharedRotation):
         super().__init__(path, **kept, encoding="utf-8", errors="backslashreplace", delay=True)
 
     def emit(self, record: logging.LogRecord) -> None:
-        if not self._state.is_dir():
-            return
+        path = Path(self.baseFilename)
+        if not self._state.is_dir() or any(place.is_symlink() for place in (self._state, path.parent, path)):
+            return  # through a link it would be written, and rotated, somewhere else
         try:
-            Path(self.baseFilename).parent.mkdir(exist_ok=True)
+            path.parent.mkdir(exist_ok=True)
         except OSError:
             return
         super().emit(record)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from nki_anvil.backends.errors import AttemptUnknown, GateUnverified, PathOutside
 from nki_anvil.backends.run import Origin
+from nki_anvil.lab import state
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.laboratory import Laboratory
@@ -115,7 +116,7 @@ def timeline(lab: Laboratory, name: str, digest: str) -> str:
         for origin in ORIGINS:
             path = found.evidence(full).timeline(origin)
             if path.is_file():
-                return path.read_text(encoding="utf-8")
+                return state.read_text(path)
     raise AttemptUnknown(f"No kernel {digest[:12]} of {name} was profiled.", "Call profile_kernel for it.")
 
 

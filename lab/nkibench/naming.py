@@ -23,8 +23,9 @@ def copy(name: str, workspace: Path) -> Path:
     folder = workspace / "kernels" / task.name
     for source, target in ((task.reference, "reference.py"), (task.kernel, "kernel.py")):
         working_file.confine(workspace, str(source))
-        if not (folder / target).exists():
-            state.write_bytes(folder / target, source.read_bytes())
+        place = working_file.confine(workspace, folder / target)
+        if not place.exists():
+            state.write_bytes(place, source.read_bytes())
     seeds.refuse_another(task.reference, folder / "reference.py", PREFIX + name)
     if (folder / "problem.toml").exists():
         raise seeds.another(folder / "problem.toml", PREFIX + name)
