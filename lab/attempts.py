@@ -111,7 +111,7 @@ class Evidence:
             yield
 
     def profiles(self) -> tuple[StoredProfile, ...]:
-        found = state.read_model(self.folder / "profile.json", Profiles)
+        found = seals.read(self._problem, self.folder / "profile.json", Profiles)
         return found.profiles if found else ()
 
     def add_profile(self, backend: str, toolchain: str, profile: Profile) -> None:
@@ -120,7 +120,11 @@ class Evidence:
         with self.changing():
             state.write_text(self.timeline(profile.origin), profile.timeline or "[]")
             others = tuple(stored for stored in self.profiles() if stored.backend != backend)
-            state.write_model(self.folder / "profile.json", Profiles(profiles=(*others, bare)))
+            seals.write(self._problem, self.folder / "profile.json", Profiles(profiles=(*others, bare)))
+
+    @property
+    def _problem(self) -> Path:
+        return self.folder.parent.parent
 
     def timeline(self, origin: str) -> Path:
         """Trace-event JSON."""

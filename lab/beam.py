@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import state
+from nki_anvil.lab import seals, state
 
 
 class Entry(Record):
@@ -27,7 +27,11 @@ class Beam(Record):
 
 
 def read(folder: Path, origin: Origin) -> Beam:
-    return state.read_model(folder / f"beam.{origin}.json", Beam) or Beam()
+    return seals.read(folder, path(folder, origin), Beam) or Beam()
+
+
+def path(folder: Path, origin: Origin) -> Path:
+    return folder / f"beam.{origin}.json"
 
 
 def renew(
@@ -37,7 +41,7 @@ def renew(
     with state.locked(folder / f".beam.{origin}.lock"):
         known = (*read(folder, origin).entries, *new)
         beam = merged([entry for entry in known if passes(entry.digest)], best, width)
-        state.write_model(folder / f"beam.{origin}.json", beam)
+        seals.write(folder, path(folder, origin), beam)
     return beam
 
 

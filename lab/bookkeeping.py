@@ -6,12 +6,13 @@ It reads and never writes, and says nothing of whether a record is right.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from pydantic import BaseModel
 
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import diary, receipt, seals, state
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab import beam, diary, owed, programs, receipt, seals, state, steps
+from nki_anvil.lab.attempts import Attempt, Profiles
 from nki_anvil.lab.guard import Guard
 from nki_anvil.lab.problem import RECORD, Problem
 
@@ -32,9 +33,35 @@ def faults(problem: Problem, attempts: Sequence[Attempt]) -> Iterator[str]:
         elif (of, seals.seal(record)) not in known:
             yield f"{of}: {type(record).__name__.lower()} is not as it was stored"
     there = {seals.line_seal(line) for line in told}
+    yield from _added(problem.folder / programs.FILE)
     gone = sum(1 for of, seal in known if of == diary.FILE and seal not in there)
     if gone:
         yield f"diary: {gone} of its lines were changed or taken out"
+
+
+def _added(path: Path) -> Iterator[str]:
+    """Lines that no server wrote."""
+    sealed = seals.lines(path)
+    added = sum(line not in sealed for line in state.read_lines(path))
+    if added and path.name not in {of for of, _ in seals.known(path.parent)}:
+        yield f"{path.name} {NEVER_SEALED}"
+    elif added:
+        yield f"{path.name}: {added} of its lines were added or changed"
+
+
+def _derived(problem: Problem, attempts: Sequence[Attempt]) -> Iterator[tuple[Path, type[BaseModel]]]:
+    """Files of records from which others are derived."""
+    folder = problem.folder
+    for origin in ORIGINS:
+        yield beam.path(folder, origin), beam.Beam
+    for attempt in attempts:
+        yield attempt.folder / "profile.json", Profiles
+    for path in sorted((folder / "profiled").glob("*/profile.json")):
+        yield path, Profiles
+    for path in sorted((folder / owed.FOLDER).glob("*.json")):
+        yield path, owed.Debt
+    for path in sorted((folder / steps.FOLDER).glob("*.json")):
+        yield path, steps.Step
 
 
 def _records(problem: Problem, attempts: Sequence[Attempt]) -> Iterator[tuple[str, BaseModel]]:
@@ -45,6 +72,8 @@ def _records(problem: Problem, attempts: Sequence[Attempt]) -> Iterator[tuple[st
         yield f"lineage {attempt.number}", attempt.lineage
         for judgement in (*attempt.verdicts(), *attempt.comparisons(), *attempt.reflexions()):
             yield f"attempt {attempt.number}", judgement
+    for path, kind in _derived(problem, attempts):
+        yield from _if_there(seals.name_of(problem.folder, path), state.read_model(path, kind))
     for origin in ORIGINS:
         pointer = problem.best(origin)
         place = receipt.path(problem.folder, origin)

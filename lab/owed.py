@@ -13,7 +13,7 @@ from pathlib import Path
 
 from nki_anvil.backends.errors import StateDamaged
 from nki_anvil.backends.job import Record
-from nki_anvil.lab import state
+from nki_anvil.lab import seals, state
 from nki_anvil.lab.verdict import Verdict
 
 FOLDER = "owed"
@@ -31,7 +31,7 @@ def begin(folder: Path, attempt: int, verdict: Verdict) -> Debt:
     debt = Debt(begun=secrets.token_hex(8), attempt=attempt, verdict=verdict)
     with state.writable(folder):
         (folder / FOLDER).mkdir(exist_ok=True)
-    state.write_model(_path(folder, debt), debt)
+    seals.write(folder, _path(folder, debt), debt)
     return debt
 
 
@@ -45,11 +45,11 @@ def end(folder: Path, debt: Debt) -> None:
 def left(folder: Path) -> Iterator[Debt]:
     """Of servers that were killed, and of those that are at it in this moment.
 
-    One that is damaged, or gone by now, costs what it would have without any note.
+    One that is damaged, gone by now, or that no server wrote costs what it would have without any note.
     """
     for path in sorted((folder / FOLDER).glob("*.json")):
         with suppress(StateDamaged):
-            debt = state.read_model(path, Debt)
+            debt = seals.read(folder, path, Debt)
             if debt is not None:
                 yield debt
 

@@ -5,16 +5,19 @@ Like a receipt's seal it is no signature. It catches a record that was edited, n
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from nki_anvil.lab import state
 
 FILE = "seals.jsonl"
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
 
 Seals = frozenset[tuple[str, str]]
 """What each is of, and the seal."""
@@ -49,7 +52,7 @@ def line_seal(line: dict[str, Any]) -> str:
 
 
 def note_line(folder: Path, of: str, line: dict[str, Any]) -> None:
-    """To be called after ``line`` was written, so that one that is missing was taken out, and not lost in a crash."""
+    """For the diary, to be called after ``line`` was written: one that is missing was taken out, not lost."""
     state.append_line(folder / FILE, {"of": of, "seal": line_seal(line)})
 
 
@@ -61,4 +64,46 @@ def newest(folder: Path, of: str) -> str | None:
 
 def known(folder: Path) -> Seals:
     """Raises StateDamaged."""
-    return frozenset((str(line.get("of")), str(line.get("seal"))) for line in state.read_lines(folder / FILE))
+    try:
+        found = (folder / FILE).stat()
+    except FileNotFoundError:
+        return frozenset()
+    return _known(folder / FILE, found.st_ino, found.st_mtime_ns, found.st_size)
+
+
+@functools.lru_cache(maxsize=8)
+def _known(path: Path, *_as_it_is: int) -> Seals:
+    """The file grows by lines and is read often."""
+    return frozenset((str(line.get("of")), str(line.get("seal"))) for line in state.read_lines(path))
+
+
+# records from which others are derived: only what the server stored itself counts ------------------------------------
+
+
+def name_of(folder: Path, path: Path) -> str:
+    """As what a file of a problem is sealed."""
+    return path.relative_to(folder).as_posix()
+
+
+def write(folder: Path, path: Path, record: BaseModel) -> None:
+    """Store a record in a file of the problem, under its seal."""
+    note(folder, name_of(folder, path), record)
+    state.write_model(path, record)
+
+
+def read(folder: Path, path: Path, kind: type[ModelT]) -> ModelT | None:
+    """What ``write`` stored. None where there is none, and where the file is not as it was stored: ``audit`` tells."""
+    found = state.read_model(path, kind)
+    return found if found is not None and (name_of(folder, path), seal(found)) in known(folder) else None
+
+
+def append(path: Path, line: dict[str, Any]) -> None:
+    """Add a line to a file in the problem's folder, after its seal."""
+    note_line(path.parent, path.name, line)
+    state.append_line(path, line)
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    """Those that ``append`` added."""
+    sealed = known(path.parent)
+    return [line for line in state.read_lines(path) if (path.name, line_seal(line)) in sealed]

@@ -17,7 +17,7 @@ import filelock
 from nki_anvil.backends.errors import StateDamaged
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import state
+from nki_anvil.lab import seals, state
 
 FOLDER: Final = "steps"
 
@@ -56,7 +56,7 @@ def begin(folder: Path, origin: Origin, attempts: tuple[int, ...]) -> Holding:
         path.parent.mkdir(exist_ok=True)
         lock = _lock(path)
         lock.acquire()  # before the note is there, so that nobody finds it unheld
-    state.write_model(path, step)
+    seals.write(folder, path, step)
     return Holding(step, path, lock)
 
 
@@ -72,11 +72,11 @@ def broken_off(folder: Path, origin: Origin) -> Generator[list[Holding]]:
 
 
 def _found(path: Path) -> Holding | None:
-    """None while somebody is at it, or where it is damaged or was ended in this moment."""
+    """None while somebody is at it, or where it is damaged, no server's, or was ended in this moment."""
     lock = _lock(path)
     with state.writable(path), suppress(filelock.Timeout, StateDamaged):
         lock.acquire(blocking=False)
-        step = state.read_model(path, Step)
+        step = seals.read(path.parent.parent, path, Step)
         if step is not None:
             return Holding(step, path, lock)
         _remove(path)

@@ -116,6 +116,8 @@ FORGED: dict[str, tuple[str, Callable[[dict[str, Any]], object]]] = {
     "the tolerance": ("problem.json", lambda s: s["specification"].update(tolerance=0.5)),
     "the files it rests on": ("problem.json", lambda s: s["sources"].clear()),
     "when it was finished": ("problem.json", lambda s: s.update(finished_at="2020")),
+    "the beam": ("beam.device.json", lambda s: s["entries"][0].update(latency_us=0.01)),
+    "a profile": ("attempts/0001/profile.json", lambda s: s["profiles"][0]["profile"].update(latency_us=0.01)),
     "whose child an attempt is": ("attempts/0003/lineage.json", lambda s: s.update(parent=None)),
     "the plan of an attempt": ("attempts/0003/lineage.json", lambda s: s.update(plan="a better one")),
     "the device time that was spent": ("spent.json", lambda s: s.update(device_seconds=1.0)),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 from anyio import from_thread
 from lab_world import World, kernel, verdict_of
+from pydantic import BaseModel
 
 from nki_anvil.backends.backend import silent
 from nki_anvil.backends.errors import (
@@ -23,7 +26,7 @@ from nki_anvil.backends.errors import (
     ReflexionRequired,
     StateDamaged,
 )
-from nki_anvil.lab import contest, diary, owed, receipt, recovering, seals, verified
+from nki_anvil.lab import contest, diary, owed, receipt, recovering, seals, state, steps, verified
 from nki_anvil.lab import problem as problems
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.auditing import audit
@@ -394,8 +397,12 @@ async def test_a_failure_that_could_not_be_stored_stands_all_the_same(
 async def test_a_failure_whose_server_was_killed_before_it_was_sealed_is_sealed_when_it_is_stored(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def dies(*_: object) -> None:
-        raise KeyboardInterrupt
+    note = seals.note
+
+    def dies(folder: Path, of: str, record: BaseModel) -> None:
+        if of.startswith("attempt "):
+            raise KeyboardInterrupt
+        note(folder, of, record)
 
     await world.open()
     await world.attempt(kernel(5))
@@ -689,6 +696,60 @@ async def test_a_copied_workspace_judges_nothing_by_the_references_of_the_origin
     opened = await open_problem(copy, "reference.py", kernel_path="kernel.py", name="q")
     assert opened.baseline is not None
     assert (await world.status()).best is not None
+
+
+async def test_a_kernel_is_no_twin_because_somebody_says_so(world: World) -> None:
+    await world.open()
+    await world.attempt(kernel(5))
+    slow = await world.verify(kernel(20))
+    program = world.lab.problem("p").attempts.get(slow.attempt).verdicts()[0].instruction_digest
+    state.append_line(world.state / "programs.jsonl", {"program": program, "attempt": 1})
+    assert (await world.benchmark(kernel(20))).outcome == "revert"
+    assert any("programs.jsonl" in fault for fault in audit(world.again(), "p").faults)
+
+
+async def test_a_failure_that_no_server_noted_deposes_nobody(world: World) -> None:
+    await world.open()
+    kept = await world.attempt(kernel(5))
+    attempt = world.lab.problem("p").attempts.get(kept.attempt)
+    failed = verdict_of(world.lab.problem("p").specification, "fails values\n", attempt.digest, world.backend)
+    (world.state / owed.FOLDER).mkdir(exist_ok=True)
+    forged = owed.Debt(begun="0" * 16, attempt=kept.attempt, verdict=failed)
+    state.write_model(world.state / owed.FOLDER / "0000000000000000.json", forged)
+    world.lab = world.again()
+    assert (await world.status()).best.attempt == kept.attempt
+    assert (await world.verify(kernel(5))).passed
+    assert any("owed/0000000000000000.json" in fault for fault in audit(world.again(), "p").faults)
+
+
+async def test_a_step_that_no_server_began_counts_nothing(world: World) -> None:
+    await world.open()
+    kept = await world.attempt(kernel(5))
+    for number in range(2):
+        await world.verify(kernel(number, fails="values"))
+    (world.state / steps.FOLDER).mkdir(exist_ok=True)
+    forged = steps.Step(begun="0" * 16, origin="modelled", attempts=(kept.attempt,))
+    state.write_model(world.state / steps.FOLDER / "0000000000000000.json", forged)
+    state.append_line(
+        world.state / "experiments.jsonl",
+        {"event": "evaluating", "origin": "modelled", "attempts": [kept.attempt]},
+    )
+    state.append_line(
+        world.state / "experiments.jsonl", {"event": "best", "origin": "modelled", "attempt": kept.attempt}
+    )
+    await world.verify(kernel(3, fails="values"))
+    assert world.lab.problem("p").guard("modelled").closed
+
+
+async def test_a_profile_or_a_beam_that_was_edited_is_made_anew(world: World) -> None:
+    await world.open()
+    await world.evaluate([kernel(9.5), kernel(9.8)])
+    await world.profile(kernel(9.5))
+    await world.profile(kernel(20))
+    for path in (*world.state.rglob("profile.json"), world.state / "beam.modelled.json"):
+        path.write_text(re.sub(r'"latency_us": ?[0-9.]+', '"latency_us": 0.01', path.read_text()))
+    assert [(await world.profile(kernel(us))).latency_us for us in (9.5, 20)] == [9.5, 20]
+    assert max(entry.speedup for entry in (await world.evaluate([kernel(9.9)])).beam) == 1
 
 
 @pytest.mark.parametrize("how", ["verify", "evaluate", "benchmark"])
