@@ -7,6 +7,7 @@ session: what goes wrong is said on stderr, and the session goes on.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -84,13 +85,15 @@ def workspace(event: dict[str, Any]) -> Path | None:
 
 
 def unverified(folder: Path) -> Iterator[tuple[str, Path, dict[str, Any]]]:
-    """Problems whose working file is neither verified nor best, each with that file and what is known of it."""
+    """Problems whose working file, or one that was it before, is neither verified nor best, each with that file."""
     for name, known in _problems(folder).items():
-        path = Path(known["kernel"])
-        if path.is_file():
-            text = path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
-            if digest(text) not in {*known["passed"], *known["best"]}:
+        for path in (Path(file) for file in (known["kernel"], *known.get("earlier", ()))):
+            if path.is_file() and _text_digest(path) not in {*known["passed"], *known["best"]}:
                 yield name, path, known
+
+
+def _text_digest(path: Path) -> str:
+    return digest(path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape"))
 
 
 def removed(folder: Path, event: dict[str, Any]) -> Iterator[tuple[str, Path]]:
@@ -113,8 +116,24 @@ def outdated(folder: Path, event: dict[str, Any]) -> Iterator[tuple[str, Path]]:
                 break
 
 
+@functools.lru_cache(maxsize=1)
 def _problems(folder: Path) -> dict[str, Any]:
-    return json.loads((folder / RECORD).read_text(encoding="utf-8"))["problems"]
+    problems = json.loads((folder / RECORD).read_text(encoding="utf-8"))["problems"]
+    sound = {name: known for name, known in problems.items() if _sound(known)}
+    if len(sound) < len(problems):
+        sys.stderr.write(f"nki-anvil: {RECORD} is damaged at {', '.join(sorted(problems.keys() - sound.keys()))}\n")
+    return sound
+
+
+def _sound(known: Any) -> bool:
+    """Whether an entry is one: one that is damaged must not silence what there is to say of the others."""
+    kinds = {"kernel": str, "passed": list, "best": list, "earlier": list, "sources": dict, "sessions": list}
+    needed = {"kernel", "passed", "best"}
+    return (
+        isinstance(known, dict)
+        and known.keys() >= needed
+        and all(isinstance(known[name], kind) for name, kind in kinds.items() if name in known)
+    )
 
 
 def _fingerprint(path: Path) -> str | None:
@@ -152,14 +171,17 @@ def stop(event: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _unverified(folder: Path, event: dict[str, Any]) -> str:
-    found = [(name, path) for name, path, known in unverified(folder) if concerns(known, event)]
+    found = [(name, path, known) for name, path, known in unverified(folder) if concerns(known, event)]
     if not found:
         return ""
-    files = " and ".join(f"{_shown(path, folder)} (problem {name})" for name, path in found)
-    first = found[0][0]
+    files = " and ".join(f"{_shown(path, folder)} (problem {name})" for name, path, _ in found)
+    name, path, known = found[0]
+    if path != Path(known["kernel"]):
+        asks = f"verify_kernel(problem={name!r}, kernel_path={_shown(path, folder)!r})"
+        return f"{files} changed and is neither verified nor best. Call {asks}; or tell the user that it is unverified."
     return (
-        f"{files} changed and is neither verified nor best. Call verify_kernel(problem={first!r}), and "
-        f"benchmark_kernel if it passes, or revert_to_best(problem={first!r}); or tell the user that it is unverified."
+        f"{files} changed and is neither verified nor best. Call verify_kernel(problem={name!r}), and "
+        f"benchmark_kernel if it passes, or revert_to_best(problem={name!r}); or tell the user that it is unverified."
     )
 
 

@@ -4,11 +4,13 @@ Shape, complete enough for a script of the standard library that hashes a file a
 
     {"schema": 1, "problems": {"<name>": {"kernel": "<absolute path>", "open": true,
                                           "best": ["<digest>", ...], "passed": ["<digest>", ...],
-                                          "begun": "<ISO 8601>", "sessions": ["<a client's session>", ...],
+                                          "earlier": ["<absolute path>", ...], "begun": "<ISO 8601>",
+                                          "sessions": ["<a client's session>", ...],
                                           "sources": {"<absolute path>": "<SHA-256>", ...}}}}
 
 ``passed`` is newest last and capped; an open problem's file whose digest is in neither list is not verified.
-``sessions`` are those that worked on the problem; the empty one stands for a client that names none.
+``earlier`` are files that were the problem's kernel before it was opened with another: what was edited there is still
+edited. ``sessions`` are those that worked on the problem; the empty one stands for a client that names none.
 ``begun`` tells a problem from an earlier one of its name: what passed for that has not passed for this one.
 ``sources`` are the files that the problem rests on: where one is another, what passed has not passed.
 """
@@ -27,6 +29,8 @@ from nki_anvil.lab import state
 
 SESSIONS: Final = 50
 """Per problem, the newest last."""
+EARLIER: Final = 20
+"""Files per problem, the newest last."""
 KEPT: Final = 500
 """Digests per problem: 32 KiB at most, which a hook reads in well under a millisecond."""
 
@@ -37,6 +41,7 @@ class Known(Record):
     best: tuple[str, ...] = ()
     """Of every origin."""
     passed: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
     begun: str = ""
     sessions: tuple[str, ...] = ()
     sources: dict[str, str] = Field(default_factory=dict)
@@ -86,12 +91,19 @@ def note(
             open=still_open,
             best=old.best if best is None else best(),
             passed=(*digests, passed)[-KEPT:] if passed else digests,
+            earlier=_earlier(old, kernel) if old.begun == begun else (),
             begun=begun,
             sessions=old.sessions,
             sources=old.sources if sources is None else dict(sources),
         )
         if new != old or problem not in file.problems:
             _write(root, file, problem, new)
+
+
+def _earlier(old: Known, kernel: str) -> tuple[str, ...]:
+    """The files before this one; where the problem goes back to one of them, it is the kernel again."""
+    before = dict.fromkeys((*old.earlier, old.kernel))
+    return tuple(path for path in before if path != kernel)[-EARLIER:]
 
 
 def attend(root: Path, problem: str, session: str) -> bool:

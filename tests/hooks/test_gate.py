@@ -63,6 +63,37 @@ def test_an_edited_kernel_asks_to_verify_or_revert(tmp_path: Path, kernel: Path)
     assert "revert_to_best" in answer["reason"]
 
 
+def test_an_edited_kernel_is_asked_for_also_when_the_problem_was_opened_with_another(tmp_path: Path, kernel: Path):
+    other, root = tmp_path / "other.py", tmp_path / ".nki-anvil"
+    other.write_text(RIGHT)
+    kernel.write_text(RIGHT + "# edited\n")
+    verified.note(root, "silu", str(other))
+    answer, _ = run("stop", {}, tmp_path)
+    assert answer is not None
+    assert "verify_kernel(problem='silu', kernel_path='kernels/silu/kernel.py')" in answer["reason"]
+    note, _ = run("edited", {"tool_input": {"file_path": str(kernel)}}, tmp_path)
+    assert note is not None
+    verified.note(root, "silu", str(kernel))
+    answer, _ = run("stop", {}, tmp_path)
+    assert answer is not None
+    assert "revert_to_best" in answer["reason"]
+    kernel.write_text(RIGHT)
+    other.unlink()
+    assert run("stop", {}, tmp_path) == (None, "")
+
+
+@pytest.mark.parametrize("entry", [{}, None, [], {"kernel": 1, "passed": [], "best": []}, {"kernel": "x", "passed": 0}])
+def test_a_damaged_entry_silences_nothing_of_the_others(tmp_path: Path, kernel: Path, entry: Any):
+    kernel.write_text(RIGHT + "# edited\n")
+    record = tmp_path / ".nki-anvil" / "verified.json"
+    stored = json.loads(record.read_text())
+    record.write_text(json.dumps({**stored, "problems": {"a": entry, **stored["problems"]}}))
+    answer, said = run("stop", {}, tmp_path)
+    assert answer is not None
+    assert "kernels/silu/kernel.py" in answer["reason"]
+    assert "damaged at a" in said
+
+
 def test_only_a_session_that_worked_on_the_problem_is_asked(tmp_path: Path, kernel: Path):
     kernel.write_text(RIGHT + "# edited\n")
     verified.attend(tmp_path / ".nki-anvil", "silu", "mine")
