@@ -8,6 +8,7 @@ from anyio.to_thread import run_sync
 
 from nki_anvil.backends import errand
 from nki_anvil.backends.backend import Report, silent
+from nki_anvil.lab import other_names
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.verdict import Verdict
@@ -19,11 +20,14 @@ async def judge(
 ) -> tuple[Verdict, bool]:
     """The verdict, and whether it was known before; a new failure is told to the guard where it ``counts`` by itself.
 
-    A machine's failure, or a spent budget, raises.
+    What it failed at under another name of the problem is a new failure here. A machine's failure, or a spent budget,
+    raises.
     """
     known = await run_sync(bench.verdict, attempt)
     if known is not None:
         return known, True
+    if failed := await run_sync(other_names.failure, bench, attempt):
+        return await run_sync(partial(bench.keep_verdict, attempt, failed, counts=counts)), False
     await run_sync(bench.refuse_when_spent)
     return await look_again(bench, attempt, report, counts=counts), False
 

@@ -114,9 +114,13 @@ class Verdict(Record):
 
     def passed_on(self, attempt: int, digest: str, seconds: float = 0.0) -> Verdict:
         """This one, of ``attempt``, as the verdict of another text with the same instructions."""
-        said = f"Attempt {attempt} has the same instructions, and there: "
+        found = self.failed_at(f"Attempt {attempt} has the same instructions, and there: ")
+        return found.model_copy(update={"kernel_digest": digest, "seconds": seconds})
+
+    def failed_at(self, where: str) -> Verdict:
+        """This one, whose gates say where they were failed."""
         gates = tuple(
-            gate.model_copy(update={"detail": said + gate.detail}) if gate.passed is False else gate
+            gate.model_copy(update={"detail": where + gate.detail}) if gate.passed is False else gate
             for gate in self.gates
         )
-        return self.model_copy(update={"kernel_digest": digest, "gates": gates, "seconds": seconds})
+        return self.model_copy(update={"gates": gates})

@@ -118,8 +118,8 @@ def test_the_hooks_script_imports_the_standard_library_only():
     assert imported == {
         "__future__",
         "ast",
-        "functools",
         "collections.abc",
+        "functools",
         "hashlib",
         "json",
         "os",

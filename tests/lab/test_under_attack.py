@@ -698,6 +698,23 @@ async def test_a_copied_workspace_judges_nothing_by_the_references_of_the_origin
     assert (await world.status()).best is not None
 
 
+async def test_another_name_gives_a_failed_kernel_no_other_cases(world: World) -> None:
+    wrong = kernel(3, note="seldom")
+    await world.open()
+    world.refused = "seldom"
+    assert not (await world.verify(wrong)).passed
+    world.refused = ""
+    looks = len(world.verifications)
+    for asked in ({"name": "q"}, {"name": "r", "tolerance": 1e-6}):
+        await world.open(**asked)
+    known, other = [await verify_kernel(world.lab, name, source=wrong) for name in ("q", "r")]
+    assert (known.passed, known.repeated, known.guard.failures) == (False, False, 1)
+    assert "The problem p is the same" in next(gate.detail for gate in known.gates if gate.passed is False)
+    assert other.passed, "with another tolerance it is another problem"
+    assert len(world.verifications) == looks + 3
+    assert audit(world.again(), "q").clean
+
+
 async def test_a_kernel_is_no_twin_because_somebody_says_so(world: World) -> None:
     await world.open()
     await world.attempt(kernel(5))
