@@ -50,10 +50,16 @@ def transpose(x: NkiTensor, dtype: Any = None) -> NkiTensor:
 
 
 def matmul(x: NkiTensor, y: NkiTensor, transpose_x: bool = False) -> NkiTensor:
-    """x @ y in PSUM, or x.T @ y; without ``transpose_x`` a transpose comes first."""
-    stationary = x if transpose_x else copy(transpose(x))
-    result = ndarray((stationary.size // stationary.shape[0], *y.shape[1:]), "float32", MemoryRegion.psum)
-    isa.nc_matmul(result, stationary, y)
+    """x.T @ y in PSUM; the chip has no other."""
+    if not transpose_x:
+        raise TraceError(
+            "NKI-ARGUMENT",
+            "nl.matmul without transpose_x=True: the tensor engine takes its first factor with the contraction on"
+            " partitions.",
+            remedy="Transpose x first: nl.matmul(nl.copy(nl.transpose(x)), y, transpose_x=True), or nisa.nc_matmul.",
+        )
+    result = ndarray((x.size // x.shape[0], *y.shape[1:]), "float32", MemoryRegion.psum)
+    isa.nc_matmul(result, x, y)
     return result
 
 

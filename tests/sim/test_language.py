@@ -125,7 +125,15 @@ def test_a_reduction_runs_along_the_free_dimensions(function, expected):
 
 def test_matmul_and_transpose_end_in_psum():
     assert np.allclose(on_tiles(lambda x, y: nl.matmul(x, y, transpose_x=True), X, Y), X.T @ Y, atol=1e-4)
-    assert np.allclose(on_tiles(lambda x, y: nl.matmul(x, nl.copy(nl.transpose(y))), X, Y), X @ Y.T, atol=1e-4)
+
+
+def test_matmul_takes_its_first_factor_turned_as_the_chip_does():
+    def turned(x, y):
+        return nl.matmul(nl.copy(nl.transpose(x)), nl.copy(nl.transpose(y)), transpose_x=True)
+
+    assert np.allclose(on_tiles(turned, X, Y), X @ Y.T, atol=1e-4)
+    with pytest.raises(TraceError, match=r"nl\.matmul without transpose_x=True.*nl\.copy\(nl\.transpose\(x\)\)"):
+        on_tiles(nl.matmul, X, Y)
 
 
 def test_where_chooses_between_tiles_and_numbers():
