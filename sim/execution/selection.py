@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim.execution.alu import FUNCTIONS
+from nki_anvil.sim.execution.bench import Bench
 from nki_anvil.sim.execution.reduction import accumulate, begin
 from nki_anvil.sim.execution.registry import defines
 from nki_anvil.sim.execution.site import Site
+from nki_anvil.sim.rules.finding import Finding
 
 Array = NDArray[Any]
+
+BOUND_CODE: Final = "TRN2-RANGE-BOUND"
+_LARGEST: Final = float(1 << 24)
+"""Of a bound: float32 counts no further one by one."""
 
 
 @defines("select_reduce")
@@ -34,12 +40,28 @@ def range_select(site: Site) -> None:
     shape = (flat[0], math.prod(flat[1:]))
     chosen = site.read("on_true_tile", shape)
     bounds = site.column("bound0", shape), site.column("bound1", shape)
+    site.do(_check_bounds, site.bench, site.line, *bounds)
     positions = (site["range_start"] + np.arange(shape[1])).astype(site.formats.working)
     mask, second = site.work(shape, np.bool_), site.work(shape, np.bool_)
     site.do(FUNCTIONS[site["comp_op0"]], positions, bounds[0], mask)
     site.do(FUNCTIONS[site["comp_op1"]], positions, bounds[1], second)
     site.do(np.logical_and, mask, second, mask)
     _select(site, mask, chosen, site.number(site["on_false_value"] or 0), shape, "on_true_tile")
+
+
+def _check_bounds(bench: Bench, line: int, *bounds: Array) -> None:
+    """Report bounds that range_select does not take; with poison 1 those of rows that nothing wrote may be any."""
+    largest = max(float(np.fmax.reduce(np.abs(bound), axis=None)) for bound in bounds)
+    if largest > _LARGEST and not bench.poison:
+        bench.report(
+            Finding(
+                code=BOUND_CODE,
+                severity="error",
+                message=f"range_select with a bound of {largest:.9g}; bounds are at most 2^24 = 16777216",
+                line=line,
+                remedy="Limit the bounds to the number of columns first, with nisa.tensor_scalar and nl.minimum.",
+            )
+        )
 
 
 def _select(site: Site, mask: Array, chosen: Array, other: Any, shape: tuple[int, ...], lanes_of: str) -> None:

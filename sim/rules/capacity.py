@@ -131,7 +131,7 @@ RULES = (
     ),
     Rule(
         code="TRN2-PSUM-BANKS",
-        text="Each PSUM tensor begins in a bank of its own, so at most eight are in use at once; nothing spills from PSUM.",
+        text="Each PSUM tensor begins in a bank of its own, so at most eight are in use at once; nothing spills there.",
         severity="error",
         remedy="Put several small results into one PSUM tensor of a bank, or copy them to SBUF earlier.",
         source="nki.language.tile_size, psum_num_banks",

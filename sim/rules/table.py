@@ -19,6 +19,7 @@ from nki_anvil.sim.rules import (
     outputs,
     partitions,
     races,
+    registers,
     steering,
 )
 from nki_anvil.sim.rules.rule import Rule
@@ -37,6 +38,7 @@ TABLE: Final[tuple[Rule, ...]] = (
     *outputs.RULES,
     *initialisation.RULES,
     *races.RULES,
+    *registers.RULES,
     *steering.RULES,
     *lots.RULES,
 )

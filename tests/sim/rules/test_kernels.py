@@ -111,6 +111,13 @@ nl.fori_loop(0, turns, turn)
 """
 
 
+REGISTERS = """
+held = [nisa.register_alloc(number) for number in range({})]  # here
+for register in held:
+    nisa.register_store(tile(1, 1, dtype=nl.int32), register)
+"""
+
+
 PAIRS: dict[str, Pair] = {
     "TRN2-PART-128": one("nl.ndarray((129, 4), nl.float32)", "nl.ndarray((128, 4), nl.float32)"),
     "TRN2-PART-START": one("t = tile(128, 4); nisa.reciprocal(t[32:65], t[0:33])",
@@ -269,6 +276,7 @@ PAIRS: dict[str, Pair] = {
                        "nisa.tensor_reduce(tile(4, 3), nl.add, tile(4, 3, 5), axis=2)", refused="NKI-AXIS"),
     "TRN2-REGISTER": one("nisa.register_load(nisa.register_alloc(), tile(1, 1, dtype=nl.int32, buffer=nl.psum))",
                          "nisa.register_load(nisa.register_alloc(), tile(1, 1, dtype=nl.int32))"),
+    "TRN2-REGISTERS": Pair(REGISTERS.format(65), REGISTERS.format(64)),
     "TRN2-AP-SIZE": one("nisa.memset(nl.ndarray((4, 70000), nl.int8)[:, 0:65537], 0)",
                         "nisa.memset(nl.ndarray((4, 70000), nl.int8)[:, 0:65536], 0)"),
     "TRN2-AP-PATTERN": one("t = tile(4, 40000); v = t.ap([[40000, 4], [32768, 2]]); nisa.memset(v, 0)",

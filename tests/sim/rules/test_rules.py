@@ -196,6 +196,19 @@ def fresh(name: str, width: int, **attributes: Any) -> Callable[[Kernel], None]:
     return build
 
 
+def registers(count: int) -> Callable[[Kernel], Any]:
+    """So many are set, and then each moves an access."""
+
+    def build(k: Kernel) -> None:
+        tile, held = k.sbuf(4, 128), [k.register() for _ in range(count)]
+        for number, register in enumerate(held):
+            k.emit("register_move", register=register, source=None, value=number % 128, line=5)
+        for register in held:
+            k.emit("memset", k.shifted(tile[:, 0:1], 1, register=register), value=0.0)
+
+    return build
+
+
 INT32 = "int32"
 F16 = "bfloat16"
 SELECT = {"comp_op0": "less", "comp_op1": "less", "reduce_op": "maximum", "reduce_cmd": "reset_reduce"}
@@ -211,6 +224,7 @@ CASES: dict[str, tuple[Callable[[Kernel], Any], Callable[[Kernel], Any]]] = {
     "TRN2-PSUM-TILE": (allocate("psum", 128, 4097), allocate("psum", 128, 4096)),
     "TRN2-PSUM-CAP": (held("psum", 2, 2049), held("psum", 2, 2048)),
     "TRN2-PSUM-BANKS": (held("psum", 9, 16), held("psum", 8, 16)),
+    "TRN2-REGISTERS": (registers(65), registers(64)),
     "TRN2-MM-PLACE": (engine("nc_matmul", s(4, 4), s(4, 4), s(4, 4), accumulate=False), product()),
     "TRN2-MM-SHAPE": (product(n=513), product()),
     "TRN2-MM-DTYPE": (product(dtypes=("float32", F16)), product(dtypes=("float32", "tfloat32"))),
