@@ -106,6 +106,21 @@ def test_a_cumulative_instruction_gives_every_partial_result(op: str, reference:
     np.testing.assert_allclose(lab.see(dst)[0], reference(x + 1, axis=1), rtol=1e-5)
 
 
+@pytest.mark.parametrize(("bound", "codes"), [(2.0**24, []), (2.0**24 + 2, ["TRN2-RANGE-BOUND"]), (np.nan, [])])
+def test_range_select_takes_no_bound_beyond_what_float32_counts(bound: float, codes: list[str]) -> None:
+    b = ProgramBuilder()
+    source, given, tile, held = b.input((2, 4)), b.input((2, 1)), b.tensor((2, 4)), b.tensor((2, 1))
+    b.emit("dma_copy", tile, source)
+    b.emit("dma_copy", held, given)
+    commands = {"comp_op0": "less", "comp_op1": "less", "reduce_op": "maximum", "reduce_cmd": "reset_reduce"}
+    b.emit("range_select", tile, None, tile, held, held, line=42, on_false_value=0.0, range_start=0, **commands)
+    b.emit("dma_copy", b.result((2, 4)), tile)
+    inputs = [np.ones((2, 4), np.float32), np.full((2, 1), bound, np.float32)]
+    for poison, expected in ((0, codes), (1, [])):
+        found = Executable(b.program()).run(inputs, poison=poison).findings
+        assert [(one.code, one.severity, one.line) for one in found] == [(code, "error", 42) for code in expected]
+
+
 def test_range_select_keeps_a_range_and_its_maximum() -> None:
     lab, x = Lab(), draw(4, 9)
     low, high = np.array([[0], [2], [9], [3]], np.float32), np.array([[9], [5], [9], [4]], np.float32)
