@@ -25,6 +25,10 @@ SHARE: Final = 2.0**-8
 cancels by 2^-14; the rest is for elements in which those runs were lucky."""
 CONSTANTS: Final = 4.0
 """Times what constants move that are off by a rounding: a kernel has some of its own instead."""
+ROW: Final = 2.0**-44
+OUTPUT: Final = 2.0**-48
+"""Of the largest element of a row, and of all of an output: what float64 itself leaves of sums that come to nothing,
+of small whole numbers for instance, whose sums are exact in float32 as well."""
 BRINK: Final = 2.0**120
 """So near to where float32 ends the chip has other numbers than float64."""
 
@@ -45,7 +49,7 @@ def _of(got: F64, expected: Expected) -> Use:
     known = np.abs(expected.r) < BRINK
     off = np.where(known, np.abs(got - expected.r), 0.0)
     off[np.isnan(off)] = np.inf
-    allowed = SHARE * needed(expected)
+    allowed = SHARE * needed(expected) + _float64(expected)
     if expected.moved is not None:
         allowed += CONSTANTS * expected.moved
     allowed[~known] = np.inf
@@ -53,3 +57,10 @@ def _of(got: F64, expected: Expected) -> Use:
     place = place_of(share)
     worst = float(share.max(initial=0.0))
     return Use(LIMIT, worst, place, float(off[place]) if place else worst, float(allowed[place]) if place else 0.0)
+
+
+def _float64(expected: Expected) -> F64:
+    """What the float64 reference may be off by itself."""
+    size = np.abs(np.where(np.isfinite(expected.r), expected.r, 0.0))
+    rows = size.max(axis=-1, keepdims=True, initial=0.0) if size.ndim else size
+    return np.broadcast_to(ROW * rows + OUTPUT * size.max(initial=0.0), size.shape)

@@ -48,6 +48,16 @@ def test_what_cancels_may_err_more_as_it_does_in_float32() -> None:
     assert exactness.compare(Expected(R, spread, rows={}, whole=1e-7, dtype="float32"), y).share <= 1
 
 
+def test_what_float64_leaves_of_sums_that_come_to_nothing_is_free() -> None:
+    r, spread = R.copy(), SPREAD.copy()
+    r[7, 9], spread[7, 9] = 4e-15, 4e-15
+    y = r.copy()
+    y[7, 9] = -3e-15
+    assert exactness.compare(Expected(r, spread, rows={}, whole=1e-7, dtype="float32"), y).share <= 1
+    y[7, 9] = 1e-12
+    assert exactness.compare(Expected(r, spread, rows={}, whole=1e-7, dtype="float32"), y).share > 1
+
+
 def test_other_constants_of_the_references_kind_are_forgiven() -> None:
     y = R * (1 + 2.0**-24)
     assert exactness.compare(expected(), y).share > 1
