@@ -59,9 +59,10 @@ def one_round() -> dict[str, int]:
         return anyio.run(_played, Path(folder))
 
 
-async def _played(workspace: Path) -> dict[str, int]:
-    bus = InMemorySubscriptionBus()
-    builder = Builder(Notices(bus), workspace=workspace, data=workspace / "data")
+async def _played(folder: Path) -> dict[str, int]:
+    bus, workspace = InMemorySubscriptionBus(), folder / "workspace"
+    workspace.mkdir()
+    builder = Builder(Notices(bus), workspace=workspace, data=folder / "data")
     cost: dict[str, int] = {}
     async with opened(builder.laboratory, builder.memory) as desk, Client(Application(desk, bus)) as client:
         await client.call_tool("open_problem", {"reference": "seed:rmsnorm"})

@@ -29,7 +29,7 @@ HOOK = Path(__file__).parents[2] / "hooks" / "gate.py"
 
 async def looks_s(workspace: Path, seed: str) -> list[float]:
     """Seconds of each look that ``nki-anvil watch`` takes at the seed's own kernel, on the simulator."""
-    builder = Builder(lambda *_: None, workspace=workspace, data=workspace / "data", log_level="WARNING")
+    builder = Builder(lambda *_: None, workspace=workspace, data=workspace.parent / "data", log_level="WARNING")
     async with opened(builder.laboratory, builder.memory) as desk:
         await open_problem(Call(desk), f"seed:{seed}")
         lab = await desk.laboratory()
@@ -50,7 +50,8 @@ def hooks_ms(workspace: Path, command: list[str]) -> list[float]:
 
 def tables() -> Iterator[Table]:
     with tempfile.TemporaryDirectory() as folder:
-        workspace = Path(folder)
+        workspace = Path(folder) / "workspace"
+        workspace.mkdir()
         table = Table("seed", "median", "best", "worst", "goal", title="A look at a save, `nki-anvil watch`")
         for seed in SMALL:
             found = anyio.run(looks_s, workspace, seed)
