@@ -16,9 +16,9 @@ DEAR: Final = ("own", "mixed", "medley")
 """Families of a larger one that are."""
 
 
-def marked(specification: Specification, cases: Sequence[Case], origin: Origin) -> list[Case]:
-    """The cases, those marked that are; none where a device runs them, for it has no float64."""
-    if origin != "modelled":
+def marked(specification: Specification, cases: Sequence[Case], origin: Origin, full: bool = True) -> list[Case]:
+    """The cases, those marked that are; none in a quick look, or where a device runs them, for it has no float64."""
+    if origin != "modelled" or not full:
         return list(cases)
     elements = {
         name: sum(prod(spec.shape) for spec in specification.arrays(name) if spec.shape is not None)

@@ -19,7 +19,7 @@ from nki_anvil.lab.stored_numbers import codes, leaning
 from nki_anvil.lab.use import Use
 
 QUANTILE: Final = 1e-3
-QUANTILE_LIMIT: Final = 16.0
+QUANTILE_LIMIT: Final = 20.0
 MAXIMUM: Final = 1024.0
 ROWWISE_MAXIMUM: Final = 256.0
 """Without a contraction."""

@@ -135,7 +135,7 @@ async def _gather(
         pooled, fresh = [*pooled, *await pool.add(fresh)], []
     cases = [*(p.case for p in pooled), *fresh]
     turned = backend.origin == "modelled" and _BETA1 in kernel
-    cases = exact_cases.marked(specification, cases, backend.origin)
+    cases = exact_cases.marked(specification, cases, backend.origin, full)
     job = _job(specification, kernel, digest, cases, await _uploads(pool, pooled), turned)
     runs: list[Run] = []
     added: list[Pooled] = []

@@ -216,7 +216,10 @@ def _opposed(d: Draw) -> Array:
     """The variant is an axis' length, and whether single places are opposed, or the target takes its peers along."""
     length, _, how = d.variant.partition("/")
     with_it = d.is_target or (how == "peers" and d.place is not None)
-    return relations.opposed(d.own, int(length or d.own.shape[-1]), d.scale, with_it, d.shared, how == "single")
+    along = int(length or d.own.shape[-1])
+    if how == "peers":
+        return relations.opposed(d.own, along, d.scale, with_it, d.shared, powers=relations.FARTHEST)
+    return relations.opposed(d.own, along, d.scale, with_it, d.shared, how == "single")
 
 
 def _related(d: Draw, how: Callable[[relations.Peer], Array]) -> Array:

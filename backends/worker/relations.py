@@ -264,7 +264,19 @@ def _same(own: Array, rng: Any) -> Array:
     return bent
 
 
-def opposed(own: Array, length: int, scale: float, target: bool, shared: Any, single: bool = False) -> Array:
+FARTHEST = (5.5, 6.0)
+"""Powers of ten of opposed factors where the target takes its peers along: as far as inputs are promised to go."""
+
+
+def opposed(
+    own: Array,
+    length: int,
+    scale: float,
+    target: bool,
+    shared: Any,
+    single: bool = False,
+    powers: tuple[float, float] = (3.0, 6.0),
+) -> Array:
     """Along an axis of this length tiles are large and tiny in turn, and tiny and large in what shares the axis.
 
     Or single places are, so that all tiles hold both. Products are ordinary: nothing may be left out because one of its
@@ -275,7 +287,7 @@ def opposed(own: Array, length: int, scale: float, target: bool, shared: Any, si
         return own
     size = regimes.TILE[0] if length > regimes.TILE[0] else max(1, length // 2)
     tiles: Array = np.arange(length) // (1 if single else size)
-    exponents = shared.uniform(3, 6, int(tiles[-1]) + 1)[tiles] * np.where(tiles % 2, -scale, scale)
+    exponents = shared.uniform(*powers, int(tiles[-1]) + 1)[tiles] * np.where(tiles % 2, -scale, scale)
     axis = axes[-1] if target else axes[0]
     factors: Array = 10.0 ** (exponents if target else -exponents)
     return (own * factors.reshape([-1 if i == axis else 1 for i in range(own.ndim)])).astype(np.float32)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from nki_anvil.lab.comparing import Deviation, explain, worst
 from nki_anvil.lab.evidence import Evidence, Judgement, Observed
+from nki_anvil.lab.exactness import LIMIT
 
 
 def judge(evidence: Evidence) -> Judgement:
@@ -50,6 +51,7 @@ def _inexact(observed: Sequence[Observed]) -> tuple[str, ...]:
     return tuple(f"Not judged with every float in float64: {reason}." for reason in reasons)
 
 
-def _rank(deviation: Deviation) -> tuple[bool, bool, float]:
-    """A case that is wrong on own draws explains more than one of a family."""
-    return deviation.share > 1.0, deviation.share > 1.0 and deviation.own, deviation.share
+def _rank(deviation: Deviation) -> tuple[bool, bool, bool, float]:
+    """What the chip itself makes wrong explains more than float64 does, and own draws more than a family."""
+    wrong = deviation.share > 1.0
+    return wrong, wrong and deviation.use.limit != LIMIT, wrong and deviation.own, deviation.share

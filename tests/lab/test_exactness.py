@@ -173,7 +173,7 @@ async def test_what_float32_forgives_is_refused_with_what_it_is(data: Path, monk
     assert verdict.where.pattern == "approximation"
     assert "float64" in next(gate.detail for gate in verdict.gates if gate.passed is False)
     assert "threshold" in verdict.hint
-    monkeypatch.setattr(exact_cases, "marked", lambda specification, cases, origin: list(cases))
+    monkeypatch.setattr(exact_cases, "marked", lambda specification, cases, origin, full: list(cases))
     assert (await judged(data, without_faint_weights, None)).passed
 
 
