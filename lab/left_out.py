@@ -14,6 +14,7 @@ from typing import Final
 from nki_anvil.backends.worker.absent import mentioned
 from nki_anvil.backends.worker.kernel_text import KernelText
 from nki_anvil.lab import bindings
+from nki_anvil.lab.annotation_forms import more_than_types
 from nki_anvil.lab.kernel_reading import ASIDE, Objection, importing, is_main, reached
 from nki_anvil.lab.quiet import Definitions, Quiet
 
@@ -27,8 +28,14 @@ def objections(text: KernelText, entry: str) -> list[Objection]:
     kept = bindings.definitions(text.statements)
     needed, _ = reached(text, entry)
     skipped = [*importing(text.skipped)]
-    judge = Quiet(bindings.definitions([*text.statements, *skipped]))
-    found = [*_annotations(text, kept), *_left_annotations(skipped, text), *_names_itself(text)]
+    made = bindings.definitions([*text.statements, *skipped])
+    judge = Quiet(made)
+    written = (one for statement in [*text.statements, *skipped] for one in _annotated(statement))
+    found = [
+        _objection(one, "An annotation is more than a type, and tracing leaves it out", "Write the type alone")
+        for one in more_than_types(written, made, _IMPORTING)
+    ]
+    found += [*_annotations(text, kept), *_left_annotations(skipped, made), *_names_itself(text)]
     for statement in skipped:
         if _is_star(statement):
             found.append(_objection(statement, "`import *` of a module that is not there may bind any name", "Name it"))
@@ -81,16 +88,13 @@ def _annotations(text: KernelText, kept: Definitions) -> Iterator[Objection]:
     """Python before 3.14 executes those of functions, which tracing does not, and those that name what is absent."""
     for statement in text.statements:
         for annotation in _annotated(statement):
-            if any(isinstance(node, ast.NamedExpr) for node in ast.walk(annotation)):
-                yield _objection(annotation, "An annotation binds a name, and tracing leaves it out", "Bind it before")
-            elif not _only_names(annotation, kept) and not _of_others(annotation, kept, frozenset(text.absent)):
+            if not _only_names(annotation, kept) and not _of_others(annotation, kept, frozenset(text.absent)):
                 what = "An annotation computes with what the text defines, and tracing leaves it out"
                 yield _objection(annotation, what, "Write the type alone")
 
 
-def _left_annotations(skipped: Sequence[ast.stmt], text: KernelText) -> Iterator[Objection]:
+def _left_annotations(skipped: Sequence[ast.stmt], made: Definitions) -> Iterator[Objection]:
     """In branches Python executes annotations as everywhere, and a class of the text may have a say in them."""
-    made = bindings.definitions([*text.statements, *skipped])
     own = {name for name, meanings in made.items() if not all(isinstance(one, _IMPORTING) for one in meanings)}
     for annotation in (one for statement in skipped for one in _annotated(statement)):
         computes = any(isinstance(node, (ast.Subscript, ast.BinOp)) for node in ast.walk(annotation))

@@ -107,6 +107,10 @@ class Quiet:
     def _function(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:
         """Decorators, defaults, and annotations that call something."""
         yield from (one for one in function.decorator_list if not self._is_decorator(one))
+        kinds = [
+            one for one in function.decorator_list if isinstance(one, ast.Name) and one.id in harmless.METHOD_KINDS
+        ]
+        yield from kinds[1:]  # a class calls the property of a class method by itself
         yield from (call for part in bindings.annotated(function) for call in _calls(part))
         yield from self._values(bindings.defaults(function.args))
 

@@ -32,6 +32,9 @@ class Hbm:
     def __init__(self, region: MemoryRegion) -> None:
         self._region = region
 
+    __class__: Any = property(lambda _: MemoryRegion)
+    """What ``isinstance`` asks: as the region itself answers wherever a text is not looked at."""
+
     def __eq__(self, other: object) -> bool:
         if other is None or (isinstance(other, MemoryRegion) and other.on_chip):
             return False

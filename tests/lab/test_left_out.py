@@ -82,6 +82,10 @@ CHANGING = [
     "import torch\ndrawn = torch.zeros(TABLE.pop())",
     "def g(a: (kernel := nki.jit(other)) = 1):\n    return a",
     "def g(a: TABLE.append(3.0) = 1):\n    return a",
+    "import os\nif os.getenv('HOME'):\n    def g(a: (SIGN := 1.0)):\n        return a",
+    "import os\nif os.getenv('HOME'):\n    WIDTHS: [w for nl.exp in (nl.sin,) for w in (1, 2)] = (1, 2)",
+    "class Tile:\n    @classmethod\n    @property\n    def rows(cls):\n        SIZES.clear()\nR: Tile.rows = 128",
+    "ROWS: Config.depth = 128",
     "put = TABLE.insert\nput(0, 1.0); [put]",
     "f = lambda: TABLE.insert(0, 1.0)\nif True:\n    f()",
     "list(map(TABLE.insert, [0], [1.0]))",
@@ -197,6 +201,8 @@ def test_a_left_out_statement_that_changes_what_the_kernel_reaches_is_refused_wi
             "means something",
             "a name of the text as well",
             "is not derived from",
+            "more than a type",
+            "is not available",
         )
     )
     assert found.hint

@@ -88,6 +88,11 @@ def test_in_which_hbm_a_tensor_lies_is_told_to_nobody(question: str, beta1: bool
         asked(f"def asks(x, y):\n    return {question}\n", 2, beta1)
 
 
+def test_what_stands_for_a_region_is_one_for_whoever_asks() -> None:
+    with pytest.raises(PlaceAsked, match="asks in which HBM"):
+        asked("def asks(x, y):\n    return isinstance(x.buffer, nl.MemoryRegion) and x.buffer != y.buffer\n", 2, False)
+
+
 @pytest.mark.parametrize("beta1", [False, True])
 def test_whether_a_tensor_is_on_chip_is_told_and_its_memory_is_handed_on(beta1: bool) -> None:
     assert not asked(ON_CHIP, 1, beta1)
