@@ -77,11 +77,10 @@ async def test_a_kernel_that_failed_has_not_passed_because_its_number_is_another
 
 
 async def test_everything_at_once_by_two_clients_leaves_what_passed_as_best_and_every_text(world: World):
-    other = second(world)
+    other, measured = second(world), [10.0]
     async with served(world) as first, served(other) as client:
         await call(first, "open_problem", **OPEN)
-        # none so slow that it closes the guard for those that wait for their turn
-        texts = [kernel(us, note=str(us)) for us in (8.5, 8, 7, 6, 8.6, 7.5)] + [kernel(1, fails="values")]
+        texts = [kernel(us, note=str(us)) for us in (9, 8, 7, 6, 12, 11)] + [kernel(1, fails="values")]
         for text in texts:
             await answer(first, "verify_kernel", source=text)
         world.edit(kernel(5, note="in the file"))
@@ -90,7 +89,9 @@ async def test_everything_at_once_by_two_clients_leaves_what_passed_as_best_and_
             def go(which: Client, tool: str, **arguments: Any) -> None:
                 async def one() -> None:
                     with anyio.fail_after(60):
-                        await answer(which, tool, **arguments)
+                        found = await answer(which, tool, **arguments)
+                    if tool == "benchmark_kernel" and not isinstance(found, str):  # others: the guard has closed
+                        measured.append(found["latency_us"])
 
                 group.start_soon(one)
 
@@ -104,7 +105,7 @@ async def test_everything_at_once_by_two_clients_leaves_what_passed_as_best_and_
     problem = world.again().problem("p")
     best = problem.best("modelled").read()
     assert best is not None
-    assert best.latency_us == 6
+    assert best.latency_us == min(measured)
     assert {*texts, kernel(5, note="in the file")} <= {attempt.text() for attempt in problem.attempts.all()}
     assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
 
