@@ -76,6 +76,8 @@ class Arithmetic:
     """It has sorted without an order of equals."""
     decides: bool = field(default=False, init=False)
     """It has rounded numbers, or compared them: a rounding more or less may decide otherwise."""
+    rounds: bool = field(default=False, init=False)
+    """It has rounded numbers to whole ones."""
     has_constants: bool = field(default=False, init=False)
     """It has met numbers of the reference's own that float32 rounds."""
     compared: set[float] = field(default_factory=set[float], init=False)

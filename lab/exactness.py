@@ -25,6 +25,8 @@ SHARE: Final = 2.0**-8
 cancels by 2^-14; the rest is for elements in which those runs were lucky."""
 CONSTANTS: Final = 4.0
 """Times what constants move that are off by a rounding: a kernel has some of its own instead."""
+OWN_CONSTANTS: Final = 16.0
+"""Times what the kernel's own constants move so: of a table of them each errs by a lot of its own."""
 ROW: Final = 2.0**-44
 OUTPUT: Final = 2.0**-48
 """Of the largest element of a row, and of all of an output: what float64 itself leaves of sums that come to nothing,
@@ -33,23 +35,28 @@ BRINK: Final = 2.0**120
 """So near to where float32 ends the chip has other numbers than float64."""
 
 
-def compare(expected: Expected, y: NDArray[Any]) -> Use:
-    """How much of its limit an output uses. ``y`` has r's shape."""
-    got = np.asarray(y).astype(np.float64)
+def compare(expected: Expected, y: NDArray[Any], other: NDArray[Any] | None = None) -> Use:
+    """How much of its limit an output uses. ``y`` has r's shape; so has ``other``, what the kernel gives where its own
+    constants are off by a rounding.
+    """
+    if expected.rounds:
+        return Use(LIMIT, 0.0)
     if expected.integer:
         return limits.compare(expected, y, 0.0, own=False)[0]
     with np.errstate(all="ignore"):
-        uses = [_of(got, expected)]
+        got = np.asarray(y).astype(np.float64)
+        free = np.zeros(()) if other is None else _free(np.abs(other - got))
+        uses = [_of(got, expected, free)]
         if (rough := expected.rough) is not None:
-            uses.append(_of(got, replace(expected, r=rough.r, spread=rough.spread)))
+            uses.append(_of(got, replace(expected, r=rough.r, spread=rough.spread), free))
     return max(uses, key=lambda use: use.share)
 
 
-def _of(got: F64, expected: Expected) -> Use:
+def _of(got: F64, expected: Expected, free: F64) -> Use:
     known = np.abs(expected.r) < BRINK
     off = np.where(known, np.abs(got - expected.r), 0.0)
     off[np.isnan(off)] = np.inf
-    allowed = SHARE * needed(expected) + _float64(expected)
+    allowed = SHARE * needed(expected) + _float64(expected) + free
     if expected.moved is not None:
         allowed += CONSTANTS * expected.moved
     allowed[~known] = np.inf
@@ -57,6 +64,13 @@ def _of(got: F64, expected: Expected) -> Use:
     place = place_of(share)
     worst = float(share.max(initial=0.0))
     return Use(LIMIT, worst, place, float(off[place]) if place else worst, float(allowed[place]) if place else 0.0)
+
+
+def _free(moved: F64) -> F64:
+    """By what a kernel's own constants move an element, or the typical one of its row: of many some cancel."""
+    known = np.where(np.isfinite(moved), moved, 0.0)
+    typical = np.sqrt(np.square(known).mean(axis=-1, keepdims=True)) if known.ndim else known
+    return OWN_CONSTANTS * np.maximum(known, typical)
 
 
 def _float64(expected: Expected) -> F64:

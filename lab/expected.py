@@ -31,6 +31,8 @@ class Expected:
     rowwise: bool = False
     """Nothing is contracted: the stricter element maximum holds."""
     large: bool = False
+    rounds: bool = False
+    """The reference rounds to whole numbers: what kernels do for that rounds nothing in float64, or otherwise."""
     moved: NDArray[np.float32] | None = None
     """How far the reference's own constants, each off by a rounding, move an element; None: nowhere."""
     rough: Rough | None = None

@@ -124,6 +124,7 @@ class HonestRuns:
             found = yardstick.measure(
                 exact, honest, moved, beside, constants, dtypes=self.dtypes, precision=self.precision,
                 rowwise=work.matmul_flops == 0, large=large, partial=partial, tied=tied, rough=rough,
+                rounds=work.rounds,
             )  # fmt: skip
             return yardstick.widened(found, RUNNING) if work.running else found
 

@@ -22,6 +22,10 @@ NOISY: Final = frozenset({
 """Functions that an engine approximates."""
 
 
+ROUNDING: Final = frozenset({np.rint, np.floor, np.ceil, np.trunc, np.floor_divide, np.remainder, np.fmod})
+"""To whole numbers, or what is left of that."""
+
+
 class Value(np.ndarray[Any, Any]):
     """An array whose floating-point operations follow the arithmetic in force."""
 
@@ -32,6 +36,7 @@ class Value(np.ndarray[Any, Any]):
         if floating(operands):
             options.pop("dtype", None)
         how.decides = how.decides or (ufunc in DECIDING and floating(operands))
+        how.rounds = how.rounds or (ufunc in ROUNDING and floating(operands))
         note(ufunc, operands)
         if how.recording is not None and method == "at":
             how.recording.before(ufunc, operands)
@@ -46,6 +51,7 @@ class Value(np.ndarray[Any, Any]):
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         in_force().decides |= func in _CHOOSING
+        in_force().rounds |= func in _ROUNDING_TOO
         if func in _OTHERWISE:
             return _OTHERWISE[func](*args, **kwargs)
         return _kept_in_force(super().__array_function__(func, types, args, kwargs))
@@ -57,6 +63,7 @@ class Value(np.ndarray[Any, Any]):
         if is_float(dtype):
             return np.asarray(self).astype(in_force().dtype).view(Value)
         in_force().decides |= self.dtype.kind == "f"
+        in_force().rounds |= self.dtype.kind == "f" and np.dtype(dtype).kind in "iu"
         return super().astype(dtype, *args, **options)
 
     def dot(self, other: Any, out: Any = None) -> Any:  # type: ignore[override]
@@ -163,6 +170,7 @@ def _settled_einsum(subscripts: Any, *operands: Any, **_options: Any) -> Any:
 _CHOOSING: Final = frozenset({
     np.argmax, np.argmin, np.argsort, np.argpartition, np.searchsorted, np.digitize, np.round, np.around, np.partition,
 })  # fmt: skip
+_ROUNDING_TOO: Final = frozenset({np.round, np.around, np.fix, np.digitize})
 _OTHERWISE: Final[dict[Any, Callable[..., Any]]] = {
     np.dot: _stored_dot,
     np.tensordot: tensordot,

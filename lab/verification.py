@@ -98,10 +98,10 @@ async def verify(
     if first.passed:
         evidence = await _gather(specification, kernel, digest, backend, pool, random, report, full)
         await report("judging")
-        judgements = await anyio.to_thread.run_sync(_judge, specification, kernel, evidence)
+        evidence, judgements = await _judged(specification, kernel, digest, backend, pool, evidence, report)
         if again and judgements[-1].passed is not False:
             evidence = await _with_returned(specification, kernel, digest, backend, pool, evidence, report)
-            judgements = await anyio.to_thread.run_sync(_judge, specification, kernel, evidence)
+            evidence, judgements = await _judged(specification, kernel, digest, backend, pool, evidence, report)
     seconds = anyio.current_time() - started
     verdict = _verdict(specification, digest, backend, evidence, judgements, full, seconds)
     run = evidence.run if evidence else None
@@ -167,6 +167,26 @@ async def _with_returned(
     job = _job(specification, kernel, digest, cases, await _uploads(pool, pooled), turned=False)
     more = await _evidence(specification, job, await _run(backend, job, pooled, pool, report), pooled, pool)
     return replace(evidence, observed=(*evidence.observed, *more.observed)) if more.observed else more
+
+
+async def _judged(
+    specification: Specification,
+    kernel: str,
+    digest: str,
+    backend: Backend,
+    pool: Pool,
+    evidence: Evidence,
+    report: Report,
+) -> tuple[Evidence, list[Judgement]]:
+    """What the gates say; where the kernel's own constants might excuse it, once it was run with others."""
+    judgements = await anyio.to_thread.run_sync(_judge, specification, kernel, evidence)
+    doubtful = await anyio.to_thread.run_sync(exact_cases.doubtful, judgements[-1], evidence)
+    if not doubtful:
+        return evidence, judgements
+    job = _job(specification, kernel, digest, [p.case for p in doubtful], await _uploads(pool, doubtful), turned=False)
+    run = await _run(backend, job, doubtful, pool, report)
+    evidence = exact_cases.with_other_constants(evidence, run)
+    return evidence, await anyio.to_thread.run_sync(_judge, specification, kernel, evidence)
 
 
 def _job(

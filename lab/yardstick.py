@@ -51,6 +51,7 @@ def measure(
     partial: bool = False,
     tied: bool = False,
     rough: bool = False,
+    rounds: bool = False,
 ) -> Yardstick:
     """Turn the runs into limits' material; ``disturbed`` runs are float64, inputs moved by u, functions by noise.
 
@@ -70,7 +71,7 @@ def measure(
         else:
             errors, exactly, fair = _of_whole_numbers(r, runs, most, tied)
         expected = errors.expected(exactly, dtype, precision, rowwise, large)
-        outputs.append(replace(expected, moved=_moved(r, [run[position] for run in constants])))
+        outputs.append(replace(expected, rounds=rounds, moved=_moved(r, [run[position] for run in constants])))
         finite = finite and errors.finite
         admissible = admissible and errors.finite and fair
     return Yardstick(tuple(outputs), admissible, finite)

@@ -245,10 +245,12 @@ class Execution:
 def _exactly(program: Any, cases: list[dict[str, Any]]) -> tuple[Any, str]:
     """The program with every float in float64, where a case asks for it; or None, and why it has no meaning so."""
     from nki_anvil.sim.execution import Executable, NotSimulated
-    from nki_anvil.sim.execution.formats import EXACT
+    from nki_anvil.sim.execution.formats import EXACT, MOVED
 
+    asking = [case for case in cases if case["exact"]]
+    formats = MOVED if any(case["moved"] for case in asking) else EXACT
     try:
-        return (Executable(program, formats=EXACT) if any(case["exact"] for case in cases) else None), ""
+        return (Executable(program, formats=formats) if asking else None), ""
     except NotSimulated as error:
         return None, error.message
 

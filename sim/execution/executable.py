@@ -99,7 +99,8 @@ class Executable:
         tensors = self.program.tables["tensors"]
         for tensor in np.flatnonzero(tensors["role"] == ROLES.index("constant")).tolist():
             source = self.program.constants[int(tensors["constant"][tensor])]
-            self._memory.block(tensor)[...] = source.reshape(-1)
+            moved = self._memory.formats.moved and self._memory.dtype(tensor) in dtypes.FLOATS
+            self._memory.block(tensor)[...] = (self._memory.formats.number(source) if moved else source).reshape(-1)
 
     def _argument(self, position: int, like: NDArray[Any]) -> NDArray[Any]:
         block = self._memory.block(self._arguments[position])

@@ -16,6 +16,10 @@ from nki_anvil.sim import dtypes
 from nki_anvil.sim.execution.errors import NotSimulated
 from nki_anvil.sim.program import Program
 
+_PLAIN: Final = 2.0**12
+"""A number of at most so many steps of its leading bit, as 0.5, 96 and 1e3 are, is the same in every format."""
+_MIXER: Final = np.uint64(0x9E3779B97F4A7C15)
+"""2^64 over the golden ratio: equal constants move alike, others by lot."""
 _WORKING: Final = ("float32", "tfloat32")
 """What engines compute in; as it lies in memory."""
 
@@ -26,11 +30,23 @@ class Formats:
 
     exact: bool = False
     """Whether floats are float64, whatever their format is."""
+    moved: float = 0.0
+    """The relative error, of either sign, of every constant of the program that float32 rounds."""
 
     @property
     def working(self) -> type[np.floating[Any]]:
         """What engines compute in."""
         return np.float64 if self.exact else np.float32
+
+    def number(self, value: Any) -> Any:
+        """A constant of the program, or an array of such, as engines take it."""
+        return self._moved(np.asarray(value, np.float64)) if self.moved else self.working(value)
+
+    def _moved(self, numbers: NDArray[np.float64]) -> Any:
+        mantissas = np.frexp(np.where(np.isfinite(numbers), numbers, 0.0))[0] * _PLAIN
+        rounded = mantissas != np.rint(mantissas)
+        signs = np.where(numbers.view(np.uint64) * _MIXER >> np.uint64(63), 1.0, -1.0)
+        return numbers * np.where(rounded, 1.0 + self.moved * signs, 1.0)
 
     def stored(self, name: str) -> np.dtype[Any]:
         """The NumPy dtype that stores a format; raises KeyError for a name that is not one."""
@@ -68,3 +84,5 @@ _KIND: Final = np.array(
 
 CHIP: Final = Formats()
 EXACT: Final = Formats(exact=True)
+MOVED: Final = Formats(exact=True, moved=2.0**-24)
+"""As a kernel that has its constants in float32, or with fewer digits, might be exactly."""

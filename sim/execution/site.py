@@ -90,7 +90,7 @@ class Site:
 
     def number(self, value: float) -> Any:
         """A number as engines take it."""
-        return self.formats.working(value)
+        return self.formats.number(value)
 
     def work(self, shape: tuple[int, ...], dtype: Any = None) -> Array:
         """A work array of its own within this instruction, of what engines compute in unless a dtype is given."""

@@ -64,6 +64,27 @@ def test_other_constants_of_the_references_kind_are_forgiven() -> None:
     assert exactness.compare(expected(moved=SPREAD), y).share <= 1
 
 
+def test_constants_of_the_kernels_own_may_have_few_digits() -> None:
+    y, other = R * (1 + 2.0**-25), R * (1 + 2.0**-24)
+    assert exactness.compare(expected(), y).share > 1
+    assert exactness.compare(expected(), y, other).share <= 1
+    assert exactness.compare(expected(), R * 1.0001, R * 1.0001 * (1 + 2.0**-24)).share > 1
+
+
+def test_a_reference_that_rounds_to_whole_numbers_is_not_asked_in_float64() -> None:
+    assert exactness.compare(expected(rounds=True), R + 0.5).share == 0
+
+
+@pytest.mark.parametrize(
+    ("function", "rounds"),
+    [(np.rint, True), (lambda x: x.astype(np.int32), True), (np.round, True), (np.floor, True), (np.exp, False)],
+)
+def test_rounding_to_whole_numbers_is_noticed(function: Callable[[Any], Any], rounds: bool) -> None:
+    with computing(Arithmetic(np.float64)) as how:
+        function(value(np.ones((2, 3)) * 0.7, how))
+        assert how.rounds == rounds
+
+
 def test_rows_that_float32_gets_roughly_are_judged_as_sharply() -> None:
     lost = R.copy()
     lost[3] = np.nan
