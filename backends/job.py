@@ -83,8 +83,8 @@ class Case(Record):
     has no such loops, the case is left out."""
     exact: bool = False
     """It is run once more with every float in float64 and the other poison, where a simulator runs it."""
-    moved: bool = False
-    """There, constants of the program that float32 rounds are off by a rounding."""
+    moved: int = 0
+    """Not 0: there, constants of the program that float32 rounds are off by a rounding, otherwise for each number."""
     uploaded: bool = False
     """The inputs are in ``inputs.npz`` as ``<key>/<input name>`` instead of being drawn."""
 

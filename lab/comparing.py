@@ -52,8 +52,8 @@ def worst(observed: Observed, specification: Specification) -> Deviation:
         use = limits.compare(expected, y, specification.tolerance, own)[0]
         if observed.result.exact and use.share <= 1.0:  # what is off in both is told by what the chip makes of it
             exact = observed.result.exact[position].reshape(expected.r.shape)
-            other = observed.other[position].reshape(expected.r.shape) if observed.other else None
-            use = max(use, exactness.compare(expected, exact, other), key=lambda one: one.share)
+            others = [other[position].reshape(expected.r.shape) for other in observed.others]
+            use = max(use, exactness.compare(expected, exact, others), key=lambda one: one.share)
         uses.append((use, position))
         if own:
             error = max(error, relative_l2(y.astype(np.float64), expected.r))

@@ -39,9 +39,9 @@ class Observed:
     case: Case
     result: CaseResult
     yardstick: Yardstick
-    other: tuple[NDArray[Any], ...] = ()
-    """Its outputs in float64 where the kernel's constants are off by a rounding; asked for where these might excuse
-    what it is off by there."""
+    others: tuple[tuple[NDArray[Any], ...], ...] = ()
+    """Its outputs in float64 where the kernel's constants are off by a rounding, each time otherwise; asked for where
+    these might excuse what it is off by there."""
 
     @property
     def own(self) -> bool:

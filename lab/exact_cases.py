@@ -20,6 +20,8 @@ from nki_anvil.lab.specification import Specification
 
 CHEAP: Final = 1 << 20
 """Elements of inputs up to which every case of a shape set is."""
+OTHERS: Final = 2
+"""Runs with other constants: in one, what two of them move may cancel."""
 DEAR: Final = ("own", "mixed", "medley")
 """Families of a larger one that are."""
 
@@ -40,18 +42,17 @@ def doubtful(last: Judgement, evidence: Evidence) -> list[Pooled]:
     if last.passed is not False or last.where is None or last.where.pattern != "approximation":
         return []
     found = [one for one in evidence.observed if one.result.exact and _only_exactly(one, evidence.specification)]
-    return [
-        Pooled(case=one.case.model_copy(update={"moved": True}), inputs_digest=one.result.inputs_digest)
-        for one in found
-    ]
+    return [Pooled(case=one.case, inputs_digest=one.result.inputs_digest) for one in found]
 
 
 def with_other_constants(evidence: Evidence, run: Run) -> Evidence:
     """The same, with what came of those cases where every constant is off by a rounding."""
     others = {result.key: result.exact for result in run.cases if result.exact}
-    return replace(
-        evidence, observed=tuple(replace(one, other=others.get(one.case.key, one.other)) for one in evidence.observed)
-    )
+    observed = [
+        replace(one, others=(*one.others, others[one.case.key])) if one.case.key in others else one
+        for one in evidence.observed
+    ]
+    return replace(evidence, observed=tuple(observed))
 
 
 def _only_exactly(observed: Observed, specification: Specification) -> bool:

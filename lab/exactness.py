@@ -8,6 +8,7 @@ a format of few bits, or overflows, is for the other limits.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -35,9 +36,9 @@ BRINK: Final = 2.0**120
 """So near to where float32 ends the chip has other numbers than float64."""
 
 
-def compare(expected: Expected, y: NDArray[Any], other: NDArray[Any] | None = None) -> Use:
-    """How much of its limit an output uses. ``y`` has r's shape; so has ``other``, what the kernel gives where its own
-    constants are off by a rounding.
+def compare(expected: Expected, y: NDArray[Any], others: Sequence[NDArray[Any]] = ()) -> Use:
+    """How much of its limit an output uses. ``y`` has r's shape; so have ``others``, what the kernel gives where its
+    own constants are off by a rounding.
     """
     if expected.rounds:
         return Use(LIMIT, 0.0)
@@ -45,7 +46,7 @@ def compare(expected: Expected, y: NDArray[Any], other: NDArray[Any] | None = No
         return limits.compare(expected, y, 0.0, own=False)[0]
     with np.errstate(all="ignore"):
         got = np.asarray(y).astype(np.float64)
-        free = np.zeros(()) if other is None else _free(np.abs(other - got))
+        free = _free(np.max([np.abs(other - got) for other in others], axis=0)) if others else np.zeros(())
         uses = [_of(got, expected, free)]
         if (rough := expected.rough) is not None:
             uses.append(_of(got, replace(expected, r=rough.r, spread=rough.spread), free))

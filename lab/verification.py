@@ -183,9 +183,10 @@ async def _judged(
     doubtful = await anyio.to_thread.run_sync(exact_cases.doubtful, judgements[-1], evidence)
     if not doubtful:
         return evidence, judgements
-    job = _job(specification, kernel, digest, [p.case for p in doubtful], await _uploads(pool, doubtful), turned=False)
-    run = await _run(backend, job, doubtful, pool, report)
-    evidence = exact_cases.with_other_constants(evidence, run)
+    for turn in range(exact_cases.OTHERS):
+        cases = [one.case.model_copy(update={"moved": turn + 1}) for one in doubtful]
+        job = _job(specification, kernel, digest, cases, await _uploads(pool, doubtful), turned=False)
+        evidence = exact_cases.with_other_constants(evidence, await _run(backend, job, doubtful, pool, report))
     return evidence, await anyio.to_thread.run_sync(_judge, specification, kernel, evidence)
 
 

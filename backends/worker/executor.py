@@ -245,10 +245,10 @@ class Execution:
 def _exactly(program: Any, cases: list[dict[str, Any]]) -> tuple[Any, str]:
     """The program with every float in float64, where a case asks for it; or None, and why it has no meaning so."""
     from nki_anvil.sim.execution import Executable, NotSimulated
-    from nki_anvil.sim.execution.formats import EXACT, MOVED
+    from nki_anvil.sim.execution.formats import Formats
 
     asking = [case for case in cases if case["exact"]]
-    formats = MOVED if any(case["moved"] for case in asking) else EXACT
+    formats = Formats(exact=True, moved=max((case["moved"] for case in asking), default=0))
     try:
         return (Executable(program, formats=formats) if asking else None), ""
     except NotSimulated as error:

@@ -16,6 +16,7 @@ from nki_anvil.sim import dtypes
 from nki_anvil.sim.execution.errors import NotSimulated
 from nki_anvil.sim.program import Program
 
+_ROUNDING: Final = 2.0**-24
 _PLAIN: Final = 2.0**12
 """A number of at most so many steps of its leading bit, as 0.5, 96 and 1e3 are, is the same in every format."""
 _MIXER: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -30,8 +31,8 @@ class Formats:
 
     exact: bool = False
     """Whether floats are float64, whatever their format is."""
-    moved: float = 0.0
-    """The relative error, of either sign, of every constant of the program that float32 rounds."""
+    moved: int = 0
+    """Not 0: every constant of the program that float32 rounds is off by a rounding; all up with 1, else by lot."""
 
     @property
     def working(self) -> type[np.floating[Any]]:
@@ -45,8 +46,10 @@ class Formats:
     def _moved(self, numbers: NDArray[np.float64]) -> Any:
         mantissas = np.frexp(np.where(np.isfinite(numbers), numbers, 0.0))[0] * _PLAIN
         rounded = mantissas != np.rint(mantissas)
-        signs = np.where(numbers.view(np.uint64) * _MIXER >> np.uint64(63), 1.0, -1.0)
-        return numbers * np.where(rounded, 1.0 + self.moved * signs, 1.0)
+        with np.errstate(over="ignore"):
+            bits = (numbers.view(np.uint64) ^ np.uint64(self.moved)) * _MIXER
+        signs = np.where((self.moved == 1) | (bits >> np.uint64(63) == 1), 1.0, -1.0)
+        return numbers * np.where(rounded, 1.0 + _ROUNDING * signs, 1.0)
 
     def stored(self, name: str) -> np.dtype[Any]:
         """The NumPy dtype that stores a format; raises KeyError for a name that is not one."""
@@ -84,5 +87,3 @@ _KIND: Final = np.array(
 
 CHIP: Final = Formats()
 EXACT: Final = Formats(exact=True)
-MOVED: Final = Formats(exact=True, moved=2.0**-24)
-"""As a kernel that has its constants in float32, or with fewer digits, might be exactly."""

@@ -12,7 +12,7 @@ from program_builder import ProgramBuilder, View
 
 from nki_anvil.sim.dtypes import FLOATS, NAMES, numpy_dtype
 from nki_anvil.sim.execution import Executable, NotSimulated
-from nki_anvil.sim.execution.formats import CHIP, EXACT, MOVED
+from nki_anvil.sim.execution.formats import CHIP, EXACT, Formats
 
 SHAPE = (64, 48)
 
@@ -107,7 +107,9 @@ def test_a_view_of_a_floats_bytes_has_no_meaning() -> None:
 
 @pytest.mark.parametrize(("constant", "moves"), [(0.1, True), (1.4426950408889634, True), (0.5, False), (1e3, False)])
 def test_constants_that_float32_rounds_are_moved_alike_where_that_is_asked_for(constant: float, moves: bool) -> None:
-    first, second = MOVED.number(constant), MOVED.number(constant)
-    assert first == second
-    assert (abs(first / constant - 1) == pytest.approx(2.0**-24, rel=1e-6)) == moves
-    assert MOVED.number(np.array([constant, 2.0]))[1] == 2.0
+    moved = [Formats(exact=True, moved=turn).number(constant) for turn in (2, 2, 3, 4, 5, 6)]
+    assert moved[0] == moved[1]
+    assert all((abs(one / constant - 1) == pytest.approx(2.0**-24, rel=1e-6)) == moves for one in moved)
+    assert len(set(moved)) == 1 + moves
+    assert Formats(exact=True, moved=1).number(constant) == max(moved)
+    assert Formats(exact=True, moved=1).number(np.array([constant, 2.0]))[1] == 2.0
