@@ -191,6 +191,8 @@ class Executable:
                 self._bench.trips[region] += 1
             for step in body:
                 step()
+        for variable in variables:  # what it holds behind its loop is told nowhere
+            registers.pop(variable, None)
 
     def _values(self, region: int, line: int) -> range:
         rows = self.program.tables["regions"]

@@ -21,6 +21,8 @@ from nki_anvil.sim.liveness import NEVER, chain, inside, shared
 from nki_anvil.sim.operands import indices, operands
 from nki_anvil.sim.program import NONE, ROLES
 
+_APART = 37
+"""By how many elements the mixed pattern of each tensor is on: two that nobody has written are not alike."""
 _START = -2
 """The position before the first instruction."""
 
@@ -69,7 +71,8 @@ class Fresh:
         return [self._fill(tensor) for tensor in self._starts.get((len(self._program), NONE), ())]
 
     def _fill(self, tensor: int) -> Step:
-        values = [pattern(self._memory.dtype(tensor), which) for which in (0, 1)]
+        dtype = self._memory.dtype(tensor)
+        values = [pattern(dtype, 0), np.roll(pattern(dtype, 1), _APART * tensor)]
         return partial(_lay, self._memory.block(tensor), self._bench, values)
 
     def _first_uses(self) -> dict[tuple[int, int], list[int]]:

@@ -19,6 +19,8 @@ _INTEGER: Final = 4
 """What the vendor's simulator fills integers with."""
 _LARGE: Final = {"float16": 29792.0, "float8_e4m3": 208.0, "float8_e5m2": 28672.0}
 _WIDE: Final = 1.6e30
+_BETWEEN: Final = (0.375, -0.625, 0.0625, -13.0, 112.0)
+"""What a call before may have left."""
 _BYTES: Final = (0x5A, 0x00, 0xDA, 0x01, 0xFF)
 """Of integers, all bytes of one alike: read as floats they are large of either sign, zero, tiny and NaN."""
 
@@ -31,7 +33,7 @@ def pattern(dtype: str, which: int) -> NDArray[Any]:
     if dtype in dtypes.INTEGERS:
         return _mixed(np.array([[byte] * stored.itemsize for byte in _BYTES], np.uint8).view(stored).ravel())
     large = _LARGE.get(dtype, _WIDE)
-    return _mixed(np.array([-large, large, 0.0, 1.0, -1.0]).astype(stored))
+    return _mixed(np.array([-large, large, 0.0, 1.0, -1.0, *_BETWEEN]).astype(stored))
 
 
 def lay(block: NDArray[Any], values: NDArray[Any]) -> None:
@@ -45,5 +47,5 @@ def lay(block: NDArray[Any], values: NDArray[Any]) -> None:
 
 
 def _mixed(values: NDArray[Any]) -> NDArray[Any]:
-    """Each value in about a fifth of the places, in no order that a tile's shape could share (Knuth's hash)."""
+    """Each value in about as many places, in no order that a tile's shape could share (Knuth's hash)."""
     return values[(np.arange(_LENGTH) * 2654435761 >> 9) % len(values)]

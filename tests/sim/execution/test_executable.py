@@ -169,6 +169,27 @@ def test_a_counted_loop_runs_as_often_as_its_register_says(bound: int, trips: in
     assert (int(outcome.outputs[0][0, 0]), outcome.trips) == (trips, (trips,))
 
 
+def test_a_loops_variable_holds_nothing_behind_its_loop() -> None:
+    b = ProgramBuilder()
+    tile, variable = b.tensor((1, 1), "int32"), b.register()
+    b.emit("memset", tile, value=0)
+    with b.loop("fori", variable, 0, 3):
+        b.emit("register_store", tile, register=variable)
+    b.emit("register_store", tile, register=variable, line=12)
+    b.emit("dma_copy", b.result((1, 1), "int32"), tile)
+    with pytest.raises(ExecutionError, match=r"line 12.*SIM-REGISTER-UNSET"):
+        Executable(b.program()).run([])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_two_tensors_that_nobody_has_written_are_not_alike(dtype: str) -> None:
+    b = ProgramBuilder()
+    one, other, out = b.tensor((8, 64), dtype), b.tensor((8, 64), dtype), b.tensor((8, 64), dtype)
+    b.emit("tensor_tensor", out, one, other, op="equal")
+    b.emit("dma_copy", b.result((8, 64), dtype), out)
+    assert 0 < Executable(b.program()).run([], poison=1).outputs[0].mean() < 0.9
+
+
 def while_loop(step: float) -> ProgramBuilder:
     b, register = ProgramBuilder(), None
     tile = b.tensor((1, 1), "int32")
