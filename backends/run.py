@@ -91,6 +91,8 @@ class CaseResult(Record):
     """What failed there alone."""
     inexact: str = ""
     """Why the program has no meaning there."""
+    unlike: bool = False
+    """Of such a program: it gives something else where fresh memory holds the other pattern."""
     outputs: tuple[NDArray[Any], ...] = Field(default=(), exclude=True, repr=False)
     exact: tuple[NDArray[Any], ...] = Field(default=(), exclude=True, repr=False)
     """The outputs with every float in float64."""

@@ -149,8 +149,7 @@ class Execution:
         for position, case in enumerate(cases):
             self.done += 1
             _say(progress=f"case {self.done} of {len(self.job['cases'])}")
-            result, counted = self._case(executable, exactly, shapes, case)
-            result |= {"inexact": inexact} if inexact and case["exact"] else {}
+            result, counted = self._case(executable, exactly, inexact, shapes, case)
             trips = trips if trips is not None else counted
             _say(case=result)
             if result.get("error", {}).get("code") in _HOPELESS:
@@ -159,7 +158,7 @@ class Execution:
         return trips
 
     def _case(
-        self, executable: Any, exactly: Any, shapes: dict[str, Any], case: dict[str, Any]
+        self, executable: Any, exactly: Any, inexact: str, shapes: dict[str, Any], case: dict[str, Any]
     ) -> tuple[dict[str, Any], Optional[tuple[int, ...]]]:
         from nki_anvil.sim.execution import ExecutionError
 
@@ -171,6 +170,8 @@ class Execution:
             self._keep(case["key"], outcome.outputs)
             if exactly and case["exact"]:
                 result |= self._case_exactly(exactly, case, drawn)
+            elif inexact and case["exact"]:
+                result |= {"inexact": inexact, "unlike": self._is_unlike(executable, case, drawn, outcome.outputs)}
         except (ExecutionError, OutOfTime, TooMuchOutput, MemoryError) as error:
             return {**result, "error": records.error(_named_error(error))}, None
         names = list(drawn)
@@ -190,6 +191,12 @@ class Execution:
             return {"exact_error": records.error(error)}
         self._keep(f"{case['key']}/{arrays.EXACT}", outcome.outputs)
         return {"ran_exactly": True}
+
+    def _is_unlike(self, executable: Any, case: dict[str, Any], drawn: dict[str, Any], outputs: Any) -> bool:
+        """Whether the program gives other bits where fresh memory holds the other pattern."""
+        with self._allowance():
+            other = executable.run(list(drawn.values()), poison=1 - case["poison"], again=case["again"]).outputs
+        return any(one.tobytes() != two.tobytes() for one, two in zip(outputs, other, strict=True))
 
     def _inputs(self, shapes: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
         if not case["uploaded"]:

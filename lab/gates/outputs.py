@@ -28,6 +28,11 @@ def judge(evidence: Evidence) -> Judgement:
         if wrong := _unwritten(repeat, evidence.specification.lnc):
             hint = "Store every element of the output, partial tiles at the edges too."
             return Judgement(False, wrong, hint=hint + (_BARRIER if evidence.specification.lnc > 1 else ""))
+    if any(observed.result.unlike for observed in evidence.observed):
+        said = "On some inputs the output holds what memory held before, in places that the kernel leaves unwritten."
+        return Judgement(
+            False, said, hint="Write every tile before it is read: a gather may skip rows, a mask leave some."
+        )
     for turned in evidence.turned:
         if judgement := _hangs_on_order(turned, evidence.specification):
             return judgement

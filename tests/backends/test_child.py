@@ -105,6 +105,16 @@ async def test_a_program_that_reads_a_floats_bytes_says_why_it_has_no_meaning_in
     (case,) = (await backend.run(asked)).cases
     assert (case.exact, case.error, case.ran_exactly) == ((), None, False)
     assert "another format" in case.inexact
+    assert not case.unlike
+
+
+async def test_such_a_program_is_run_with_other_memory_as_well(backend: ChildBackend, job: Callable[..., Job]) -> None:
+    unwritten = AS_BITS.replace(
+        "    nisa.dma_copy(dst=tile, src=x)\n", "    nisa.dma_copy(dst=tile[:, :8], src=x[:, :8])\n"
+    )
+    asked = job(unwritten, shape_sets=(shapes(),), cases=(OWN.model_copy(update={"exact": True}),))
+    (case,) = (await backend.run(asked)).cases
+    assert case.unlike
 
 
 async def test_uploaded_inputs_are_used_instead_of_drawn_ones_in_every_format(
