@@ -24,19 +24,23 @@ def judge(evidence: Evidence) -> Judgement:
             return Judgement(False, wrong, hint="Write to the kernel's own tensors only, even for a while.")
     if wrong := _elsewhere(evidence):
         return Judgement(False, wrong, hint="Store into the input, and return the input itself.")
+    if judgement := _holds_what_memory_held(evidence):
+        return judgement
+    for turned in evidence.turned:
+        if judgement := _hangs_on_order(turned, evidence.specification):
+            return judgement
+    return Judgement(True, "Number, shapes and dtypes as the reference's; every element written; inputs unchanged.")
+
+
+def _holds_what_memory_held(evidence: Evidence) -> Judgement | None:
     for repeat in evidence.poisoned:
         if wrong := _unwritten(repeat, evidence.specification.lnc):
             hint = "Store every element of the output, partial tiles at the edges too."
             return Judgement(False, wrong, hint=hint + (_BARRIER if evidence.specification.lnc > 1 else ""))
     if any(observed.result.unlike for observed in evidence.observed):
         said = "On some inputs the output holds what memory held before, in places that the kernel leaves unwritten."
-        return Judgement(
-            False, said, hint="Write every tile before it is read: a gather may skip rows, a mask leave some."
-        )
-    for turned in evidence.turned:
-        if judgement := _hangs_on_order(turned, evidence.specification):
-            return judgement
-    return Judgement(True, "Number, shapes and dtypes as the reference's; every element written; inputs unchanged.")
+        return Judgement(False, said, hint="Write every tile before it is read: gathers skip rows, masks leave some.")
+    return None
 
 
 def _form(observed: Observed, transforms: bool) -> str:
