@@ -78,6 +78,8 @@ class Arithmetic:
     """It has rounded numbers, or compared them: a rounding more or less may decide otherwise."""
     rounds: bool = field(default=False, init=False)
     """It has rounded numbers to whole ones."""
+    contends: bool = field(default=False, init=False)
+    """It has taken an exponential behind a product of matrices: of two large ones, few roundings say which is ahead."""
     has_constants: bool = field(default=False, init=False)
     """It has met numbers of the reference's own that float32 rounds."""
     compared: set[float] = field(default_factory=set[float], init=False)

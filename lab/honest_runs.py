@@ -117,12 +117,12 @@ class HonestRuns:
             moved[1:] = self._pairs(inputs, rng, 1, ROUNDED)
         decides = not tied and (work.decides or any("float" not in dtype for dtype in self.dtypes))
         beside = self._pairs(inputs, rng, 1 if large else DECISIONS, AROUND) if decides else []
-
         constants = self._constants(inputs, rng) if work.has_constants else []
+        swung = self._pairs(inputs, rng, 1, SWUNG) if work.contends and partial and not tied else []
 
         def measured() -> Yardstick:
             found = yardstick.measure(
-                exact, honest, moved, beside, constants, dtypes=self.dtypes, precision=self.precision,
+                exact, honest, moved, beside, constants, swung, dtypes=self.dtypes, precision=self.precision,
                 rowwise=work.matmul_flops == 0, large=large, partial=partial, tied=tied, rough=rough,
                 rounds=work.rounds,
             )  # fmt: skip
@@ -209,6 +209,8 @@ class Disturbance:
 ROUNDED: Final = Disturbance()
 TIED: Final = Disturbance(throughout=True, tied=True)
 AROUND: Final = Disturbance(BESIDE, throughout=True)
+SWUNG: Final = Disturbance(4 * BESIDE)
+"""What decides between scores that an exponential sets apart: in a few honest runs none may change sides by chance."""
 
 
 def is_large(work: Arithmetic, arguments: Sequence[Any]) -> bool:

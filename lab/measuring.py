@@ -41,7 +41,7 @@ HALVINGS: Final = 12
 REDRAWN: Final = 2
 """Draws at most of a case that only the reference can make, and that has no magnitude."""
 PROBE_TRIES: Final = 8
-UNEVEN_FAMILIES: Final = ("medley", "laid")
+UNEVEN_FAMILIES: Final = ("medley", "laid", "terraces")
 UNEVEN_TERMS: Final = 4.0
 """By how much limits are wider where sums have terms of every kind: few orders of summation err alike there."""
 PROBE_ANSWER: Final = 100.0
@@ -76,7 +76,7 @@ class Measuring:
                 list(drawn.values()), seed, partial=partial, tied=tied, rough=is_rough(case["family"])
             )
             if found is not None and family in UNEVEN_FAMILIES and not all(output.rowwise for output in found.outputs):
-                found = yardstick.widened(found, UNEVEN_TERMS)
+                found = yardstick.widened(found, UNEVEN_TERMS, roughly=True)
             if found is not None and (found.admissible or (own and found.finite)):
                 if own:
                     self._remember(seed, drawn, found)

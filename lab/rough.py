@@ -7,7 +7,7 @@ kernel that is off by much more than all of them is wrong there as well.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -35,6 +35,10 @@ class Rough:
         """Of an exact result that is not a number wherever else, of the runs, and of where a rounding decides."""
         off = np.max([np.abs(np.subtract(run, r, dtype=np.float64)) for run in runs], axis=0)
         return cls(r, np.where(np.isfinite(r), np.where(undecided, np.inf, off), 0.0).astype(np.float32))
+
+    def widened(self, factor: float) -> Rough:
+        """The same with so many times what the runs err."""
+        return replace(self, spread=self.spread * np.float32(factor))
 
     @property
     def known(self) -> NDArray[np.bool_]:

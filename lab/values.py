@@ -26,6 +26,9 @@ ROUNDING: Final = frozenset({np.rint, np.floor, np.ceil, np.trunc, np.floor_divi
 """To whole numbers, or what is left of that."""
 
 
+_EXPONENTIAL: Final = frozenset({np.exp, np.exp2, np.expm1})
+
+
 class Value(np.ndarray[Any, Any]):
     """An array whose floating-point operations follow the arithmetic in force."""
 
@@ -37,6 +40,7 @@ class Value(np.ndarray[Any, Any]):
             options.pop("dtype", None)
         how.decides = how.decides or (ufunc in DECIDING and floating(operands))
         how.rounds = how.rounds or (ufunc in ROUNDING and floating(operands))
+        how.contends = how.contends or (ufunc in _EXPONENTIAL and how.matmul_flops > 0)
         note(ufunc, operands)
         if how.recording is not None and method == "at":
             how.recording.before(ufunc, operands)

@@ -17,7 +17,7 @@ from nki_anvil.lab.formats import UNIT_ROUNDOFF
 from nki_anvil.lab.rough import Rough
 from nki_anvil.lab.rows import F64
 from nki_anvil.lab.run_errors import KNOWN_SHARE, RunErrors, is_chosen
-from nki_anvil.lab.unjudged import only_near_rows, without_lost_rows, without_undecided
+from nki_anvil.lab.unjudged import NEAR, only_near_rows, without_lost_rows, without_undecided
 
 ADMISSIBLE_ERROR = 2.0**-12
 """Largest relative row error of an honest run in an admissible case, or 16 u where that is more: of the declared
@@ -43,6 +43,7 @@ def measure(
     disturbed: Sequence[Sequence[NDArray[Any]]],
     beside: Sequence[Sequence[NDArray[Any]]] = (),
     constants: Sequence[Sequence[NDArray[Any]]] = (),
+    swung: Sequence[Sequence[NDArray[Any]]] = (),
     *,
     dtypes: Sequence[str],
     precision: str,
@@ -56,7 +57,7 @@ def measure(
     """Turn the runs into limits' material; ``disturbed`` runs are float64, inputs moved by u, functions by noise.
 
     Runs with other ``constants`` say how far these move the result, and nothing else. Runs ``beside`` come in pairs,
-    are moved by more, and say which numbers another rounding decides.
+    are moved by more, and say which numbers another rounding decides; those that are ``swung``, which rows.
     In a ``partial`` case rows that make it inadmissible are not numbers in the exact result: nobody is judged there.
     In a ``tied`` one, of small whole numbers, equals stay equal in honest arithmetic: which of them an index names,
     disturbed runs do not say. A ``rough`` one is fair where all rows are lost by a little.
@@ -65,7 +66,7 @@ def measure(
     admissible = finite = True
     for position, (result, dtype) in enumerate(zip(exact, dtypes, strict=True)):
         r, most = np.asarray(result, dtype=np.float64), _most(precision, dtype)
-        runs = _Runs(*([run[position] for run in group] for group in (honest, disturbed, beside)))
+        runs = _Runs(*([run[position] for run in group] for group in (honest, disturbed, beside, swung)))
         if "float" in dtype:
             errors, exactly, fair = _of_floats(r, runs, most, partial, rough)
         else:
@@ -84,11 +85,19 @@ def _moved(r: F64, runs: Sequence[NDArray[Any]]) -> NDArray[np.float32] | None:
     return most.astype(np.float32) if most.any() else None
 
 
-def widened(found: Yardstick, factor: float) -> Yardstick:
-    """The same with so many times the honest runs' errors in rows and elements; of all of an output they stay."""
+def widened(found: Yardstick, factor: float, roughly: bool = False) -> Yardstick:
+    """The same with so many times the honest runs' errors in rows and elements; of all of an output they stay.
+
+    ``roughly``, those of rough rows too.
+    """
     wider = [
-        replace(o, spread=o.spread * np.float32(factor), rows={k: v * factor for k, v in o.rows.items()})
-        for o in found.outputs
+        replace(
+            output,
+            spread=output.spread * np.float32(factor),
+            rows={direction: error * factor for direction, error in output.rows.items()},
+            rough=output.rough.widened(factor) if output.rough is not None and roughly else output.rough,
+        )
+        for output in found.outputs
     ]
     return replace(found, outputs=tuple(wider))
 
@@ -108,13 +117,14 @@ class _Runs:
     honest: list[NDArray[Any]]
     disturbed: list[NDArray[Any]]
     beside: list[NDArray[Any]]
+    swung: list[NDArray[Any]]
 
 
 def _of_floats(r: F64, runs: _Runs, most: float, partial: bool, roughly: bool) -> tuple[RunErrors, bool, bool]:
     """The errors, whether float32 holds the result exactly, and whether enough of it is known to judge by."""
     rough = None
     if partial:
-        every, exact = [*runs.honest, *runs.disturbed], r
+        every, exact = [*runs.honest, *runs.disturbed], without_lost_rows(r, runs.swung, NEAR)
         r = without_lost_rows(exact, every, most)
         if not np.isfinite(r).all():
             near = only_near_rows(exact, r, every)

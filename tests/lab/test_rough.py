@@ -95,3 +95,13 @@ def test_rough_rows_are_kept_in_files(expected: Expected, tmp_path) -> None:
     assert expected.rough is not None
     np.testing.assert_array_equal(loaded.r, expected.rough.r)
     np.testing.assert_array_equal(loaded.spread, expected.rough.spread)
+
+
+def test_rough_rows_are_widened_where_that_is_asked_for(expected: Expected) -> None:
+    assert expected.rough is not None
+    found = yardstick.Yardstick((expected,), True)
+    wide, narrow = (yardstick.widened(found, 4.0, roughly=roughly).outputs[0].rough for roughly in (True, False))
+    assert wide is not None
+    assert narrow is expected.rough
+    np.testing.assert_array_equal(wide.spread, 4 * expected.rough.spread)
+    np.testing.assert_array_equal(wide.r, expected.rough.r)
