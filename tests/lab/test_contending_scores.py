@@ -53,4 +53,4 @@ def test_a_row_is_judged_where_a_large_score_is_clearly_ahead(tmp_path: Path) ->
 
 
 def test_whole_cases_do_not_lose_rows(tmp_path: Path) -> None:
-    assert judged(measured(tmp_path, 1e4, partial=False)).all()
+    assert judged(measured(tmp_path, 16.0, partial=False)).all()
