@@ -76,6 +76,9 @@ class Case(Record):
     probes: tuple[Probe, ...] = ()
     poison: int = 0
     """Which bit pattern fresh memory holds: 0 or 1. Two runs that differ in it must agree."""
+    lot: int = 0
+    """Not 0: a simulator draws what the documents leave open on a chip by this number, each choice by itself; else all
+    go the way that the poison says."""
     again: bool = False
     """It has run before, so that a random generator which nothing seeds goes on, as on a chip."""
     order: Literal["", "backwards", "abreast"] = ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from nki_anvil.backends.backend import Backend, Report, silent
 from nki_anvil.backends.errors import BackendFailed, one_error
 from nki_anvil.backends.job import Case, Job
-from nki_anvil.backends.run import CaseResult, KernelError, Profile, Run, Trace
-from nki_anvil.lab import exact_cases, returned
+from nki_anvil.backends.run import CaseResult, Profile, Run, Trace
+from nki_anvil.lab import exact_cases, repeats, returned
 from nki_anvil.lab.cases import Pool, Pooled
-from nki_anvil.lab.evidence import Evidence, Judgement, Observed, Repeat, Turned
+from nki_anvil.lab.evidence import Evidence, Judgement, Observed
 from nki_anvil.lab.gates import (
     artefact,
     determinism,
@@ -40,7 +40,6 @@ from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.verdict import GATE_NAMES, GateResult, Verdict
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import numpy_dtype
-from nki_anvil.sim.program import SCHEMA
 
 GATES: Final[dict[str, Callable[[Evidence], Judgement]]] = {
     "reproducible": reproducible.judge,
@@ -56,13 +55,6 @@ GATES: Final[dict[str, Callable[[Evidence], Judgement]]] = {
 
 WARNINGS: Final = 25
 """That a Verdict writes out."""
-
-_BETA1: Final = "neuronxcc"
-"""What a text in the dialect whose loops may have no order names."""
-POISONED: Final = ".poisoned"
-AGAIN: Final = ".again"
-ORDERS: Final = tuple(SCHEMA["orders"])
-"""Ends of the keys of cases that are run once more; those in another order end with its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +126,9 @@ async def _gather(
     if fresh and specification.own_draws == "reference":
         pooled, fresh = [*pooled, *await pool.add(fresh)], []
     cases = [*(p.case for p in pooled), *fresh]
-    turned = backend.origin == "modelled" and _BETA1 in kernel
-    cases = exact_cases.marked(specification, cases, backend.origin, full)
-    job = _job(specification, kernel, digest, cases, await _uploads(pool, pooled), turned)
+    cases = repeats.by_lot(exact_cases.marked(specification, cases, backend.origin, full))
+    simulated = backend.origin == "modelled"
+    job = _job(specification, kernel, digest, cases, await _uploads(pool, pooled), simulated)
     runs: list[Run] = []
     added: list[Pooled] = []
 
@@ -163,8 +155,8 @@ async def _with_returned(
     pooled = await returned.cases(specification, evidence.observed, pool)
     if not pooled:
         return evidence
-    cases = exact_cases.marked(specification, [p.case for p in pooled], backend.origin)
-    job = _job(specification, kernel, digest, cases, await _uploads(pool, pooled), turned=False)
+    cases = repeats.by_lot(exact_cases.marked(specification, [p.case for p in pooled], backend.origin))
+    job = _job(specification, kernel, digest, cases, await _uploads(pool, pooled), simulated=False)
     more = await _evidence(specification, job, await _run(backend, job, pooled, pool, report), pooled, pool)
     return replace(evidence, observed=(*evidence.observed, *more.observed)) if more.observed else more
 
@@ -185,7 +177,7 @@ async def _judged(
         return evidence, judgements
     for turn in range(exact_cases.OTHERS):
         cases = [one.case.model_copy(update={"moved": turn + 1}) for one in doubtful]
-        job = _job(specification, kernel, digest, cases, await _uploads(pool, doubtful), turned=False)
+        job = _job(specification, kernel, digest, cases, await _uploads(pool, doubtful), simulated=False)
         evidence = exact_cases.with_other_constants(evidence, await _run(backend, job, doubtful, pool, report))
     return evidence, await anyio.to_thread.run_sync(_judge, specification, kernel, evidence)
 
@@ -196,19 +188,12 @@ def _job(
     digest: str,
     cases: Sequence[Case],
     uploads: dict[str, NDArray[Any]],
-    turned: bool,
+    simulated: bool,
 ) -> Job:
-    """All cases, and of each shape set the first once more with other poison and once more as it is.
-
-    In other orders too, where a simulator can (``turned``): it, and those in which several indices may name one place.
-    """
+    """All cases, and those that are run more than once; ``simulated`` ones in more ways than a device has."""
     shapes = list(dict.fromkeys(case.shapes for case in cases))
-    firsts = [next(case for case in cases if case.shapes == name) for name in shapes]
-    twins = [_twin(case, POISONED, poison=1) for case in firsts]
-    again = [_twin(case, AGAIN, again=True) for case in firsts]
-    chosen = [case for case in cases if case in firsts or case.family.partition("/")[0] == "whole"] if turned else []
-    others = [_twin(case, f".{order}", order=order) for order in ORDERS for case in chosen]
-    for case in [*twins, *again, *others]:
+    more = repeats.repeated(cases, kernel, simulated)
+    for case in more:
         base = case.key.partition(".")[0]
         uploads |= {case.key + k[len(base) :]: a for k, a in list(uploads.items()) if k.startswith(base + "/")}
     return Job(
@@ -219,14 +204,10 @@ def _job(
         version=specification.nki_version,
         lnc=specification.lnc,
         shape_sets=tuple(specification.shape_sets[name] for name in shapes),
-        cases=(*cases, *twins, *again, *others),
+        cases=(*cases, *more),
         kernel=kernel,
         uploads=uploads,
     )
-
-
-def _twin(case: Case, end: str, **changes: Any) -> Case:
-    return case.model_copy(update={"key": case.key + end, "exact": False, **changes})
 
 
 async def _uploads(pool: Pool, pooled: Sequence[Pooled]) -> dict[str, NDArray[Any]]:
@@ -270,23 +251,17 @@ async def _evidence(specification: Specification, job: Job, run: Run, pooled: Se
     results, asked = {result.key: result for result in run.cases}, {case.key: case for case in job.cases}
     untraced = {trace.shapes for trace in traces if trace.unknown}
     observed = [
-        _observed(asked.get(p.case.key, p.case), _result(results, p.case.key), await pool.yardstick(p.case), untraced)
-        for p in pooled
+        _observed(asked.get(case.key, case), repeats.result_of(results, case.key), await pool.yardstick(case), untraced)
+        for case in (one.case for one in pooled)
     ] if all(trace.outcome == "ok" for trace in traces) else []  # fmt: skip
-    firsts = [case.key.removesuffix(AGAIN) for case in job.cases if case.key.endswith(AGAIN)]
-    poisoned = tuple(Repeat(_result(results, key), _result(results, key + POISONED)) for key in firsts)
-    again = tuple(Repeat(_result(results, key), _result(results, key + AGAIN)) for key in firsts)
-    return Evidence(specification, run, tuple(observed), poisoned, again, tuple(_turned(job, run, observed)))
-
-
-def _turned(job: Job, run: Run, observed: Sequence[Observed]) -> Iterator[Turned]:
-    """The cases that ran in other orders, with what they did in their own; most programs have none."""
-    results, known = {result.key: result for result in run.cases}, {one.case.key: one for one in observed}
-    unordered = {trace.shapes for trace in run.traces if trace.unordered}
-    for case in job.cases:
-        first = known.get(case.key.removesuffix(f".{case.order}"))
-        if case.order and case.shapes in unordered and first is not None:
-            yield Turned(first, case.order, _result(results, case.key))
+    return Evidence(
+        specification,
+        run,
+        tuple(observed),
+        tuple(repeats.poisoned(job, results)),
+        tuple(repeats.again(job, results)),
+        tuple(repeats.turned(job, run, observed)),
+    )
 
 
 def _observed(case: Case, result: CaseResult, yardstick: Yardstick, untraced: set[str]) -> Observed:
@@ -301,11 +276,6 @@ def _observed(case: Case, result: CaseResult, yardstick: Yardstick, untraced: se
 def _named(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Bytes of the wanted width as the wanted format; anything else as it is."""
     return array.view(dtype) if array.dtype.kind == "u" and array.dtype.itemsize == dtype.itemsize else array
-
-
-def _result(results: dict[str, CaseResult], key: str) -> CaseResult:
-    missing = KernelError(code="Missing", message="No result came back.")
-    return results.get(key) or CaseResult(key=key, inputs_digest="", error=missing)
 
 
 def _judge(specification: Specification, kernel: str, evidence: Evidence) -> list[Judgement]:

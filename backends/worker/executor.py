@@ -166,7 +166,7 @@ class Execution:
         result: dict[str, Any] = {"key": case["key"], "inputs_digest": inputs.digest(drawn)}
         try:
             with self._allowance():
-                outcome = executable.run(list(drawn.values()), poison=case["poison"], again=case.get("again", False))
+                outcome = executable.run([*drawn.values()], case["poison"], case.get("again", False), case["lot"])
             self._keep(case["key"], outcome.outputs)
             if exactly and case["exact"]:
                 result |= self._case_exactly(exactly, case, drawn)
@@ -186,7 +186,7 @@ class Execution:
 
         try:
             with self._allowance():
-                outcome = exactly.run(list(drawn.values()), poison=1 - case["poison"])
+                outcome = exactly.run(list(drawn.values()), poison=1 - case["poison"], lot=case["lot"])
         except ExecutionError as error:
             return {"exact_error": records.error(error)}
         self._keep(f"{case['key']}/{arrays.EXACT}", outcome.outputs)
@@ -195,7 +195,7 @@ class Execution:
     def _is_unlike(self, executable: Any, case: dict[str, Any], drawn: dict[str, Any], outputs: Any) -> bool:
         """Whether the program gives other bits where fresh memory holds the other pattern."""
         with self._allowance():
-            other = executable.run(list(drawn.values()), poison=1 - case["poison"], again=case["again"]).outputs
+            other = executable.run([*drawn.values()], 1 - case["poison"], case["again"], case["lot"]).outputs
         return any(one.tobytes() != two.tobytes() for one, two in zip(outputs, other, strict=True))
 
     def _inputs(self, shapes: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:

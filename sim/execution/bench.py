@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from nki_anvil.sim.execution.errors import ExecutionError
 from nki_anvil.sim.execution.formats import Formats
+from nki_anvil.sim.execution.lots import Lots
+from nki_anvil.sim.program import NONE
 from nki_anvil.sim.rules.finding import Finding
 
 Step: TypeAlias = Callable[[], Any]
@@ -48,14 +50,14 @@ class Bench:
         """Which core runs."""
         self.generators = [np.random.default_rng(0)] * cores
         self.steps_left = 0
-        self.poison = 0
+        self.lots = Lots()
         self.printed: list[str] = []
         self._findings: dict[tuple[str, int], Finding] = {}
         self._scratch: dict[int, NDArray[np.uint8]] = {}
         self._outgrown: list[NDArray[np.uint8]] = []
         """Work arrays of instructions that were made ready before a larger one was asked for."""
 
-    def reset(self, poison: int, steps: int, again: bool = False) -> None:
+    def reset(self, lots: Lots, steps: int, again: bool = False) -> None:
         """Forget the last run."""
         self.registers.clear()
         self.trips[:] = [0] * len(self.trips)
@@ -65,11 +67,15 @@ class Bench:
         self.core = 0
         self.generators = [np.random.default_rng([core, int(again)]) for core in range(len(self.generators))]
         self.steps_left = steps
-        self.poison = poison
+        self.lots = lots
         self.printed.clear()
         self._findings.clear()
         for work in (*self._scratch.values(), *self._outgrown):
             work.fill(0)
+
+    def turn(self, region: int) -> int:
+        """How often a loop's body has begun: what runs in it again is not what ran there before."""
+        return 0 if region == NONE else self.trips[region]
 
     def report(self, finding: Finding) -> None:
         """Count a finding, one per code and line."""

@@ -1,7 +1,7 @@
 """Two cores of an LNC pair: each runs to its next meeting with the other, then both go on.
 
-Between two meetings one core runs after the other: the first first in runs with poison 0, the second first in runs with
-poison 1. What depends on that order is a race: those that the rules do not see, two such runs find.
+Between two meetings one core runs after the other; which of them first, is open (``lots``). What depends on that order
+is a race: those that the rules do not see, runs with another poison find.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Interleaving:
     def _stretch(self, starts: list[int], ends: list[int], regions: list[int]) -> Step:
         """What both cores do between two meetings, as one step."""
         bodies = [self._block(*stretch) for stretch in zip(starts, ends, regions, strict=True)]
-        return partial(_one_after_the_other, self._bench, bodies)
+        return partial(_one_after_the_other, self._bench, bodies, starts[0], regions[0])
 
     def _at(self, together: tuple[_Stop, ...]) -> list[Step]:
         if together[0].region == NONE:
@@ -108,8 +108,9 @@ def _range(program: Program, core: int) -> tuple[int, int]:
     return int(mine[0]), int(mine[-1]) + 1
 
 
-def _one_after_the_other(bench: Bench, bodies: list[list[Step]]) -> None:
-    for core in reversed(range(len(bodies))) if bench.poison else range(len(bodies)):
+def _one_after_the_other(bench: Bench, bodies: list[list[Step]], start: int, region: int) -> None:
+    second_first = bench.lots.other("cores", start, region, bench.turn(region))
+    for core in reversed(range(len(bodies))) if second_first else range(len(bodies)):
         bench.core = core
         for step in bodies[core]:
             step()

@@ -17,6 +17,7 @@ from nki_anvil.sim.execution.errors import ExecutionError
 from nki_anvil.sim.execution.formats import CHIP, Formats
 from nki_anvil.sim.execution.fresh import Fresh
 from nki_anvil.sim.execution.linker import Linker
+from nki_anvil.sim.execution.lots import Lots
 from nki_anvil.sim.execution.memory import Memory
 from nki_anvil.sim.execution.outcome import Outcome
 from nki_anvil.sim.execution.races import Touched
@@ -52,13 +53,13 @@ class Executable:
         self._written = self._written_inputs()
         self._steps = self._schedule()
 
-    def run(self, inputs: Sequence[NDArray[Any]], poison: int = 0, again: bool = False) -> Outcome:
+    def run(self, inputs: Sequence[NDArray[Any]], poison: int = 0, again: bool = False, lot: int = 0) -> Outcome:
         """Run on arrays in the order of the kernel's tensor arguments; raises ExecutionError where the kernel fails.
 
-        ``poison`` selects what fresh memory holds (``poison.pattern``), and which of two cores runs first. ``again``
-        lets generators that nothing seeds begin elsewhere: on a chip they go on from the last kernel.
+        ``poison`` selects what fresh memory holds (``poison.pattern``), and with ``lot`` what else is open (``lots``).
+        ``again`` lets generators that nothing seeds begin elsewhere: on a chip they go on from the last kernel.
         """
-        self._bench.reset(poison, self._budget, again)
+        self._bench.reset(Lots(poison, lot), self._budget, again)
         self._memory.forget(poison)
         self._constants()
         self._load(inputs)

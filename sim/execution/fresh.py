@@ -90,7 +90,7 @@ class Fresh:
 
 
 def _lay(block: NDArray[Any], bench: Bench, values: list[NDArray[Any]]) -> None:
-    lay(block, values[bench.poison])
+    lay(block, bench.lots.fresh(values))
 
 
 def overwritten(memory: Memory) -> NDArray[np.bool_]:

@@ -20,7 +20,9 @@ Array = NDArray[Any]
 class Operand:
     """An access with its shape and format. Static operands have a ``view``; dynamic ones ``get`` and ``put`` values."""
 
-    def __init__(self, memory: Memory, bench: Bench, access: int, line: int, skip: bool) -> None:
+    def __init__(
+        self, memory: Memory, bench: Bench, access: int, line: int, skip: bool, instruction: int = NONE
+    ) -> None:
         row = memory.program.tables["accesses"]
         self.access, self.line = access, line
         self.tensor = int(row["tensor"][access])
@@ -37,7 +39,7 @@ class Operand:
         self.by_rows = int(row["scalar_step"][access]) % self.row == 0
         """Whether it moves from partition to partition, where it moves."""
         self.view: Array | None = None if self.dynamic else memory.view(access)
-        self._mover = _mover(memory, bench, access, line, skip) if self.dynamic else None
+        self._mover = _mover(memory, _Where(memory, bench, access, instruction), line, skip) if self.dynamic else None
 
     @property
     def size(self) -> int:
@@ -100,18 +102,40 @@ def _row_elements(memory: Memory, access: int) -> int:
     return max(int(tensors["elements"][tensor]) * dtypes.size_of(memory.dtype(tensor)) // size, 1)
 
 
+class _Where:
+    """What has to be known of a run where an access moves, and the lots that its instruction draws there."""
+
+    def __init__(self, memory: Memory, bench: Bench, access: int, instruction: int) -> None:
+        self.access, self._bench, self._instruction = access, bench, instruction
+        regions = memory.program.tables["instructions"]["region"]
+        self._region = NONE if instruction == NONE else int(regions[instruction])
+
+    def register(self, register: int, line: int) -> int:
+        return self._bench.registers.read(register, line)
+
+    def other(self) -> bool:
+        """One answer however often an instruction asks."""
+        return self._bench.lots.other(*self._place())
+
+    def order(self, count: int) -> slice | NDArray[np.int64]:
+        return self._bench.lots.order(count, *self._place())
+
+    def _place(self) -> tuple[str, int, int, int]:
+        return "access", self._instruction, self.access, self._bench.turn(self._region)
+
+
 class _Shifted:
     """A pattern whose offset moves by a scalar in a tile or a register.
 
     What a DMA skips is a transfer that lies outside altogether. How much of one that lies outside in part is told
-    nowhere: with poison 0 what lies inside, with poison 1 nothing, for a chip may do either.
+    nowhere: what lies inside, or nothing, by lot, for a chip may do either.
     """
 
-    def __init__(self, memory: Memory, bench: Bench, access: int, line: int, skip: bool) -> None:
-        row = memory.program.tables["accesses"]
+    def __init__(self, memory: Memory, where: _Where, line: int, skip: bool) -> None:
+        row, access = memory.program.tables["accesses"], where.access
         source, self._register = int(row["scalar_access"][access]), int(row["scalar_register"][access])
         self._index = memory.view(source) if source != NONE else None
-        self._memory, self._bench, self._access = memory, bench, access
+        self._memory, self._where, self._access = memory, where, access
         self._line, self._skip = line, skip
         self._step = int(row["scalar_step"][access])
         self._low, self._high = slack(memory, access)
@@ -136,7 +160,7 @@ class _Shifted:
 
     def _value(self) -> int:
         if self._index is None:
-            return self._bench.registers.read(self._register, self._line)
+            return self._where.register(self._register, self._line)
         return scalar_of(self._index, self._line)
 
     def _inside(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -144,7 +168,7 @@ class _Shifted:
         places = np.full(1, self._offset + self._value() * self._step, np.int64)
         for step, count in self._pattern:
             places = (places[:, None] + step * np.arange(count)).ravel()
-        return places, (places >= 0) & (places < len(self._block)) & (self._bench.poison == 0)
+        return places, (places >= 0) & (places < len(self._block)) & (not self._where.other())
 
     def get(self) -> tuple[Array, NDArray[np.bool_] | None]:
         view = self._locate()
@@ -167,10 +191,10 @@ class _Shifted:
 class _Gathered:
     """A pattern whose first dimension takes its rows from an index tile, column by column."""
 
-    def __init__(self, memory: Memory, bench: Bench, access: int, line: int, skip: bool) -> None:
-        row = memory.program.tables["accesses"]
+    def __init__(self, memory: Memory, where: _Where, line: int, skip: bool) -> None:
+        row, access = memory.program.tables["accesses"], where.access
         self._index = memory.view(int(row["vector_access"][access]))
-        self._line, self._skip, self._bench = line, skip, bench
+        self._line, self._skip, self._where = line, skip, where
         self._count = memory.program.shape(access)[0]
         base = memory.view(access, drop=1)
         self._step = step = int(row["vector_step"][access])
@@ -202,17 +226,17 @@ class _Gathered:
         return values, valid
 
     def put(self, values: Array) -> None:
-        """Rows arrive in no order: of those that go to one place the last stays with poison 0, the first with 1."""
+        """Rows arrive in no order: of those that go to one place any stays, by lot."""
         indices, valid = self._indices()
         if valid is not None:
             indices, values = indices[valid], values[valid]
-        order = slice(None, None, -1 if self._bench.poison else 1)
+        order = self._where.order(len(indices))
         self._rows[indices[order]] = values[order]
 
 
-def _mover(memory: Memory, bench: Bench, access: int, line: int, skip: bool) -> _Shifted | _Gathered:
-    gathered = int(memory.program.tables["accesses"]["vector_access"][access]) != NONE
-    return (_Gathered if gathered else _Shifted)(memory, bench, access, line, skip)
+def _mover(memory: Memory, where: _Where, line: int, skip: bool) -> _Shifted | _Gathered:
+    gathered = int(memory.program.tables["accesses"]["vector_access"][where.access]) != NONE
+    return (_Gathered if gathered else _Shifted)(memory, where, line, skip)
 
 
 def slack(memory: Memory, access: int, drop: int = 0) -> tuple[int, int]:

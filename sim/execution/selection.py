@@ -52,7 +52,7 @@ def range_select(site: Site) -> None:
 def _check_bounds(bench: Bench, line: int, *bounds: Array) -> None:
     """Report bounds that range_select does not take; with poison 1 those of rows that nothing wrote may be any."""
     largest = max(float(np.fmax.reduce(np.abs(bound), axis=None)) for bound in bounds)
-    if largest > _LARGEST and not bench.poison:
+    if largest > _LARGEST and not bench.lots.poison:
         bench.report(
             Finding(
                 code=BOUND_CODE,

@@ -46,7 +46,7 @@ class Site:
         self._slots = 0
         skip = self.attributes.get("oob_mode") == "skip"
         self.operands = {
-            slot: None if access == NONE else Operand(memory, bench, access, self.line, skip)
+            slot: None if access == NONE else Operand(memory, bench, access, self.line, skip, index)
             for slot, access in zip(self.instruction.slots, memory.program.operands(index), strict=True)
         }
         self.steps += moving.checks(self)  # pyright: ignore[reportArgumentType] (this file goes by two names there)

@@ -57,7 +57,7 @@ def test_an_index_outside_is_an_error_with_its_line_or_is_skipped(index: int) ->
     assert gather([0, index, 1], "skip")[:, 0].tolist() == [0, -1, 5]
 
 
-def moved(index: int, stores: bool, poison: int) -> Any:
+def moved(index: int, stores: bool, poison: int, lot: int = 0) -> Any:
     """Two rows of numbers, taken from six or stored among six of -1 from a row on; what is outside is skipped."""
     b, x = ProgramBuilder(), numbers(6, 5)
     source, register = b.input((6, 5)), b.register()
@@ -70,7 +70,7 @@ def moved(index: int, stores: bool, poison: int) -> Any:
     else:
         b.emit("dma_copy", tile, b.shifted(source.ap([(5, 2), (1, 5)]), 5, register=register), oob_mode="skip")
         b.emit("dma_copy", out, tile)
-    return Executable(b.program()).run([x], poison=poison).outputs[0][:, 0].tolist()
+    return Executable(b.program()).run([x], poison=poison, lot=lot).outputs[0][:, 0].tolist()
 
 
 @pytest.mark.parametrize("poison", [0, 1])
@@ -99,6 +99,12 @@ def test_of_a_transfer_that_lies_outside_in_part_the_rest_comes_or_nothing(
     assert moved(index, stores=False, poison=0) == loaded
     assert moved(index, stores=True, poison=1) == [0, 5, 10, 15, 20, 25]
     assert moved(index, stores=False, poison=1) == [-1, -1]
+
+
+def test_by_lot_a_transfer_that_lies_outside_in_part_goes_either_way() -> None:
+    whole, none = [25, -1], [-1, -1]
+    both = [(moved(5, False, 0, lot), moved(5, False, 1, lot)) for lot in range(1, 20)]
+    assert {tuple(map(tuple, pair)) for pair in both} == {(tuple(whole), tuple(none)), (tuple(none), tuple(whole))}
 
 
 def test_a_transposed_window_that_lies_outside_in_part_keeps_its_elements_where_they_belong() -> None:

@@ -122,7 +122,7 @@ def test_data_that_are_moved_inside_their_partitions_keep_their_lanes() -> None:
         Executable(b.program()).run([])
 
 
-def scattered(indices: list[int], poison: int) -> Any:
+def scattered(indices: list[int], poison: int, lot: int = 0) -> Any:
     b, rows = ProgramBuilder(), len(indices)
     source, index, out = b.input((rows, 3)), b.input((rows, 1), "int32"), b.result((4, 3))
     held, zero = b.tensor((rows, 1), "int32"), b.tensor((4, 3))
@@ -132,7 +132,7 @@ def scattered(indices: list[int], poison: int) -> Any:
     b.emit("dma_copy", b.gathered(out.ap([(3, rows), (1, 3)]), 3, held), source)
     values = np.repeat(np.arange(1, rows + 1, dtype=np.float32).reshape(-1, 1), 3, axis=1)
     inputs = [values, np.array(indices, np.int32).reshape(-1, 1)]
-    return Executable(b.program()).run(inputs, poison=poison).outputs[0][:, 0].tolist()
+    return Executable(b.program()).run(inputs, poison=poison, lot=lot).outputs[0][:, 0].tolist()
 
 
 @pytest.mark.parametrize(("poison", "stays"), [(0, 3), (1, 1)])
@@ -140,6 +140,10 @@ def test_of_rows_scattered_to_one_place_the_last_stays_or_the_first_as_a_chip_ma
     assert scattered([3, 1, 2], poison) == [0, 2, 3, 1]
     assert scattered([3, 3, 3], poison) == [0, 0, 0, stays]
     assert scattered([3, 1, 3], poison) == [0, 2, 0, stays]
+
+
+def test_by_lot_any_of_the_rows_scattered_to_one_place_stays() -> None:
+    assert {scattered([3, 3, 3], poison=0, lot=lot)[3] for lot in range(1, 20)} == {1, 2, 3}
 
 
 def test_a_transfer_gathers_no_rows_from_where_it_puts_them() -> None:

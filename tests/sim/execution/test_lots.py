@@ -1,0 +1,44 @@
+"""What is open on a chip goes the poison's way without a number; with one, each place draws a lot."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from nki_anvil.sim.execution.lots import Lots
+from nki_anvil.sim.execution.poison import pattern
+
+PLACES = [("cores", 0), ("cores", 1), ("access", 0)]
+
+
+def test_without_a_number_all_choices_go_the_way_of_the_poison() -> None:
+    for poison in (0, 1):
+        assert [Lots(poison).other(*place) for place in PLACES] == [bool(poison)] * 3
+    first, second = (np.arange(3)[Lots(poison).order(3, "access")].tolist() for poison in (0, 1))
+    assert (first, second) == ([0, 1, 2], [2, 1, 0])
+
+
+def test_among_a_few_numbers_choices_meet_in_every_combination() -> None:
+    met = {tuple(Lots(0, number).other(*place) for place in PLACES) for number in range(1, 60)}
+    assert met == set(itertools.product((False, True), repeat=3))
+
+
+def test_with_the_other_poison_each_choice_is_the_other_one() -> None:
+    for number in range(1, 20):
+        one, other = Lots(0, number), Lots(1, number)
+        assert all(one.other(*place) != other.other(*place) for place in PLACES)
+        forwards, backwards = (np.arange(9)[lots.order(9, "access")] for lots in (one, other))
+        assert forwards.tolist() == backwards[::-1].tolist()
+        assert forwards.tolist() == np.arange(9)[one.order(9, "access")].tolist()
+
+
+def test_unwritten_elements_are_known_by_the_first_pattern_and_mixed_in_the_second() -> None:
+    patterns = [pattern("float32", 0), pattern("float32", 1)]
+    assert np.isnan(Lots(0, 5).fresh(patterns)).all()
+    assert np.isfinite(Lots(1).fresh(patterns)).all()
+    lots, again = Lots(1, 5), Lots(1, 5)
+    first, second = (np.isnan(lots.fresh(patterns)) for _ in range(2))
+    assert 0.4 < first.mean() < 0.6
+    assert (first[:1000] != second[:1000]).any()
+    assert (np.isnan(again.fresh(patterns)) == first).all()
