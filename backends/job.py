@@ -81,9 +81,9 @@ class Case(Record):
     go the way that the poison says."""
     again: bool = False
     """It has run before, so that a random generator which nothing seeds goes on, as on a chip."""
-    order: Literal["", "backwards", "abreast"] = ""
-    """Of loops without an order: from the last iteration to the first, or several at a time as well. Where a program
-    has no such loops, the case is left out."""
+    order: Literal["", "backwards", "abreast", "together", "shuffled"] = ""
+    """Of loops without an order: from the last iteration to the first, several at a time, all, or by the seed of the
+    first such case. Where a program has no such loops, the case is left out."""
     exact: bool = False
     """It is run once more with every float in float64 and the other poison, where a simulator runs it."""
     moved: int = 0

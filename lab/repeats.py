@@ -12,12 +12,12 @@ from typing import Any, Final
 from nki_anvil.backends.job import Case, Job
 from nki_anvil.backends.run import CaseResult, KernelError, Run
 from nki_anvil.lab.evidence import Observed, Repeat, Turned
-from nki_anvil.sim.program import SCHEMA
+from nki_anvil.sim.program import SCHEMA, SHUFFLED
 
 POISONED: Final = (".poisoned", ".poisoned1", ".poisoned2")
 """Ends of the keys of a first case's runs with the other poison; but for the first of them each draws its lots."""
 AGAIN: Final = ".again"
-ORDERS: Final = tuple(SCHEMA["orders"])
+ORDERS: Final = (*SCHEMA["orders"], SHUFFLED)
 """Keys of cases in another order end with its name."""
 _BETA1: Final = "neuronxcc"
 """What a text in the dialect whose loops may have no order names."""

@@ -22,8 +22,12 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-FORMAT: Final = 2
-MAGIC: Final = b"NKIPROG\x02"
+from nki_anvil.sim.shuffling import shuffled
+
+FORMAT: Final = 3
+MAGIC: Final = b"NKIPROG\x03"
+SHUFFLED: Final = "shuffled"
+"""An order that is made when it is run, so that nobody knows it before."""
 NONE: Final = -1
 """The index that means "not there" in every index column."""
 
@@ -86,9 +90,10 @@ SCHEMA: Final[Mapping[str, Mapping[str, str]]] = {
         "upper_register": "i4",
     },
     "outputs": {"access": "i4"},
-    "orders": {  # the instructions in two more orders that have to be as good, or none: see Program.turned
+    "orders": {  # the instructions in more orders that have to be as good, or none: see Program.turned
         "backwards": "i8",
         "abreast": "i8",
+        "together": "i8",
     },
 }
 """Every table and column of a program, with its little-endian NumPy type. Changing it changes FORMAT."""
@@ -149,13 +154,15 @@ class Program:
         """Whether it has loops whose iterations may run in any order."""
         return len(self.tables["orders"]["backwards"]) > 0
 
-    def turned(self, order: str) -> Program:
+    def turned(self, order: str, lot: int = 0) -> Program:
         """The same instructions with loops without an order run from the last iteration to the first (``backwards``),
-        or a few of those side by side (``abreast``). Whoever wrote such loops says that this changes no value."""
+        a few of those side by side (``abreast``), as many as memory holds (``together``), or each in a place that its
+        ``lot`` says (``shuffled``). Whoever wrote such loops says that this changes no value."""
         orders = self.tables["orders"]
         if not self.unordered:
             return self
-        rows = {name: column[orders[order]] for name, column in self.tables["instructions"].items()}
+        places = shuffled(orders["backwards"], lot) if order == SHUFFLED else orders[order]
+        rows = {name: column[places] for name, column in self.tables["instructions"].items()}
         none = {name: column[:0] for name, column in orders.items()}
         return replace(self, tables={**self.tables, "instructions": rows, "orders": none})
 

@@ -129,9 +129,9 @@ class Execution:
         cases = [case for case in self.job["cases"] if case["shapes"] == shapes["name"]]
         trips = self._series(program, shapes, [case for case in cases if not case.get("order")])
         if trips is not None and program.unordered:
-            for order in program.tables["orders"]:
+            for order in dict.fromkeys(case["order"] for case in cases if case.get("order")):
                 chosen = [case for case in cases if case.get("order") == order]
-                self._series(program.turned(order), shapes, chosen)
+                self._series(program.turned(order, chosen[0]["seed"]), shapes, chosen)
         return trips
 
     def _series(self, program: Any, shapes: dict[str, Any], cases: list[dict[str, Any]]) -> Optional[tuple[int, ...]]:

@@ -106,7 +106,12 @@ def _unwritten(repeat: Repeat, cores: int) -> str:
 
 
 _ORDER = "Loop with nl.sequential_range, or give each iteration (and each program of a launch) places of its own."
-_RUN = {"backwards": "from the last to the first", "abreast": "several at a time"}
+_RUN = {
+    "backwards": "from the last to the first",
+    "abreast": "several at a time",
+    "together": "all at a time",
+    "shuffled": "in an order by lot",
+}
 
 
 def _hangs_on_order(turned: Turned, specification: Specification) -> Judgement | None:

@@ -17,7 +17,7 @@ from nki_anvil.sim.beta1.shared import Shared
 from nki_anvil.sim.beta1.sites import DEPTH, NOWHERE, WIDTH, along, moved
 from nki_anvil.sim.beta1.storage import Placed, Uses
 from nki_anvil.sim.beta1.tensors import DTYPE, Tensors
-from nki_anvil.sim.beta1.turning import ABREAST, FLAG, UNORDERED, abreast, turn_bodies, turn_iterations
+from nki_anvil.sim.beta1.turning import EVER, FLAG, UNORDERED, held, turn_bodies, turn_iterations
 from nki_anvil.sim.beta1.turning import WIDTH as INSTRUCTION_WIDTH
 from nki_anvil.sim.coverage import dense_elements
 from nki_anvil.sim.errors import TraceError
@@ -56,7 +56,7 @@ class Loop:
     """The instruction that it begins with, then those that follow each traced body and its repetitions."""
     shared: Shared = field(default_factory=Shared)
     """What its bodies do to tensors from outside of it."""
-    abreast: int = ABREAST
+    held: int = EVER
     """How many of its bodies that are unlike may stand side by side: as many as the largest of them lets."""
 
 
@@ -131,8 +131,8 @@ class Recorder(Tensors):
         rows[:, _FIRST_OPERAND] += turn * len(sites)
         if loop.kind in UNORDERED:
             loop.shared.add(instructions, times, sites, first_site, first_tensor, self._attributes)
-            most = abreast(tensors, sites[:, 0] - first_tensor)
-            loop.abreast = min(loop.abreast, most)
+            most = held(tensors, sites[:, 0] - first_tensor)
+            loop.held = min(loop.held, most)
             turn_iterations(rows, turn, times, most)
         if times < loop.trips and loop.kind in UNORDERED:
             loop.bodies.add(loop, every, rows, first_site, first_tensor, self)
@@ -161,7 +161,7 @@ class Recorder(Tensors):
             loop.edges.append(self._instructions.count)
         if loop.kind in UNORDERED and len(loop.edges) > 2:
             rows = self._instructions.take(loop.mark)
-            turn_bodies(rows, loop.edges, loop.shared.writes(len(rows)), loop.abreast)
+            turn_bodies(rows, loop.edges, loop.shared.writes(len(rows)), loop.held)
             self._instructions.put(rows)
 
     # accesses

@@ -204,7 +204,11 @@ def straight(backwards: list[int], abreast: list[int], cores: int = 1) -> Progra
     b.emit("activation", tiles[1], None, tiles[0], op="exp")
     b.emit("activation", tiles[2], None, tiles[0], op="tanh")
     b.emit("dma_copy", out, tiles[2])
-    columns = {"backwards": np.array(backwards, "<i8"), "abreast": np.array(abreast, "<i8")}
+    columns = {
+        "backwards": np.array(backwards, "<i8"),
+        "abreast": np.array(abreast, "<i8"),
+        "together": np.array(abreast, "<i8"),
+    }
     return replace(b.program(), tables={**b.program().tables, "orders": columns})
 
 
@@ -233,7 +237,7 @@ def test_another_order_names_each_instruction_once(order: list[int]) -> None:
 
 def test_loops_that_run_and_pairs_of_cores_have_one_order() -> None:
     order = np.arange(len(rich()))
-    both = {"orders": {"backwards": order, "abreast": order}}
+    both = {"orders": dict.fromkeys(SCHEMA["orders"], order)}
     for program in (rich(), straight([0, 1, 2, 3], [0, 1, 2, 3], cores=2)):
         with pytest.raises(ProgramError, match="straight code on one core"):
             validate(replace(program, tables={**program.tables, **(both if len(program) > 4 else {})}))
@@ -247,7 +251,7 @@ def test_a_program_whose_other_orders_pass_runs_in_them(backwards: list[int], ab
         validate(program)
     except ProgramError:
         return
-    for order in ("backwards", "abreast"):
+    for order in SCHEMA["orders"]:
         Executable(program.turned(order)).run([np.zeros((4, 4), np.float32)])
 
 

@@ -12,8 +12,9 @@ from program_builder import ProgramBuilder
 from nki_anvil.backends.job import Case, InputSpec
 from nki_anvil.backends.worker import arrays, records
 from nki_anvil.backends.worker.executor import OUTPUTS, Execution
+from nki_anvil.lab.repeats import ORDERS
 from nki_anvil.sim import profile
-from nki_anvil.sim.program import Program
+from nki_anvil.sim.program import SCHEMA, Program
 from nki_anvil.sim.rules import Finding
 
 JOB = {
@@ -53,13 +54,13 @@ def test_cases_in_other_orders_are_run_where_a_program_has_them(
     source, out = b.input((2, 4)), b.result((4, 4))
     for row in (0, 1, 2):
         b.emit("dma_copy", out[row : row + 2], source)
-    rows = {"backwards": np.array([2, 1, 0]), "abreast": np.array([2, 1, 0])} if unordered else {}
+    rows = dict.fromkeys(SCHEMA["orders"], np.array([2, 1, 0])) if unordered else {}
     tables = b.program().tables
     program = replace(b.program(), tables={**tables, "orders": {**tables["orders"], **rows}})
     (tmp_path / "program").write_bytes(program.encode())
     (tmp_path / "kernel.py").write_text("import neuronxcc.nki as nki")
     first = Case(key="a", seed=3)
-    others = [first.model_copy(update={"key": f"a.{order}", "order": order}) for order in ("backwards", "abreast")]
+    others = [first.model_copy(update={"key": f"a.{order}", "order": order}) for order in ORDERS]
     cases = [case.model_dump(mode="json") for case in (first, *others)]
     shapes = {"name": "default", "inputs": [InputSpec(name="x", shape=(2, 4)).model_dump(mode="json")]}
     with arrays.open_to_write(tmp_path / OUTPUTS) as archive:
@@ -68,7 +69,7 @@ def test_cases_in_other_orders_are_run_where_a_program_has_them(
     said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [one["trace"]["unordered"] for one in said if "trace" in one] == [unordered]
     keys = [one["case"]["key"] for one in said if "case" in one]
-    assert keys == ["a", "a.backwards", "a.abreast"] if unordered else ["a"]
+    assert keys == ["a", *(f"a.{order}" for order in ORDERS)] if unordered else ["a"]
     with arrays.open_to_read(tmp_path / OUTPUTS, 1 << 20) as archive:
         found = [arrays.read(archive, f"{key}/0", np.dtype(np.float32)) for key in keys]
     assert not unordered or (found[0] != found[1]).any()

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from nki_anvil.sim import install, trace
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.execution import Executable
-from nki_anvil.sim.program import Program
+from nki_anvil.sim.program import SCHEMA, SHUFFLED, Program
 from nki_anvil.sim.schema import validate
+from nki_anvil.sim.shuffling import shuffled
 
 from .conftest import close
 
@@ -101,7 +102,7 @@ def test_an_order_holds_each_instruction_once_and_keeps_what_has_an_order(body: 
         assert wanted == natural
         return
     assert orders["backwards"] == wanted
-    for order in orders.values():
+    for order in (*orders.values(), shuffled(program.tables["orders"]["backwards"], 5).tolist()):
         assert sorted(order) == natural
         place = np.argsort(order).tolist()
         kept(tree, place)
@@ -112,7 +113,7 @@ def outputs(program: Program, *arrays: Any) -> dict[str, Any]:
     """What a program with loops without an order returns, in each order."""
     validate(program)
     assert program.unordered
-    made = {"": program, **{order: program.turned(order) for order in ("backwards", "abreast")}}
+    made = {"": program, **{order: program.turned(order) for order in (*SCHEMA["orders"], SHUFFLED)}}
     assert not made["abreast"].unordered
     return {order: Executable(one).run(arrays, poison=1).outputs[0] for order, one in made.items()}
 
@@ -375,3 +376,36 @@ def test_reading_adding_and_writing_back_shows_where_iterations_stand_side_by_si
     found = outputs(program, X, same)
     assert (found[""] == found["backwards"]).all()
     assert (found["abreast"][3] == X[3] + left).all()
+
+
+def test_iterations_that_meet_only_when_more_than_a_few_stand_side_by_side_show(beta1: Any):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x, at):
+        out = nl.ndarray((8, 4), dtype=np.float32, buffer=nl.shared_hbm)
+        nl.store(out, nl.load(x))
+        for i in nl.affine_range(12):
+            _add_row(nl, out, at, i)
+        return out
+
+    found = outputs(trace(kernel, X, at := np.arange(12, dtype=np.int32).reshape(12, 1) % 6), X, at)
+    assert all((found[order] == found[""]).all() for order in ("backwards", "abreast", SHUFFLED))
+    assert (found["together"][:6] == X[:6] + 1).all()
+
+
+def test_an_order_by_lot_is_one_for_each_lot_and_known_to_nobody_before(beta1: Any):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray((8, 4), dtype=np.float32, buffer=nl.shared_hbm)
+        for i in nl.affine_range(8):
+            p, f = nl.arange(1)[:, None], nl.arange(4)[None, :]
+            nl.store(out[i + p, f], nl.load(x[i + p, f]))
+        return out
+
+    program = trace(kernel, X)
+    lines = [program.turned(SHUFFLED, lot).tables["instructions"]["first_operand"].tolist() for lot in range(6)]
+    assert len({tuple(line) for line in lines}) == 6
+    assert program.turned(SHUFFLED, 3).digest() == program.turned(SHUFFLED, 3).digest()
