@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.sim.program import NONE, Program
+from nki_anvil.sim.program import NONE, ROLES, Program
 
 _REGISTERS: Final = frozenset({"register", "source", "other"})
 """Attributes that name a register."""
@@ -26,19 +26,53 @@ _STORED: Final = ("memory", "role", "dtype", "partitions", "elements", "address_
 _LOST: Final = 1e-3
 """Relative; one less a power loses most."""
 
+_INTERNAL, _CONSTANT = ROLES.index("internal"), ROLES.index("constant")
+
 Row = tuple[Any, ...]
 
 
-def calls_alike(one: Program, other: Program, first: int, *, nearly: bool = False) -> bool:
-    """Whether the last call in ``other`` is the call that ``one`` is.
+def one_after_the_other(one: Program, two: Program, both: Program, first: int, *, nearly: bool = False) -> bool:
+    """Whether ``both`` is the call that ``one`` is and then the call that ``two`` is, and nothing beside.
 
-    The last call's arguments are those of ``other`` from ``first`` on. Each core's last instructions are looked at, as
-    many as it has in ``one``, and the outputs. Where ``nearly``, numbers that attributes and constants hold may differ
-    by as much as float32 loses in a few steps.
+    The later call's arguments are those of ``both`` from ``first`` on, and both calls' outputs are returned. Neither
+    names a tensor, a register or a loop of the other but constants, which a program stores once. Where ``nearly``,
+    numbers that the later call's attributes and constants hold may differ by as much as float32 loses in a few steps.
     """
+    if [a + b for a, b in zip(_sizes(one), _sizes(two), strict=True)] != _sizes(both) or not _ordered(one, two, both):
+        return False
+    earlier, later = Unfolded(both), Unfolded(both, first)
     alike = _nearly if nearly else operator.eq
-    pairs = zip(Unfolded(one).rows(one), Unfolded(other, first).rows(one), strict=True)
-    return all(alike(mine, its) for mine, its in pairs)
+    return (
+        all(map(operator.eq, Unfolded(one).rows(), earlier.rows(until=one)))
+        and all(map(alike, Unfolded(two).rows(), later.rows(since=one)))
+        and earlier.is_apart_from(later)
+    )
+
+
+def _sizes(program: Program) -> list[int]:
+    """How much there is of all that each call has of its own: also of what it makes and never touches."""
+    internal = int(np.count_nonzero(program.tables["tensors"]["role"] == _INTERNAL))
+    outputs, loops = (
+        len(program.tables[name][column]) for name, column in (("outputs", "access"), ("regions", "kind"))
+    )
+    return [*_counts(program), outputs, loops, program.registers, internal]
+
+
+def _counts(program: Program) -> list[int]:
+    """Instructions of each core."""
+    return [int(np.count_nonzero(program.tables["instructions"]["core"] == core)) for core in range(program.cores)]
+
+
+def _ordered(one: Program, two: Program, both: Program) -> bool:
+    """Whether the other orders of ``both`` are those of the one and then those of the other."""
+    return all(
+        np.array_equal(_order(both, name), np.concatenate([_order(one, name), len(one) + _order(two, name)]))
+        for name in both.tables["orders"]
+    )
+
+
+def _order(program: Program, name: str) -> NDArray[Any]:
+    return program.tables["orders"][name] if program.unordered else np.arange(len(program))
 
 
 def _nearly(one: Any, other: Any) -> bool:
@@ -89,15 +123,21 @@ class Unfolded:
         self._named: dict[tuple[str, int], int] = {}
         self._accesses: dict[int, Row] = {}
 
-    def rows(self, like: Program) -> Iterator[Row]:
-        """Each core's last instructions, as many as another program has, then the outputs."""
-        cores = self._program.tables["instructions"]["core"]
-        for core in range(like.cores):
-            count = int(np.count_nonzero(like.tables["instructions"]["core"] == core))
-            sites = np.flatnonzero(cores == core).tolist()
-            yield (len(sites) >= count,)
-            yield from map(self._instruction, sites[len(sites) - count :] if len(sites) >= count else [])
-        yield tuple(map(self._access, self._columns["outputs"]["access"]))
+    def rows(self, *, since: Program | None = None, until: Program | None = None) -> Iterator[Row]:
+        """Each core's instructions, then the outputs; without as many as ``since`` has, or as many as ``until`` has."""
+        cores, outputs = self._program.tables["instructions"]["core"], self._columns["outputs"]["access"]
+        listed = [np.flatnonzero(cores == core).tolist() for core in range(self._program.cores)]
+        for core, sites in enumerate(listed):
+            begin, end = (_counts(one)[core] if one else None for one in (since, until))
+            yield from map(self._instruction, sites[begin:end])
+        begin, end = (len(one.tables["outputs"]["access"]) if one else None for one in (since, until))
+        yield tuple(map(self._access, outputs[begin:end]))
+
+    def is_apart_from(self, other: Unfolded) -> bool:
+        """Whether two runs of a program name nothing that is the same but constants and what they are given."""
+        roles = self._columns["tensors"]["role"]
+        shared = self._named.keys() & other._named.keys()
+        return all(kind == "tensors" and roles[index] == _CONSTANT for kind, index in shared)
 
     def _instruction(self, site: int) -> Row:
         row = {name: column[site] for name, column in self._columns["instructions"].items()}

@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Final, NoReturn, Optional
@@ -21,6 +21,7 @@ import numpy as np
 
 from nki_anvil.backends.worker import (
     answer,
+    calling_again,
     executing,
     importing,
     isolation,
@@ -33,20 +34,6 @@ from nki_anvil.backends.worker import (
 )
 
 Deliver = Callable[..., None]
-
-_PART: Final = 8
-"""The part of the time for tracing that calls with other shapes may take, and half of what one call more may."""
-_FURTHER_CALLS: Final = 3
-_QUICK_S: Final = 0.05
-"""So often a kernel is called once more whose trace takes no longer than this."""
-
-
-_OTHERWISE: Final = (
-    "its file is called otherwise, it was called at other shapes before, its tensors are given by name, or assertions "
-    "are left out"
-)
-
-_BEHIND: Final = "a function calls it twice, or with tensors of its own or numbers of NumPy's"
 
 _PRINTED: Final[dict[str, Any]] = {
     "precision": 2,
@@ -62,6 +49,14 @@ _PRINTED: Final[dict[str, Any]] = {
 """How arrays are written, which is the user's program's to say."""
 
 
+_OTHERWISE: Final = (
+    "its file is called otherwise, it was called at other shapes before, its tensors are given by name, or assertions "
+    "are left out"
+)
+
+_BEHIND: Final = "a function calls it twice, or with tensors of its own or numbers of NumPy's"
+
+
 class OutOfTime(BaseException):
     """Tracing took longer than the job allows; no ordinary ``except`` of the kernel catches it."""
 
@@ -70,31 +65,6 @@ class OutOfTime(BaseException):
         "A loop never ends, or is unrolled too far: bound it, tile more coarsely, or let it run at execution with "
         "nl.fori_loop or nl.while_loop (nl.dynamic_range up to NKI 0.6)."
     )
-
-
-class TraceUnstable(Exception):
-    """A second call in the same process is another program, or may be one."""
-
-    code = "TraceUnstable"
-    remedy = "Keep nothing between calls: make lists, dictionaries and counters inside of the kernel."
-
-    def __init__(self, kept: Sequence[str], when: str = "it is called once more") -> None:
-        names = ", ".join(f"`{name}`" for name in kept[:3])
-        super().__init__(
-            f"The kernel leaves something behind in {names} for its next call."
-            if kept
-            else f"The kernel traces to another program when {when}."
-        )
-
-
-class CachedSlowly(Exception):
-    """What a cache makes of further calls cannot be seen in the time there is."""
-
-    code = "TraceUnstable"
-    remedy = "Compute without `cache` and `lru_cache`, or let the kernel trace faster."
-
-    def __init__(self) -> None:
-        super().__init__("The kernel asks a cache, and traces too slowly to see what the cache makes of other calls.")
 
 
 class TooLarge(Exception):
@@ -178,86 +148,38 @@ def _trace_and_deliver(
                     namespace, more = rewriting.load(text)
                     left_out += more
                     lasting.check(namespace, text.statements)
-                    data = _compared(tracing(namespace), functools.partial(keeping.Held, namespace))
+                    data = calling_again.compared(tracing(namespace), functools.partial(keeping.Held, namespace))
                 else:
                     namespace = importing.load(text, executing.name_of_a_file(text))
                     apart = importing.apart(text, namespace)
                     lasting.check(namespace, text.statements, apart=apart)
                     hold = functools.partial(keeping.Held, namespace, apart=apart, caches=True)
-                    data = called_again(tracing(namespace), hold, others, request["limits"]["trace_s"])
-                    if min(taken) < request["limits"]["trace_s"] / _PART / 2:
+                    again = calling_again.called_again(tracing(namespace), hold, others, request["limits"]["trace_s"])
+                    data = again.program
+                    if calling_again.is_quick(min(taken), request["limits"]["trace_s"]):
                         np.set_printoptions(**_PRINTED)
-                        other = importing.load(text, executing.short_name(), asserting=False)
-                        _alike(data, tracing(other, by_name=True)(), _OTHERWISE)
-                        _the_same_behind(
-                            _specialised(namespace[entry], request["lnc"]), others, request["inputs"], version
-                        )
+                        bare = importing.load(text, executing.short_name(), asserting=False)
+                        calling_again.alike(data, tracing(bare, by_name=True)(), _OTHERWISE)
+                        _look_behind(_specialised(namespace[entry], request["lnc"]), again, request["inputs"], version)
         except BaseException as error:
             deliver(entry, left_out, _record(import_failure(error) or error, text, error.__traceback__))
         else:
             deliver(entry, left_out, None, data)
 
 
-def _compared(traced: Callable[[], bytes], hold: Callable[..., keeping.Held]) -> bytes:
-    """The program, once it is seen that making it has left nothing behind in what the names hold."""
-    before = hold()
-    data = traced()
-    held = hold()
-    if kept := held.changed(before):
-        raise TraceUnstable(kept)
-    if held.unseen:
-        asked = hold(caches=True)
-        _alike(data, traced())
-        if kept := hold(caches=True).changed(asked):
-            raise TraceUnstable(kept)
-    return data
-
-
-def _alike(one: bytes, other: bytes, *when: str) -> None:
-    if one != other:
-        raise TraceUnstable([], *when)
-
-
-def called_again(
-    traced: Callable[..., bytes], hold: Callable[[], keeping.Held], others: list[Any], trace_s: float
-) -> bytes:
-    """The program after calls with other shapes, once it is seen that further calls give no other.
-
-    What is kept once for all, as in a cache, has been kept by then. A kernel that takes a large part of the time there
-    is for tracing is called no more, and may have no caches: what they keep would be seen too late.
-    """
-    budget = importing.Budget(trace_s / _PART)
-    asides = [importing.Aside(budget) for _ in others]
-    at_first = hold()
-    for aside, inputs in zip(asides, others, strict=True):
-        with aside:
-            traced(inputs)
-    if not at_first.unseen and (kept := hold().changed(at_first)):
-        raise TraceUnstable(kept)
-    started = time.monotonic()
-    data = traced()
-    slow = (taken := time.monotonic() - started) > 2 * trace_s / _PART
-    before = hold()
-    if before.unseen and (slow or any(aside.ended for aside in asides)):
-        raise CachedSlowly
-    if slow:
-        return data
-    same = traced() == data
-    kept = hold().changed(before)
-    if kept or not same:
-        raise TraceUnstable(kept)
-    for _ in range(_FURTHER_CALLS if taken < _QUICK_S else 0):
-        _alike(data, traced())
-    return data
-
-
-def _the_same_behind(function: Any, others: list[Any], inputs: list[Any], version: dict[str, str]) -> None:
+def _look_behind(function: Any, again: calling_again.Again, inputs: list[Any], version: dict[str, str]) -> None:
     """Raises TraceUnstable where it is another program behind a call of itself, at one other shape or at its own."""
-    own = list(map(_argument, inputs))
-    first = list(map(_argument, others[0])) if others else own
+    own = _call(inputs, again.program)
+    first = _call(*again.before) if again.before else own
     for before, memory, single in ((first, "shared_hbm", False), (own, "private_hbm", True)):
         if not second_call.is_the_kernel(function, before, own, memory=memory, single=single, **version):
-            raise TraceUnstable([], _BEHIND)
+            raise calling_again.TraceUnstable([], _BEHIND)
+
+
+def _call(inputs: list[Any], program: bytes) -> second_call.Call:
+    from nki_anvil.sim.program import decode
+
+    return second_call.Call(list(map(_argument, inputs)), decode(program))
 
 
 def _scatter() -> list[bytes]:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from nki_anvil.sim.errors import TraceError
+    from nki_anvil.sim.program import Program
 
 Arguments = Sequence[Any]
 
@@ -14,42 +18,77 @@ _SAME: Final = 1e-6
 """How far a number may be from its float32, relative to itself, to be handed on as one."""
 
 
+class Call(NamedTuple):
+    """A kernel's arguments, and its program for them where nothing else is called."""
+
+    arguments: Arguments
+    program: Program
+
+
+class RaisesBehind(Exception):
+    """A kernel is right alone, and raises where it is called as a larger kernel calls it."""
+
+    code = "TraceUnstable"
+    remedy = "Whatever was called before, and whoever made its tensors and numbers, a kernel does the same."
+
+    def __init__(self, error: TraceError) -> None:
+        self.line = error.line
+        super().__init__(f"Called twice in a function that hands on tensors and numbers of its own, it raises: {error}")
+
+
 def is_the_kernel(
     function: Any,
-    before: Arguments,
-    inputs: Arguments,
+    before: Call,
+    call: Call,
     *,
     memory: str = "shared_hbm",
     single: bool = False,
+    names: Sequence[str] = (),
     **version: Any,
 ) -> bool:
-    """Whether behind a call with ``before`` it does for ``inputs`` what it does alone.
+    """Whether behind one call it does in another what it does alone. Raises RaisesBehind where it does not end it.
 
-    They are tensors of its caller's in that ``memory``, as what a larger kernel hands on is, and numbers of NumPy's:
+    It is given tensors of its caller's in that ``memory``, as what a larger kernel hands on is, and numbers of NumPy's:
     np.int64, and np.float64 or, where ``single``, np.float32. With these NumPy computes in float32, and the programs'
-    numbers are nearly the same. True where it cannot be called so: a grid of Beta 1 is launched by nobody's function,
-    and what raises there is no wrong result.
+    numbers are nearly the same. True where it cannot be called so: a grid of Beta 1 is launched by nobody's function.
     """
     from nki_anvil.sim.beta1.kernel import is_beta1
     from nki_anvil.sim.beta1.kernel import jit as beta1_jit
-    from nki_anvil.sim.errors import NotSimulated, TraceError
+    from nki_anvil.sim.errors import TraceError
     from nki_anvil.sim.kernel import Kernel, jit
     from nki_anvil.sim.tracing import tensor_arguments, trace
-    from nki_anvil.sim.unfolded import calls_alike
+    from nki_anvil.sim.unfolded import one_after_the_other
 
     kernel: Kernel = jit(function)
     if kernel.launch and is_beta1(kernel):
         return True
-    handed = [_of_numpy(one, single) for one in inputs]
-    count = len(tensor_arguments([*before, *inputs], {}))
-    both = _both(function, len(before), memory, count, handed)
+    handed, alone = _alone(function, call, version, single=single)
+    count = len(tensor_arguments([*before.arguments, *call.arguments], {}))
+    both = _both(function, len(before.arguments), memory, count, handed, names)
     caller = beta1_jit(both) if is_beta1(kernel) else Kernel(both, kernel.cores)
     try:
-        alone = trace(function, *(_of_python(one) for one in handed), **version)
-        behind = trace(caller, *before, *inputs, **version)
-    except (TraceError, NotSimulated):
-        return True
-    return calls_alike(alone, behind, count, nearly=single)
+        together = trace(caller, *before.arguments, *call.arguments, **version)
+    except TraceError as error:
+        raise RaisesBehind(error) from error
+    return one_after_the_other(before.program, alone, together, count, nearly=single)
+
+
+def _alone(function: Any, call: Call, version: dict[str, Any], *, single: bool) -> tuple[Arguments, Program]:
+    """The arguments with numbers of NumPy's, and the program for what these are in Python.
+
+    Numbers that float32 rounds to some that the kernel does not take are handed on as np.float64.
+    """
+    from nki_anvil.sim.errors import TraceError
+    from nki_anvil.sim.tracing import trace
+
+    rounded = [_of_numpy(one, single) for one in call.arguments]
+    plain = [_of_python(one) for one in rounded]
+    if plain == [*call.arguments]:
+        return rounded, call.program
+    try:
+        return rounded, trace(function, *plain, **version)
+    except TraceError:
+        return [_of_numpy(one, False) for one in call.arguments], call.program
 
 
 def _of_numpy(value: Any, single: bool) -> Any:
@@ -68,16 +107,21 @@ def _of_python(value: Any) -> Any:
     return cast("Any", value).item() if isinstance(value, np.generic) else value
 
 
-def _both(function: Callable[..., Any], first: int, memory: str, count: int, handed: Arguments) -> Callable[..., Any]:
-    """The caller; it hands numbers on as they are in ``handed``, and tensors of its own from argument ``count`` on."""
+def _both(
+    function: Callable[..., Any], first: int, memory: str, count: int, handed: Arguments, names: Sequence[str]
+) -> Callable[..., Any]:
+    """The caller; it hands numbers on as they are in ``handed``, and tensors of its own from argument ``count`` on, by
+    their ``names`` where there are any."""
 
     def both(*arguments: Any) -> Any:
-        function(*arguments[:first])
+        before = function(*arguments[:first])
         numbers = iter(range(count, count + len(arguments)))
         pairs = zip(arguments[first:], handed, strict=True)
-        return function(
-            *(known if isinstance(known, np.generic) else _own(one, memory, numbers) for one, known in pairs)
-        )
+        given: list[Any] = [
+            known if isinstance(known, np.generic) else _own(one, memory, numbers) for one, known in pairs
+        ]
+        after = function(**dict(zip(names, given, strict=True))) if names else function(*given)
+        return before, after
 
     return both
 

@@ -14,9 +14,10 @@ import nki_anvil.sim.language as nl
 from nki_anvil.sim.kernel import Kernel
 from nki_anvil.sim.program import Program
 from nki_anvil.sim.tracing import ArraySpec, trace
-from nki_anvil.sim.unfolded import calls_alike
+from nki_anvil.sim.unfolded import one_after_the_other
 
 WIDE = ArraySpec((256, 64), "float32")
+NARROW = ArraySpec((256, 32), "float32")
 SECOND = 1
 """The argument that the second call is given."""
 
@@ -37,27 +38,33 @@ def kernel(x: Any) -> Any:
     return out
 
 
-def behind(before: ArraySpec, called: Callable[..., Any] = kernel, cores: int = 1) -> Program:
+def alike(two: Program, both: Program, before: ArraySpec = WIDE, called: Callable[..., Any] = kernel) -> bool:
+    """Whether ``both`` is the kernel for ``before`` and then the program ``two``."""
+    return one_after_the_other(trace(Kernel(called, two.cores), before), two, both, SECOND)
+
+
+def behind(
+    before: ArraySpec, called: Callable[..., Any] = kernel, then: Callable[..., Any] | None = None, cores: int = 1
+) -> Program:
     def both(first: Any, second: Any) -> Any:
-        called(first)
-        return called(second)
+        return called(first), (then or called)(second)
 
     return trace(Kernel(both, cores), before, WIDE)
 
 
 @pytest.mark.parametrize("cores", [1, 2])
-@pytest.mark.parametrize("before", [WIDE, ArraySpec((256, 32), "float32"), ArraySpec((256, 64), "bfloat16")])
+@pytest.mark.parametrize("before", [WIDE, NARROW, ArraySpec((256, 64), "bfloat16")])
 def test_the_same_call_is_known_again(before: ArraySpec, cores: int) -> None:
-    assert calls_alike(trace(Kernel(kernel, cores), WIDE), behind(before, cores=cores), SECOND)
+    assert alike(trace(Kernel(kernel, cores), WIDE), behind(before, cores=cores), before)
 
 
 def test_a_call_at_another_shape_is_another() -> None:
-    narrow = trace(kernel, ArraySpec((256, 32), "float32"))
-    assert not calls_alike(narrow, behind(WIDE), SECOND)
+    narrow = trace(kernel, NARROW)
+    assert not alike(narrow, behind(WIDE))
 
 
 def test_a_shorter_program_is_another() -> None:
-    assert not calls_alike(behind(WIDE), trace(kernel, WIDE), 0)
+    assert not alike(trace(kernel, WIDE), trace(kernel, WIDE))
 
 
 def changed(program: Program, table: str, column: str, row: int) -> Program:
@@ -84,16 +91,15 @@ def changed(program: Program, table: str, column: str, row: int) -> Program:
     ],
 )
 def test_a_change_to_the_last_call_is_seen(table: str, column: str, row: int) -> None:
-    program = behind(ArraySpec((256, 32), "float32"))
-    assert not calls_alike(trace(kernel, WIDE), changed(program, table, column, row), SECOND)
+    assert not alike(trace(kernel, WIDE), changed(behind(NARROW), table, column, row), NARROW)
 
 
 def test_other_attributes_and_other_constants_are_seen() -> None:
-    alone, program = trace(kernel, WIDE), behind(ArraySpec((256, 32), "float32"))
+    alone, program = trace(kernel, WIDE), behind(NARROW)
     attributes = [{**one, "value1": 2.0} if "value1" in one else one for one in program.attributes]
     assert attributes != program.attributes
-    assert not calls_alike(alone, replace(program, attributes=attributes), SECOND)
-    assert not calls_alike(alone, replace(program, constants=[one + 1 for one in program.constants]), SECOND)
+    assert not alike(alone, replace(program, attributes=attributes), NARROW)
+    assert not alike(alone, replace(program, constants=[one + 1 for one in program.constants]), NARROW)
 
 
 def test_one_register_in_place_of_another_is_seen() -> None:
@@ -104,5 +110,34 @@ def test_one_register_in_place_of_another_is_seen() -> None:
         return out
 
     alone = trace(registers, WIDE)
-    assert calls_alike(alone, behind(WIDE, registers), SECOND)
-    assert not calls_alike(alone, behind(WIDE, lambda x: registers(x, swapped=True)), SECOND)
+    assert alike(alone, behind(WIDE, registers), called=registers)
+    swapped = behind(WIDE, registers, lambda x: registers(x, swapped=True))
+    assert not alike(alone, swapped, called=registers)
+
+
+def test_more_before_the_same_call_is_seen_and_so_is_what_is_made_for_nothing() -> None:
+    def more(x: Any) -> Any:
+        tile = nl.ndarray((128, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.memset(dst=tile, value=0.0)
+        return kernel(x)
+
+    def wasteful(x: Any) -> Any:
+        nl.ndarray((128, 1), dtype=nl.float32, buffer=nl.sbuf)
+        return kernel(x)
+
+    for then in (more, wasteful):
+        assert not alike(trace(kernel, WIDE), behind(WIDE, then=then))
+        assert alike(trace(then, WIDE), behind(WIDE, then=then))
+
+
+def test_a_tensor_of_the_call_before_in_place_of_its_own_is_seen() -> None:
+    made: list[Any] = []
+
+    def own(x: Any, place: int = -1) -> Any:
+        made.append(nl.ndarray((256, 64), dtype=x.dtype, buffer=nl.shared_hbm))
+        nisa.dma_copy(dst=made[place], src=x)
+        return made[place]
+
+    alone = trace(own, WIDE)
+    assert alike(alone, behind(WIDE, own), called=own)
+    assert not alike(alone, behind(WIDE, own, lambda x: own(x, -2)), called=own)

@@ -15,14 +15,19 @@ import nki_anvil.sim.isa as nisa
 import nki_anvil.sim.language as nl
 from nki_anvil.backends.child import ChildBackend
 from nki_anvil.backends.job import Job
-from nki_anvil.backends.worker import bootstrap
-from nki_anvil.backends.worker.second_call import is_the_kernel
+from nki_anvil.backends.worker import bootstrap, second_call
+from nki_anvil.backends.worker.second_call import RaisesBehind
 from nki_anvil.sim.builder import live
 from nki_anvil.sim.kernel import Kernel
-from nki_anvil.sim.tracing import ArraySpec
+from nki_anvil.sim.tracing import ArraySpec, trace
 
 WIDE = [ArraySpec((128, 64), "float32"), 2.0]
 NARROW = [ArraySpec((128, 32), "float32"), 2.0]
+
+
+def is_the_kernel(function: Any, before: list[Any], inputs: list[Any], **how: Any) -> bool:
+    first, own = (second_call.Call(one, trace(function, *one)) for one in (before, inputs))
+    return second_call.is_the_kernel(function, first, own, **how)
 
 
 def kernel(x: Any, scale: float) -> Any:
@@ -91,13 +96,67 @@ def test_one_that_counts_what_was_before_it_is_not() -> None:
     assert not is_the_kernel(counting, WIDE, WIDE)
 
 
-def test_one_that_cannot_be_called_twice_has_no_second_call_that_were_wrong() -> None:
-    def once(x: Any, scale: float) -> Any:
-        assert live().registers == 0
+def test_one_that_does_more_before_what_it_does_alone_is_another() -> None:
+    def clearing(x: Any, scale: float) -> Any:
+        if live().registers:
+            nisa.memset(dst=nl.ndarray((128, 1), dtype=nl.float32, buffer=nl.sbuf), value=0.0)
         nisa.register_alloc(0)
         return kernel(x, scale)
 
-    assert is_the_kernel(once, WIDE, WIDE)
+    assert not is_the_kernel(clearing, WIDE, WIDE)
+
+
+def test_one_that_makes_a_tensor_and_leaves_it_is_another() -> None:
+    def wasting(x: Any, scale: float) -> Any:
+        if live().registers:
+            nl.ndarray((128, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.register_alloc(0)
+        return kernel(x, scale)
+
+    assert not is_the_kernel(wasting, WIDE, WIDE)
+
+
+def test_one_that_comes_back_to_what_the_call_before_it_made_is_another() -> None:
+    made: list[Any] = []
+
+    def returning(x: Any, scale: float) -> Any:
+        made.append(nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.sbuf))
+        tile = made[-2] if live().registers else made[-1]
+        nisa.register_alloc(0)
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        nisa.dma_copy(dst=tile, src=x)
+        nisa.dma_copy(dst=out, src=tile)
+        return out
+
+    assert not is_the_kernel(returning, WIDE, WIDE)
+
+
+def test_one_that_raises_behind_itself_is_not_excused() -> None:
+    def once(x: Any, scale: float) -> Any:
+        assert live().registers == 0, "once"
+        nisa.register_alloc(0)
+        return kernel(x, scale)
+
+    with pytest.raises(RaisesBehind, match="once"):
+        is_the_kernel(once, WIDE, WIDE)
+
+
+def test_one_that_refuses_a_number_as_float32_rounds_it_is_given_its_own() -> None:
+    def exact(x: Any, scale: float) -> Any:
+        assert scale == 0.1
+        return kernel(x, 3.0 if isinstance(scale, np.generic) else scale)
+
+    given = [WIDE[0], 0.1]
+    assert not is_the_kernel(exact, given, given, single=True)
+
+
+def test_it_may_be_called_by_name() -> None:
+    def swapped(x: Any, y: Any) -> Any:
+        return kernel(x, 2.0) if x.shape == y.shape else kernel(y, 2.0)
+
+    given = [WIDE[0], NARROW[0]]
+    assert is_the_kernel(swapped, given, given, names=["x", "y"])
+    assert not is_the_kernel(swapped, given, given, names=["y", "x"])
 
 
 def test_kernels_of_beta_1_are_called_twice_as_well() -> None:

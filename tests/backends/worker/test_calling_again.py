@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nki_anvil.backends.worker import kernel_process
+from nki_anvil.backends.worker import calling_again
 from nki_anvil.backends.worker.keeping import Held
 
 
@@ -22,12 +22,12 @@ def called(trace_s: float, *, cached: bool) -> bytes:
     def traced(_: Any = None) -> bytes:
         return b"program"
 
-    return kernel_process.called_again(traced, lambda: Kept(cached=cached), [[], []], trace_s)
+    return calling_again.called_again(traced, lambda: Kept(cached=cached), [[], []], trace_s).program
 
 
 def test_a_kernel_that_traces_too_slowly_to_be_called_again_may_have_no_cache() -> None:
     assert called(0.0, cached=False) == b"program"
-    with pytest.raises(kernel_process.CachedSlowly):
+    with pytest.raises(calling_again.CachedSlowly):
         called(0.0, cached=True)
 
 
