@@ -83,7 +83,7 @@ class ChildBackend:
 
 
 def _deadline_s(job: Job) -> float:
-    return len(job.shape_sets) * (2 * job.limits.trace_s + _ALLOWANCE_S) + job.limits.execute_s
+    return len(job.shape_sets) * (3 * job.limits.trace_s + _ALLOWANCE_S) + job.limits.execute_s
 
 
 @contextmanager

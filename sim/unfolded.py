@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,43 +31,56 @@ _INTERNAL, _CONSTANT = ROLES.index("internal"), ROLES.index("constant")
 Row = tuple[Any, ...]
 
 
-def one_after_the_other(one: Program, two: Program, both: Program, first: int, *, nearly: bool = False) -> bool:
-    """Whether ``both`` is the call that ``one`` is and then the call that ``two`` is, and nothing beside.
+class Part(NamedTuple):
+    """The program of one call of several."""
 
-    The later call's arguments are those of ``both`` from ``first`` on, and both calls' outputs are returned. Neither
-    names a tensor, a register or a loop of the other but constants, which a program stores once. Where ``nearly``,
-    numbers that the later call's attributes and constants hold may differ by as much as float32 loses in a few steps.
+    alone: Program
+    first: int
+    """Its first argument among theirs."""
+
+
+def one_after_the_other(parts: Sequence[Part], together: Program, *, nearly: bool = False) -> bool:
+    """Whether a program is these calls in turn and nothing beside; all their outputs are returned.
+
+    None names a tensor, a register or a loop of another but constants, which a program stores once. Where ``nearly``,
+    numbers that the last call's attributes and constants hold may differ by as much as float32 loses in a few steps.
     """
-    if [a + b for a, b in zip(_sizes(one), _sizes(two), strict=True)] != _sizes(both) or not _ordered(one, two, both):
+    sums = [sum(sizes) for sizes in zip(*(_sizes(part.alone) for part in parts), strict=True)]
+    if sums != _sizes(together) or not _ordered([part.alone for part in parts], together):
         return False
-    earlier, later = Unfolded(both), Unfolded(both, first)
-    alike = _nearly if nearly else operator.eq
-    return (
-        all(map(operator.eq, Unfolded(one).rows(), earlier.rows(until=one)))
-        and all(map(alike, Unfolded(two).rows(), later.rows(since=one)))
-        and earlier.is_apart_from(later)
-    )
+    starts, named = [0] * len(sums), set[tuple[str, int]]()
+    for part in parts:
+        run, ends = Unfolded(together, part.first), [*map(operator.add, starts, _sizes(part.alone))]
+        alike = _nearly if nearly and part is parts[-1] else operator.eq
+        if not all(map(alike, Unfolded(part.alone).rows(), run.rows(starts, ends))) or named & run.names():
+            return False
+        starts, named = ends, named | run.names()
+    return True
 
 
 def _sizes(program: Program) -> list[int]:
-    """How much there is of all that each call has of its own: also of what it makes and never touches."""
+    """How much there is of all that each call has of its own: also of what it makes and never touches.
+
+    Instructions of each core come first, then the outputs.
+    """
     internal = int(np.count_nonzero(program.tables["tensors"]["role"] == _INTERNAL))
+    cores = program.tables["instructions"]["core"]
+    counts = [int(np.count_nonzero(cores == core)) for core in range(program.cores)]
     outputs, loops = (
         len(program.tables[name][column]) for name, column in (("outputs", "access"), ("regions", "kind"))
     )
-    return [*_counts(program), outputs, loops, program.registers, internal]
+    return [*counts, outputs, loops, program.registers, internal]
 
 
-def _counts(program: Program) -> list[int]:
-    """Instructions of each core."""
-    return [int(np.count_nonzero(program.tables["instructions"]["core"] == core)) for core in range(program.cores)]
-
-
-def _ordered(one: Program, two: Program, both: Program) -> bool:
-    """Whether the other orders of ``both`` are those of the one and then those of the other."""
+def _ordered(parts: Sequence[Program], together: Program) -> bool:
+    """Whether the other orders of the whole are those of its parts in turn."""
+    starts = np.cumsum([0, *map(len, parts)])
     return all(
-        np.array_equal(_order(both, name), np.concatenate([_order(one, name), len(one) + _order(two, name)]))
-        for name in both.tables["orders"]
+        np.array_equal(
+            _order(together, name),
+            np.concatenate([start + _order(one, name) for start, one in zip(starts, parts, strict=False)]),
+        )
+        for name in together.tables["orders"]
     )
 
 
@@ -123,21 +136,19 @@ class Unfolded:
         self._named: dict[tuple[str, int], int] = {}
         self._accesses: dict[int, Row] = {}
 
-    def rows(self, *, since: Program | None = None, until: Program | None = None) -> Iterator[Row]:
-        """Each core's instructions, then the outputs; without as many as ``since`` has, or as many as ``until`` has."""
+    def rows(self, starts: Sequence[int] | None = None, ends: Sequence[int] | None = None) -> Iterator[Row]:
+        """Each core's instructions, then the outputs; of each of these from a start to an end, where they are given."""
         cores, outputs = self._program.tables["instructions"]["core"], self._columns["outputs"]["access"]
-        listed = [np.flatnonzero(cores == core).tolist() for core in range(self._program.cores)]
-        for core, sites in enumerate(listed):
-            begin, end = (_counts(one)[core] if one else None for one in (since, until))
-            yield from map(self._instruction, sites[begin:end])
-        begin, end = (len(one.tables["outputs"]["access"]) if one else None for one in (since, until))
-        yield tuple(map(self._access, outputs[begin:end]))
+        count = self._program.cores
+        for core in range(count):
+            sites = np.flatnonzero(cores == core).tolist()
+            yield from map(self._instruction, sites[starts[core] if starts else None : ends[core] if ends else None])
+        yield tuple(map(self._access, outputs[starts[count] if starts else None : ends[count] if ends else None]))
 
-    def is_apart_from(self, other: Unfolded) -> bool:
-        """Whether two runs of a program name nothing that is the same but constants and what they are given."""
+    def names(self) -> set[tuple[str, int]]:
+        """What a run has named that no other may name: neither constants nor what it is given."""
         roles = self._columns["tensors"]["role"]
-        shared = self._named.keys() & other._named.keys()
-        return all(kind == "tensors" and roles[index] == _CONSTANT for kind, index in shared)
+        return {(kind, index) for kind, index in self._named if kind != "tensors" or roles[index] != _CONSTANT}
 
     def _instruction(self, site: int) -> Row:
         row = {name: column[site] for name, column in self._columns["instructions"].items()}

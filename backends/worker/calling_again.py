@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, Optional
+from typing import Any, Final, NamedTuple
 
 from nki_anvil.backends.worker import importing, keeping
 
-_PART: Final = 8
-"""The part of the time for tracing that calls with other shapes may take, and half of what one call more may."""
+_PART: Final = 4
+"""The part of the time for tracing that calls with other shapes may take together, and so may one call more."""
+_QUICK: Final = 16
+"""The part of it within which a kernel meets one look after the other."""
 _FURTHER_CALLS: Final = 3
 _QUICK_S: Final = 0.05
 """So often a kernel is called once more whose trace takes no longer than this."""
@@ -44,8 +46,8 @@ class Again(NamedTuple):
     """The program of a kernel that was called at other shapes before."""
 
     program: bytes
-    before: Optional[tuple[Any, bytes]]
-    """Other inputs with their program, of the first call that ended in time."""
+    before: list[tuple[Any, bytes]]
+    """Other inputs with their programs, of the calls that ended in time."""
 
 
 def compared(traced: Callable[[], bytes], hold: Callable[..., keeping.Held]) -> bytes:
@@ -69,8 +71,8 @@ def alike(one: bytes, other: bytes, *when: str) -> None:
 
 
 def is_quick(taken: float, trace_s: float) -> bool:
-    """Whether there is time for more looks at a kernel whose trace takes so long."""
-    return taken < trace_s / _PART / 2
+    """Whether there is time for one look after the other; a kernel that takes longer meets them in one."""
+    return taken < trace_s / _QUICK
 
 
 def called_again(
@@ -92,8 +94,8 @@ def called_again(
         raise TraceUnstable(kept)
     started = time.monotonic()
     data = traced()
-    slow = (taken := time.monotonic() - started) > 2 * trace_s / _PART
-    again, held = Again(data, next(iter(before), None)), hold()
+    slow = (taken := time.monotonic() - started) > trace_s / _PART
+    again, held = Again(data, before), hold()
     if held.unseen and (slow or any(aside.ended for aside in asides)):
         raise CachedSlowly
     if slow:

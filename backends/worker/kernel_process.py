@@ -54,7 +54,8 @@ _OTHERWISE: Final = (
     "are left out"
 )
 
-_BEHIND: Final = "a function calls it twice, or with tensors of its own or numbers of NumPy's"
+_CALLED_AGAIN: Final = "Calling it once more, behind a call of itself,"
+_BEHIND: Final = "a function calls it more than once, or with tensors of its own or numbers of NumPy's"
 
 
 class OutOfTime(BaseException):
@@ -117,7 +118,7 @@ def _trace_and_deliver(
     with sim.install(request["version"], beta1="neuronxcc" in request["kernel"]):
         if others is None:
             sign_as_nki()
-        _confine(request)
+        _confine(request, request.pop("longest_s"))
         ready()
         try:
             with _time_limit(request["limits"]["trace_s"]):
@@ -144,6 +145,7 @@ def _trace_and_deliver(
 
                     return traced
 
+                again: Optional[calling_again.Again] = None
                 if others is None:
                     namespace, more = rewriting.load(text)
                     left_out += more
@@ -156,24 +158,41 @@ def _trace_and_deliver(
                     hold = functools.partial(keeping.Held, namespace, apart=apart, caches=True)
                     again = calling_again.called_again(tracing(namespace), hold, others, request["limits"]["trace_s"])
                     data = again.program
-                    if calling_again.is_quick(min(taken), request["limits"]["trace_s"]):
-                        np.set_printoptions(**_PRINTED)
-                        bare = importing.load(text, executing.short_name(), asserting=False)
+            if again is not None:
+                with _time_limit(request["limits"]["trace_s"], _CALLED_AGAIN):
+                    np.set_printoptions(**_PRINTED)
+                    bare = importing.load(text, executing.short_name(), asserting=False)
+                    quick = calling_again.is_quick(min(taken), request["limits"]["trace_s"])
+                    function = _specialised((namespace if quick else bare)[entry], request["lnc"])
+                    if quick or not second_call.has_callers(function):
                         calling_again.alike(data, tracing(bare, by_name=True)(), _OTHERWISE)
-                        _look_behind(_specialised(namespace[entry], request["lnc"]), again, request["inputs"], version)
+                    (_look_behind if quick else _look_once)(function, again, request["inputs"], version)
         except BaseException as error:
             deliver(entry, left_out, _record(import_failure(error) or error, text, error.__traceback__))
         else:
             deliver(entry, left_out, None, data)
 
 
-def _look_behind(function: Any, again: calling_again.Again, inputs: list[Any], version: dict[str, str]) -> None:
-    """Raises TraceUnstable where it is another program behind a call of itself, at one other shape or at its own."""
-    own = _call(inputs, again.program)
-    first = _call(*again.before) if again.before else own
-    for before, memory, single in ((first, "shared_hbm", False), (own, "private_hbm", True)):
+def _look_behind(function: Any, again: calling_again.Again, inputs: list[Any], version: dict[str, Any]) -> None:
+    """Raises TraceUnstable where it is another program behind calls of itself, at other shapes or at its own."""
+    own, others = _calls(again, inputs)
+    for before, memory, single in ((others, "shared_hbm", False), ([own], "private_hbm", True)):
         if not second_call.is_the_kernel(function, before, own, memory=memory, single=single, **version):
             raise calling_again.TraceUnstable([], _BEHIND)
+
+
+def _look_once(function: Any, again: calling_again.Again, inputs: list[Any], version: dict[str, Any]) -> None:
+    """The same of a kernel that traces slowly, in one trace: without assertions, by name and behind itself."""
+    own, others = _calls(again, inputs)
+    names = [*_named(function, inputs, version)]
+    if not second_call.is_the_kernel(function, others, own, memory="private_hbm", names=names, **version):
+        raise calling_again.TraceUnstable([], f"{_BEHIND}, {_OTHERWISE}")
+
+
+def _calls(again: calling_again.Again, inputs: list[Any]) -> tuple[second_call.Call, list[second_call.Call]]:
+    """The one that counts, and those before it: at other shapes, as far as they have ended in time, else at its own."""
+    own = _call(inputs, again.program)
+    return own, [_call(*one) for one in again.before] or [own]
 
 
 def _call(inputs: list[Any], program: bytes) -> second_call.Call:
@@ -211,10 +230,10 @@ def _specialised(function: Any, lnc: int) -> Any:
     return function if lnc == 1 else jit(function)[lnc]
 
 
-def _confine(request: dict[str, Any]) -> None:
+def _confine(request: dict[str, Any], seconds: float) -> None:
     limits = request["limits"]
     bounds = isolation.Bounds(
-        cpu_s=int(limits["trace_s"]) + 5,
+        cpu_s=int(seconds) + 5,
         memory_bytes=min(limits["memory_bytes"], isolation.physical_bytes() // 2),
         processes=limits["processes"],
         file_bytes=0,
@@ -223,11 +242,11 @@ def _confine(request: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _time_limit(seconds: float) -> Generator[None]:
+def _time_limit(seconds: float, doing: str = "Tracing") -> Generator[None]:
     """Interrupts the kernel where it stands; who survives even that is killed from outside."""
 
     def interrupt(_signal: int, _frame: Any) -> NoReturn:
-        raise OutOfTime(f"Tracing was stopped after {seconds:g} s.")
+        raise OutOfTime(f"{doing} was stopped after {seconds:g} s.")
 
     signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, seconds)

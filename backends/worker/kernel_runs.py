@@ -22,6 +22,9 @@ START_S = 60.0
 GRACE_S = 1.0
 """After the tracing limit, a kernel is interrupted; this much later, it is killed."""
 
+_TIMES = 2
+"""The time for tracing, for a process that calls a kernel again: once to trace it, once to look at what it is then."""
+
 
 @dataclass(frozen=True)
 class KernelRun:
@@ -60,6 +63,7 @@ def run(
     Its empty folder is made in ``place``, which somebody removes even if this process is killed.
     """
     limits = job["limits"]
+    longest_s = limits["trace_s"] * (1 if others is None else _TIMES)
     nonce = secrets.token_hex(answer.NONCE_BYTES // 2)
     channel, printed = Ear(answer.largest(limits["program_bytes"])), Ear(limits["printed_bytes"], deaf_at_limit=True)
     reader, writer = os.pipe()
@@ -69,8 +73,8 @@ def run(
         ears = {reader: channel, _stdout(process): printed}
         before = None if others is None else [_inputs(other) for other in others]
         known = {**_visible(job), "inputs": _inputs(shape_set), "others": before}
-        _ask(process, {**known, "kernel": kernel, "nonce": nonce, "channel": writer})
-        in_time = _starts(process, ears, channel) and _traces(process, ears, limits["trace_s"])
+        _ask(process, {**known, "longest_s": longest_s, "kernel": kernel, "nonce": nonce, "channel": writer})
+        in_time = _starts(process, ears, channel) and _traces(process, ears, longest_s)
         status = children.end(process)
         for descriptor in ears:
             os.close(descriptor)
@@ -116,8 +120,8 @@ def _starts(process: Process, ears: dict[int, Ear], channel: Ear) -> bool:
     return listen(process, ears, time.monotonic() + START_S, lambda: len(channel.data) >= answer.NONCE_BYTES)
 
 
-def _traces(process: Process, ears: dict[int, Ear], trace_s: float) -> bool:
-    return listen(process, ears, time.monotonic() + trace_s + GRACE_S)
+def _traces(process: Process, ears: dict[int, Ear], longest_s: float) -> bool:
+    return listen(process, ears, time.monotonic() + longest_s + GRACE_S)
 
 
 def _judge(ear: Ear, printed: Ear, nonce: str, in_time: bool, status: int, limits: dict[str, Any]) -> KernelRun:

@@ -1,9 +1,10 @@
-"""Calls a kernel twice in one function, as a larger kernel does, and looks whether the second is the kernel alone."""
+"""Calls a kernel several times in one function, as a larger kernel does, and looks whether each is the kernel alone."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
@@ -33,12 +34,23 @@ class RaisesBehind(Exception):
 
     def __init__(self, error: TraceError) -> None:
         self.line = error.line
-        super().__init__(f"Called twice in a function that hands on tensors and numbers of its own, it raises: {error}")
+        super().__init__(
+            f"Called several times by a function that hands on tensors and numbers of its own, it raises: {error}"
+        )
+
+
+def has_callers(function: Any) -> bool:
+    """Whether another function can call it: a grid of Beta 1 is launched by none."""
+    from nki_anvil.sim.beta1.kernel import is_beta1
+    from nki_anvil.sim.kernel import Kernel, jit
+
+    kernel: Kernel = jit(function)
+    return not (kernel.launch and is_beta1(kernel))
 
 
 def is_the_kernel(
     function: Any,
-    before: Call,
+    before: Sequence[Call],
     call: Call,
     *,
     memory: str = "shared_hbm",
@@ -46,31 +58,34 @@ def is_the_kernel(
     names: Sequence[str] = (),
     **version: Any,
 ) -> bool:
-    """Whether behind one call it does in another what it does alone. Raises RaisesBehind where it does not end it.
+    """Whether behind other calls it does in one what it does alone. Raises RaisesBehind where it does not end it.
 
-    It is given tensors of its caller's in that ``memory``, as what a larger kernel hands on is, and numbers of NumPy's:
-    np.int64, and np.float64 or, where ``single``, np.float32. With these NumPy computes in float32, and the programs'
-    numbers are nearly the same. True where it cannot be called so: a grid of Beta 1 is launched by nobody's function.
+    In that one it is given tensors of its caller's in that ``memory``, as what a larger kernel hands on is, and numbers
+    of NumPy's: np.int64, and np.float64 or, where ``single``, np.float32. With these NumPy computes in float32, and the
+    programs' numbers are nearly the same. True where it has no callers.
     """
     from nki_anvil.sim.beta1.kernel import is_beta1
     from nki_anvil.sim.beta1.kernel import jit as beta1_jit
     from nki_anvil.sim.errors import TraceError
     from nki_anvil.sim.kernel import Kernel, jit
     from nki_anvil.sim.tracing import tensor_arguments, trace
-    from nki_anvil.sim.unfolded import one_after_the_other
+    from nki_anvil.sim.unfolded import Part, one_after_the_other
 
     kernel: Kernel = jit(function)
-    if kernel.launch and is_beta1(kernel):
+    if not has_callers(kernel):
         return True
     handed, alone = _alone(function, call, version, single=single)
-    count = len(tensor_arguments([*before.arguments, *call.arguments], {}))
-    both = _both(function, len(before.arguments), memory, count, handed, names)
-    caller = beta1_jit(both) if is_beta1(kernel) else Kernel(both, kernel.cores)
+    arguments = [*(one for each in before for one in each.arguments), *call.arguments]
+    counts = [len(tensor_arguments(each.arguments, {})) for each in (*before, call)]
+    firsts = [*accumulate(counts, initial=0)][: len(before)]
+    caller = _caller(function, [len(each.arguments) for each in before], memory, sum(counts), handed, names)
+    outer = beta1_jit(caller) if is_beta1(kernel) else Kernel(caller, kernel.cores)
     try:
-        together = trace(caller, *before.arguments, *call.arguments, **version)
+        together = trace(outer, *arguments, **version)
     except TraceError as error:
         raise RaisesBehind(error) from error
-    return one_after_the_other(before.program, alone, together, count, nearly=single)
+    parts = [Part(each.program, first) for each, first in zip(before, firsts, strict=True)]
+    return one_after_the_other([*parts, Part(alone, sum(counts))], together, nearly=single)
 
 
 def _alone(function: Any, call: Call, version: dict[str, Any], *, single: bool) -> tuple[Arguments, Program]:
@@ -107,23 +122,26 @@ def _of_python(value: Any) -> Any:
     return cast("Any", value).item() if isinstance(value, np.generic) else value
 
 
-def _both(
-    function: Callable[..., Any], first: int, memory: str, count: int, handed: Arguments, names: Sequence[str]
+def _caller(
+    function: Any, lengths: Sequence[int], memory: str, count: int, handed: Arguments, names: Sequence[str]
 ) -> Callable[..., Any]:
-    """The caller; it hands numbers on as they are in ``handed``, and tensors of its own from argument ``count`` on, by
-    their ``names`` where there are any."""
+    """What calls the kernel with so many of its arguments each, then with the rest.
 
-    def both(*arguments: Any) -> Any:
-        before = function(*arguments[:first])
-        numbers = iter(range(count, count + len(arguments)))
-        pairs = zip(arguments[first:], handed, strict=True)
+    It hands the rest's numbers on as they are in ``handed``, and tensors of its own from argument ``count`` on, by
+    their ``names`` where there are any.
+    """
+
+    def caller(*arguments: Any) -> Any:
+        left = [*arguments]
+        returned = [function(*(left.pop(0) for _ in range(length))) for length in lengths]
+        numbers = iter(range(count, count + len(left)))
+        pairs = zip(left, handed, strict=True)
         given: list[Any] = [
             known if isinstance(known, np.generic) else _own(one, memory, numbers) for one, known in pairs
         ]
-        after = function(**dict(zip(names, given, strict=True))) if names else function(*given)
-        return before, after
+        return *returned, function(**dict(zip(names, given, strict=True))) if names else function(*given)
 
-    return both
+    return caller
 
 
 def _own(value: Any, memory: str, numbers: Iterator[int]) -> Any:

@@ -14,7 +14,7 @@ import nki_anvil.sim.language as nl
 from nki_anvil.sim.kernel import Kernel
 from nki_anvil.sim.program import Program
 from nki_anvil.sim.tracing import ArraySpec, trace
-from nki_anvil.sim.unfolded import one_after_the_other
+from nki_anvil.sim.unfolded import Part, one_after_the_other
 
 WIDE = ArraySpec((256, 64), "float32")
 NARROW = ArraySpec((256, 32), "float32")
@@ -40,7 +40,8 @@ def kernel(x: Any) -> Any:
 
 def alike(two: Program, both: Program, before: ArraySpec = WIDE, called: Callable[..., Any] = kernel) -> bool:
     """Whether ``both`` is the kernel for ``before`` and then the program ``two``."""
-    return one_after_the_other(trace(Kernel(called, two.cores), before), two, both, SECOND)
+    one = trace(Kernel(called, two.cores), before)
+    return one_after_the_other([Part(one, 0), Part(two, SECOND)], both)
 
 
 def behind(
@@ -141,3 +142,14 @@ def test_a_tensor_of_the_call_before_in_place_of_its_own_is_seen() -> None:
     alone = trace(own, WIDE)
     assert alike(alone, behind(WIDE, own), called=own)
     assert not alike(alone, behind(WIDE, own, lambda x: own(x, -2)), called=own)
+
+
+def test_several_calls_in_turn_are_known_again() -> None:
+    def three(x: Any, y: Any, z: Any) -> Any:
+        return kernel(x), kernel(y), kernel(z)
+
+    parts = [Part(trace(kernel, one), place) for place, one in enumerate((WIDE, NARROW, WIDE))]
+    together = trace(three, WIDE, NARROW, WIDE)
+    assert one_after_the_other(parts, together)
+    assert not one_after_the_other(parts[:2], together)
+    assert not one_after_the_other([parts[1], parts[0], parts[2]], together)

@@ -14,7 +14,7 @@ import nki_anvil.sim as sim
 import nki_anvil.sim.isa as nisa
 import nki_anvil.sim.language as nl
 from nki_anvil.backends.child import ChildBackend
-from nki_anvil.backends.job import Job
+from nki_anvil.backends.job import Job, Limits
 from nki_anvil.backends.worker import bootstrap, second_call
 from nki_anvil.backends.worker.second_call import RaisesBehind
 from nki_anvil.sim.builder import live
@@ -27,7 +27,7 @@ NARROW = [ArraySpec((128, 32), "float32"), 2.0]
 
 def is_the_kernel(function: Any, before: list[Any], inputs: list[Any], **how: Any) -> bool:
     first, own = (second_call.Call(one, trace(function, *one)) for one in (before, inputs))
-    return second_call.is_the_kernel(function, first, own, **how)
+    return second_call.is_the_kernel(function, [first], own, **how)
 
 
 def kernel(x: Any, scale: float) -> Any:
@@ -205,15 +205,31 @@ def kernel(x, scale):
 """
 
 
+SLOWLY = """
+    for _ in range(20000000 if x.shape == (128, 512) else 1):
+        pass
+    return out
+"""
+
+
 @pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("text", "trace_s"), [(BY_WIDTH, 5.0), pytest.param(BY_WIDTH.replace("    return out\n", SLOWLY), 8.0, id="slowly")]
+)
 @pytest.mark.parametrize("faulty", [False, True])
 async def test_a_simulator_that_takes_two_instructions_for_one_is_found_out(
-    faulty: bool, backend: ChildBackend, job: Callable[..., Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: str,
+    trace_s: float,
+    faulty: bool,
+    backend: ChildBackend,
+    job: Callable[..., Job],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if faulty:
         with_one_record_for_each_operation(tmp_path / "sim", monkeypatch)
-    found = (await backend.run(job(BY_WIDTH))).traces[0].error
-    assert ("when a function calls it twice" in found.message) if faulty and found else not (faulty or found)
+    found = (await backend.run(job(text, limits=Limits(trace_s=trace_s)))).traces[0].error
+    assert ("when a function calls it more than once" in found.message) if faulty and found else not (faulty or found)
 
 
 def with_one_record_for_each_operation(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
