@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from nki_anvil.backends.worker.absent import needing
 from nki_anvil.backends.worker.kernel_text import KernelText
-from nki_anvil.lab import allowed, bindings, by_name, constants, dotted_paths, forms, quiet
+from nki_anvil.lab import allowed, asked_names, bindings, by_name, constants, dialects, dotted_paths, forms, quiet
 from nki_anvil.lab.identity import KINDS, Unique
 
 ASIDE: Final = 'or move it under `if __name__ == "__main__":`'
@@ -58,7 +58,7 @@ def objections(text: KernelText, entry: str, *, imported: bool = False, inputs: 
             reader.visit(statement)
             found += reader.found
             waiting += [one for name in reader.reached for one in defined[name]]
-    found += _of_two_dialects(read.values(), modules)
+    found += [Objection(*said) for said in dialects.complaints(read.values(), modules)]
     found += _of_builtins([*text.statements, *importing(text.skipped)])
     found += [Objection(*said) for said in forms.complaints(read.values(), text.statements)]
     found += [Objection(*said) for said in constants.complaints([*read.values()], modules)]
@@ -90,17 +90,6 @@ def _of_builtins(statements: Sequence[ast.stmt]) -> Iterator[Objection]:
         if name in allowed.BUILTINS:
             line = min(one.lineno for one in meanings)
             yield Objection(line, f"`{name}` is Python's, and a name of the text as well. Rename your own.")
-
-
-def _of_two_dialects(statements: Iterable[ast.stmt], modules: Mapping[str, frozenset[str]]) -> Iterator[Objection]:
-    """By which of them a kernel is launched, whoever imports it decides."""
-    spoken: dict[str, int] = {}
-    for node in (node for one in statements for node in ast.walk(one)):
-        for path in bindings.dotted(node, modules):
-            spoken.setdefault(path.partition(".")[0], getattr(node, "lineno", 0))
-    lines = [spoken[name] for name in allowed.LANGUAGE if name in spoken]
-    if len(lines) > 1:
-        yield Objection(max(lines), "The kernel speaks both `nki` and `neuronxcc.nki`. Write it with one of them.")
 
 
 def reached(text: KernelText, entry: str) -> tuple[frozenset[str], list[ast.stmt]]:
@@ -269,7 +258,11 @@ class _Reader(ast.NodeVisitor):
             case [value, ast.Constant(value=str()), *_] if not self._is_of_language(value):
                 self._object(node, f"`{function}` of a module tells versions of Python apart. Write what it has")
             case [value, ast.Constant(value=str() as attribute), *rest]:
-                self.visit(ast.copy_location(ast.Attribute(value, attribute, ast.Load()), node))
+                asked = ast.copy_location(ast.Attribute(value, attribute, ast.Load()), node)
+                for path in bindings.dotted(asked, self._modules):
+                    if not asked_names.is_answered(path):
+                        self._object(node, f"`{path}` tells NKI and its simulator apart by `{function}`. Remove it")
+                self.visit(asked)
                 for argument in rest:
                     self.visit(argument)
             case _:

@@ -394,6 +394,8 @@ def test_no_second_meaning_of_a_name_hides_what_it_is(statement: str, said: str)
         ("def f(str):\n        return 1\n    y = str(x)", "Rename your own"),
         ("y = hasattr(itertools, 'batched')", "versions of Python"),
         ("y = getattr(np, 'float8', None)", "versions of Python"),
+        ("y = hasattr(nl, 'int64')", "NKI and its simulator apart"),
+        ("y = getattr(nl, 'of_the_vendor', None)", "NKI and its simulator apart"),
         ("y = functools.partial(own)", "`functools.partial`"),
         ("keywords = 1\n    y = x.keywords", "`keywords`"),
         ("_kept = 1\n    y = x._kept", "private"),
@@ -445,7 +447,7 @@ def test_what_can_remember_or_hand_on_a_call_is_refused_with_what_to_write(state
         "class C(nl.NKIObject):\n        def __init__(self):\n            self.data = 1\n        @staticmethod\n"
         "        def f():\n            return 1\n    C().data",
         "y = {np.float32: 4, nl.bfloat16: 2}[x.dtype]",
-        "y = x.astype(float) if hasattr(nl, 'float8') and hasattr(x, 'shape') else None",
+        "y = x.astype(float) if hasattr(nl, 'float8_e4m3fn') and hasattr(x, 'shape') else None",
         "raise ValueError(f'{x.shape}')",
         "raise NotImplementedError",
         "op = lambda y: y + 1\n    op(1)",
