@@ -62,7 +62,7 @@ def is_the_kernel(
 
     In that one it is given tensors of its caller's in that ``memory``, as what a larger kernel hands on is, and numbers
     of NumPy's: np.int64, and np.float64 or, where ``single``, np.float32. With these NumPy computes in float32, and the
-    programs' numbers are nearly the same. True where it has no callers.
+    programs' numbers are nearly the same; a kernel that refuses them is given Python's. True where it has no callers.
     """
     from nki_anvil.sim.beta1.kernel import is_beta1
     from nki_anvil.sim.beta1.kernel import jit as beta1_jit
@@ -78,12 +78,21 @@ def is_the_kernel(
     arguments = [*(one for each in before for one in each.arguments), *call.arguments]
     counts = [len(tensor_arguments(each.arguments, {})) for each in (*before, call)]
     firsts = [*accumulate(counts, initial=0)][: len(before)]
-    caller = _caller(function, [len(each.arguments) for each in before], memory, sum(counts), handed, names)
-    outer = beta1_jit(caller) if is_beta1(kernel) else Kernel(caller, kernel.cores)
+    lengths = [len(each.arguments) for each in before]
+
+    def behind(handed: Arguments) -> Program:
+        caller = _caller(function, lengths, memory, sum(counts), handed, names)
+        outer = beta1_jit(caller) if is_beta1(kernel) else Kernel(caller, kernel.cores)
+        return trace(outer, *arguments, **version)
+
     try:
-        together = trace(outer, *arguments, **version)
-    except TraceError as error:
-        raise RaisesBehind(error) from error
+        together = behind(handed)
+    except TraceError:  # a kernel may refuse NumPy's numbers, and is asked with its own
+        alone = call.program
+        try:
+            together = behind(call.arguments)
+        except TraceError as error:
+            raise RaisesBehind(error) from error
     parts = [Part(each.program, first) for each, first in zip(before, firsts, strict=True)]
     return one_after_the_other([*parts, Part(alone, sum(counts))], together, nearly=single)
 

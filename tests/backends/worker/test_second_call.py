@@ -150,6 +150,15 @@ def test_one_that_refuses_a_number_as_float32_rounds_it_is_given_its_own() -> No
     assert not is_the_kernel(exact, given, given, single=True)
 
 
+def test_one_that_refuses_numbers_of_numpys_is_asked_with_its_own() -> None:
+    def particular(x: Any, scale: float) -> Any:
+        assert not isinstance(scale, np.generic)
+        return kernel(x, 3.0 if x.buffer == nl.private_hbm else scale)
+
+    assert is_the_kernel(particular, WIDE, WIDE, single=True)
+    assert not is_the_kernel(particular, WIDE, WIDE, single=True, memory="private_hbm")
+
+
 def test_it_may_be_called_by_name() -> None:
     def swapped(x: Any, y: Any) -> Any:
         return kernel(x, 2.0) if x.shape == y.shape else kernel(y, 2.0)
