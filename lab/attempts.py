@@ -13,7 +13,7 @@ import threading
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from nki_anvil.backends.errors import AttemptUnknown, BudgetSpent
 from nki_anvil.backends.job import Record
@@ -22,6 +22,8 @@ from nki_anvil.lab import seals, state
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.digest import SHORTEST_ACCEPTED, digest, shorten
 from nki_anvil.lab.verdict import Verdict
+
+RecordT = TypeVar("RecordT", bound=Record)
 
 DIGITS: Final = 4
 """Of a folder's name; more attempts than that take more digits."""
@@ -145,6 +147,11 @@ class Attempt(Evidence):
     def number(self) -> int:
         return self.lineage.attempt
 
+    @property
+    def sealed_as(self) -> str:
+        """What judgements of it are sealed as."""
+        return f"attempt {self.number}"
+
     @contextlib.contextmanager
     def changing(self) -> Generator[None]:
         """Raises AttemptUnknown as ``refuse_when_gone`` does."""
@@ -162,6 +169,10 @@ class Attempt(Evidence):
             )
 
     def verdicts(self) -> tuple[Verdict, ...]:
+        """Those that a server stored: what somebody else wrote into the file is none, and ``forged`` tells of it."""
+        return self._sealed(self._written_verdicts())
+
+    def _written_verdicts(self) -> tuple[Verdict, ...]:
         found = state.read_model(self.folder / "verdict.json", Verdicts)
         return found.verdicts if found else ()
 
@@ -182,6 +193,7 @@ class Attempt(Evidence):
             if failed is not None:
                 return failed
             others = tuple(other for other in known if other.key != verdict.key)
+            self._seal(verdict)
             state.write_model(self.folder / "verdict.json", Verdicts(verdicts=(*others, verdict)))
         return verdict
 
@@ -190,6 +202,10 @@ class Attempt(Evidence):
         return self.folder / f"heat.{origin}.svg"
 
     def comparisons(self) -> tuple[Comparison, ...]:
+        """As ``verdicts``."""
+        return self._sealed(self._written_comparisons())
+
+    def _written_comparisons(self) -> tuple[Comparison, ...]:
         found = state.read_model(self.folder / "benchmark.json", Benchmarks)
         return found.comparisons if found else ()
 
@@ -200,14 +216,36 @@ class Attempt(Evidence):
 
     def add_comparison(self, comparison: Comparison) -> None:
         with self.changing():
+            self._seal(comparison)
             state.write_model(self.folder / "benchmark.json", Benchmarks(comparisons=(*self.comparisons(), comparison)))
 
     def reflexions(self) -> tuple[Reflexion, ...]:
+        """As ``verdicts``."""
+        return self._sealed(self._written_reflexions())
+
+    def _written_reflexions(self) -> tuple[Reflexion, ...]:
         found = state.read_model(self.folder / "reflexion.json", Reflexions)
         return found.reflexions if found else ()
 
+    def written(self) -> tuple[Record, ...]:
+        """Every judgement that lies here, whoever wrote it."""
+        return (*self._written_verdicts(), *self._written_comparisons(), *self._written_reflexions())
+
+    def forged(self) -> bool:
+        """Whether a judgement lies here that no server stored."""
+        return len(self._sealed(self.written())) < len(self.written())
+
+    def _seal(self, record: Record) -> None:
+        """What another server sealed before it was killed is not sealed again."""
+        seals.note_once(self._problem, self.sealed_as, record)
+
+    def _sealed(self, records: tuple[RecordT, ...]) -> tuple[RecordT, ...]:
+        of = self.sealed_as
+        return tuple(record for record in records if seals.sealed(self._problem, of, record))
+
     def add_reflexion(self, reflexion: Reflexion) -> None:
         with self.changing():
+            self._seal(reflexion)
             state.write_model(self.folder / "reflexion.json", Reflexions(reflexions=(*self.reflexions(), reflexion)))
 
 

@@ -55,10 +55,10 @@ def audit(lab: Laboratory, name: str) -> Audited:
 
     Raises ProblemUnknown, PathOutside.
     """
-    found = _look(lab.problem(name), name)
+    found = _look(lab.written(name), name)
     if found.clean:
         return found
-    again = _look(lab.problem(name), name)
+    again = _look(lab.written(name), name)
     return again.model_copy(update={"faults": tuple(fault for fault in again.faults if fault in found.faults)})
 
 

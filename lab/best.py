@@ -55,7 +55,11 @@ class BestPointer:
         return self.folder / f"best.{self.origin}.json"
 
     def read(self) -> Best | None:
-        """None until a kernel has passed. Raises StateDamaged."""
+        """None until a kernel has passed, and where the file is not the last that was stored. Raises StateDamaged."""
+        return seals.read_last(self.folder, self.path.name, self.written)
+
+    def written(self) -> Best | None:
+        """What lies there, whoever wrote it. Raises StateDamaged."""
         return state.read_model(self.path, Best)
 
     def put_back(self, lost: Best) -> None:
@@ -72,6 +76,7 @@ class BestPointer:
                 return False
             if successor is None:
                 self.path.unlink()
+                seals.note_stored(self.folder, self.path.name, None)
             else:
                 self._write(successor.model_copy(update={"revision": now.revision + 1}))
         return True
@@ -104,3 +109,4 @@ class BestPointer:
     def _write(self, new: Best) -> None:
         seals.note(self.folder, self.path.name, new)
         state.write_model(self.path, new)
+        seals.note_stored(self.folder, self.path.name, new)

@@ -18,7 +18,7 @@ from nki_anvil.lab.problem import RECORD, Problem
 
 ORIGINS: tuple[Origin, ...] = ("device", "modelled")
 
-NEVER_SEALED = "is not sealed: it was stored before there were seals, or its seals were taken out"
+NEVER_SEALED = "is not sealed: no server with this data folder stored it"
 
 
 def faults(problem: Problem, attempts: Sequence[Attempt]) -> Iterator[str]:
@@ -70,15 +70,15 @@ def _records(problem: Problem, attempts: Sequence[Attempt]) -> Iterator[tuple[st
     yield RECORD, problem.record
     for attempt in attempts:
         yield f"lineage {attempt.number}", attempt.lineage
-        for judgement in (*attempt.verdicts(), *attempt.comparisons(), *attempt.reflexions()):
-            yield f"attempt {attempt.number}", judgement
+        for judgement in attempt.written():
+            yield attempt.sealed_as, judgement
     for path, kind in _derived(problem, attempts):
         yield from _if_there(seals.name_of(problem.folder, path), state.read_model(path, kind))
     for origin in ORIGINS:
         pointer = problem.best(origin)
         place = receipt.path(problem.folder, origin)
         guard = problem.guard(origin)
-        yield from _if_there(pointer.path.name, pointer.read())
+        yield from _if_there(pointer.path.name, pointer.written())
         yield from _if_there(place.name, state.read_model(place, receipt.Receipt))
         yield from _if_there(f"guard {origin}", guard if guard != Guard() else None)
 

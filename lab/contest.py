@@ -11,7 +11,7 @@ from anyio.to_thread import run_sync
 from nki_anvil.backends import errand
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import BackendError, BackendFailed, GateUnverified, PathUnwritable
-from nki_anvil.lab import seals, yields
+from nki_anvil.lab import yields
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best, Holder, Receipt
 from nki_anvil.lab.comparison import Comparison
@@ -203,7 +203,6 @@ def _complete(bench: Workbench, before: Best) -> None:
 
 def store(bench: Workbench, attempt: Attempt, comparison: Comparison) -> None:
     """Keep a comparison with its attempt and write it down."""
-    seals.note(bench.problem.folder, f"attempt {attempt.number}", comparison)
     attempt.add_comparison(comparison)
     speedup = comparison.speedup if comparison.speedup is None or isfinite(comparison.speedup) else None
     bench.write(

@@ -17,9 +17,9 @@ import numpy as np
 from nki_anvil.backends.backend import Backend
 from nki_anvil.backends.errors import BackendUnsupported
 from nki_anvil.lab import problem as problems
-from nki_anvil.lab import standard, state, verified
+from nki_anvil.lab import seals, standard, state, verified
 from nki_anvil.lab.attempts import Attempts
-from nki_anvil.lab.problem import Problem, ProblemRecord
+from nki_anvil.lab.problem import Problem
 from nki_anvil.lab.rules import Rules
 from nki_anvil.lab.seams import Load, Look, Verify
 
@@ -55,7 +55,9 @@ class Laboratory:
     @cached_property
     def root(self) -> Path:
         """``.nki-anvil``, prepared when first needed. Raises StateNewer, StateDamaged, PathUnwritable."""
-        return state.prepare(self.workspace.resolve())
+        root = state.prepare(self.workspace.resolve())
+        seals.keep(root, self.data.resolve())
+        return root
 
     def names(self) -> list[str]:
         """Of every problem that is open; looking does not make a state folder."""
@@ -68,11 +70,17 @@ class Laboratory:
         """The problem that is stored under this name, wherever it belongs, or None. Raises StateDamaged."""
         if not problems.NAME.fullmatch(name):
             return None
-        record = state.read_model(self.folder(name) / problems.RECORD, ProblemRecord)
+        record = problems.read(self.folder(name))
         return Problem(self.folder(name), record, self.attempts(name)) if record else None
 
     def problem(self, name: str) -> Problem:
-        """One of this workspace. Raises ProblemUnknown with the nearest names, PathOutside, StateDamaged."""
+        """One of this workspace, as it was stored. Raises as ``written`` does, and StateDamaged."""
+        found = self.written(name)
+        found.refuse_when_put_back()
+        return found
+
+    def written(self, name: str) -> Problem:
+        """One of this workspace, whoever wrote it. Raises ProblemUnknown with the nearest names, PathOutside."""
         found = self.find(name)
         if found is None:
             raise problems.unknown(name, self.names())

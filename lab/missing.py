@@ -77,7 +77,7 @@ def _put_back(problem: Problem, told: Sequence[Event], origin: Origin) -> Iterat
     """A pointer that the diary told of before, and not last: also one that a crash left behind is not of that kind."""
     words = [event for event in told if event.get("event") in ("best", "deposed")]
     pointer = problem.best(origin)
-    best = pointer.read()
+    best = pointer.written()
     if best is None or not words or best.digest not in {_holder(word) for word in words}:
         return
     last = words[-1]

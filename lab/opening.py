@@ -21,7 +21,7 @@ from nki_anvil.backends.errors import (
     ProblemChanged,
     StateDamaged,
 )
-from nki_anvil.lab import end_to_end, problem_file, seeds, state, working_file, yields
+from nki_anvil.lab import end_to_end, problem_file, seals, seeds, state, working_file, yields
 from nki_anvil.lab import problem as problems
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.contest import contest
@@ -159,6 +159,7 @@ def take_up(lab: Laboratory, wanted: Wanted, known: Problem) -> Problem:
     pinned, other = known.specification, "open it under a new name"
     if known.record.opened_from != str(wanted.reference):
         raise ArgumentsInvalid(f"The name {known.name!r} is taken by {known.record.opened_from}.", "Give another name.")
+    known.refuse_when_put_back()
     known.refuse_when_changed()
     if wanted.chip not in (None, pinned.chip):
         raise ArgumentsInvalid(
@@ -211,6 +212,7 @@ def pin(lab: Laboratory, wanted: Wanted, specification: Specification) -> Proble
         for other in readable(lab):
             refuse_source(lab, other.working_file, rests_on)
         set_aside(lab.folder(name))
+        seals.begin_anew(lab.folder(name))
         lab.attempts(name).take(text, at=record.opened_at, path=str(kernel))
         return save(lab, record)
 

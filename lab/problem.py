@@ -96,7 +96,7 @@ class Problem:
 
     def refuse_when_another(self) -> None:
         """Raises AttemptUnknown where a problem of this name was opened anew since: what was judged is not of that."""
-        found = state.read_model(self.folder / RECORD, ProblemRecord)
+        found = read(self.folder)
         if found is None or found.opened_at != self.record.opened_at:
             raise AttemptUnknown(
                 f"The problem {self.name!r} was removed and opened anew meanwhile.",
@@ -104,15 +104,20 @@ class Problem:
             )
 
     def refuse_when_edited(self) -> None:
-        """Raises StateDamaged where ``problem.json`` is not as it was stored: nothing is judged by it, nor sealed anew.
+        """Raises StateDamaged where the record is none that was stored: nothing is judged by it, nor sealed anew."""
+        if not seals.sealed(self.folder, RECORD, self.record):
+            raise self._edited()
 
-        What was stored before it was sealed passes.
-        """
-        if not seals.stands(self.folder, RECORD, self.record):
-            raise StateDamaged(
-                f"{self.folder / RECORD} is not as the server stored it: somebody else wrote to it.",
-                "Restore it from a backup, or open the problem again under a new name.",
-            )
+    def refuse_when_put_back(self) -> None:
+        """Raises StateDamaged where ``problem.json`` is not the last that was stored."""
+        if seals.read_last(self.folder, RECORD, lambda: read(self.folder)) is None:
+            raise self._edited()
+
+    def _edited(self) -> StateDamaged:
+        return StateDamaged(
+            f"{self.folder / RECORD} is not as a server with this data folder stored it last.",
+            "Restore it, or open the problem again under a new name.",
+        )
 
     def changed(self) -> str | None:
         """The first file that is not what the specification was made from.
@@ -136,11 +141,17 @@ class Problem:
             )
 
 
+def read(folder: Path) -> ProblemRecord | None:
+    """As it lies there, whoever wrote it. Raises StateDamaged."""
+    return state.read_model(folder / RECORD, ProblemRecord)
+
+
 def store(folder: Path, record: ProblemRecord) -> None:
     """Write a problem down in its folder, under seals."""
     seals.note(folder, "specification", record.specification)
     seals.note(folder, RECORD, record)
     state.write_model(folder / RECORD, record)
+    seals.note_stored(folder, RECORD, record)
 
 
 def sources(opened_from: Path, specification: Specification) -> dict[str, str]:

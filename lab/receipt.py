@@ -63,7 +63,14 @@ def write(folder: Path, receipt: Receipt) -> Receipt:
     place = path(folder, receipt.origin)
     seals.note(folder, place.name, sealed)
     state.write_model(place, sealed)
+    seals.note_stored(folder, place.name, sealed)
     return sealed
+
+
+def read(folder: Path, origin: Origin) -> Receipt | None:
+    """The last that was stored, as it was stored. Raises StateDamaged."""
+    place = path(folder, origin)
+    return seals.read_last(folder, place.name, lambda: state.read_model(place, Receipt))
 
 
 def seal(receipt: Receipt) -> str:

@@ -1,4 +1,4 @@
-"""A pointer to best that was removed, made again from the attempts: every keep is stored with its kernel.
+"""A pointer to best that was removed or exchanged, made again from the attempts: every keep is stored with its kernel.
 
 Otherwise a slower kernel could become the baseline of a problem that had one. Who failed a later look keeps no place.
 """
@@ -19,9 +19,9 @@ Failed = Callable[[Attempt], bool]
 
 
 def recover(problem: Problem, origin: Origin, failed: Failed) -> None:
-    """Does nothing where the pointer is there, or no kernel was ever kept. Raises StateDamaged."""
+    """Does nothing where the pointer stands, or no kernel was ever kept. Raises StateDamaged."""
     pointer = problem.best(origin)
-    if pointer.path.exists():
+    if pointer.read() is not None:
         return
     if lost := rightful(problem, origin, failed):
         pointer.put_back(lost)

@@ -8,7 +8,6 @@ from anyio.to_thread import run_sync
 
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import ArgumentsInvalid
-from nki_anvil.lab import seals
 from nki_anvil.lab.admission import settle
 from nki_anvil.lab.attempts import Attempt, Reflexion
 from nki_anvil.lab.laboratory import Laboratory
@@ -76,7 +75,6 @@ def _record(
         speedup=speedup,
         origin=bench.origin,
     )
-    seals.note(bench.problem.folder, f"attempt {number}", written)
     attempt.add_reflexion(written)
     bench.write("reflexion", attempt=number, outcome=outcome)
     bench.count_reflexion(attempt)

@@ -1,6 +1,7 @@
 """A seal for every judgement, written down before the judgement itself is stored: what is changed later no longer fits.
 
-Like a receipt's seal it is no signature. It catches a record that was edited, not somebody who writes the seals anew.
+The seals of a workspace lie in the user's data folder: whoever can write to every file of the workspace can add none,
+and what bears none is no record. It catches who has the workspace alone, not the user who writes the seals anew.
 """
 
 from __future__ import annotations
@@ -8,19 +9,67 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel
 
 from nki_anvil.lab import state
 
-FILE = "seals.jsonl"
+FILE: Final = "seals.jsonl"
+
+NONE: Final = ""
+"""In place of the seal of what is not there any more."""
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
-Seals = frozenset[tuple[str, str]]
+Seals = AbstractSet[tuple[str, str]]
 """What each is of, and the seal."""
+
+_books: dict[Path, Path] = {}
+"""By state folder: where its seals lie."""
+
+
+@dataclass
+class Book:
+    """The seals of one folder, read."""
+
+    all: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    newest: dict[str, str] = field(default_factory=dict[str, str])
+    standing: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    """By what they are of: the one that was stored last, and those noted since, which may be stored."""
+
+    def add(self, line: dict[str, Any]) -> None:
+        of = str(line.get("of"))
+        if "stored" in line:
+            self.standing[of] = {str(line["stored"])}
+            return
+        seal = str(line.get("seal"))
+        self.all.add((of, seal))
+        self.newest[of] = seal
+        self.standing.setdefault(of, set()).add(seal)
+
+
+def keep(root: Path, data: Path) -> None:
+    """Seals of what lies under ``root`` are kept in the data folder from now on, in this process."""
+    _books[root] = data / "seals" / hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+def path(folder: Path) -> Path:
+    """Where the seals of a folder lie. Raises LookupError below no state folder that was told of."""
+    root = next((place for place in (folder, *folder.parents) if place in _books), None)
+    if root is None:
+        raise LookupError(f"{folder} is below no folder whose seals are kept: call seals.keep first.")
+    return _books[root] / folder.relative_to(root) / FILE
+
+
+def begin_anew(folder: Path) -> None:
+    """What was stored in this folder before is another problem's."""
+    with state.writable(path(folder)):
+        path(folder).unlink(missing_ok=True)
 
 
 def seal(record: BaseModel) -> str:
@@ -30,19 +79,36 @@ def seal(record: BaseModel) -> str:
 
 def note(folder: Path, of: str, record: BaseModel) -> None:
     """To be called before ``record`` is stored, so that a crash leaves a seal too many and never one too few."""
-    state.append_line(folder / FILE, {"of": of, "seal": seal(record)})
+    state.append_line(path(folder), {"of": of, "seal": seal(record)})
 
 
 def note_once(folder: Path, of: str, record: BaseModel) -> None:
     """The same, for what another server may have sealed before it was killed. Raises StateDamaged."""
-    if (of, seal(record)) not in known(folder):
+    if not sealed(folder, of, record):
         note(folder, of, record)
 
 
+def sealed(folder: Path, of: str, record: BaseModel) -> bool:
+    """Whether the server stored this record once. Raises StateDamaged."""
+    return (of, seal(record)) in known(folder)
+
+
+def note_stored(folder: Path, of: str, record: BaseModel | None) -> None:
+    """To be called after ``record`` is stored, or what was there is gone: nothing older stands from now on."""
+    state.append_line(path(folder), {"of": of, "stored": NONE if record is None else seal(record)})
+
+
 def stands(folder: Path, of: str, record: BaseModel) -> bool:
-    """Whether a record is as it was stored; also where nothing of this name was ever sealed. Raises StateDamaged."""
-    sealed = {seal for name, seal in known(folder) if name == of}
-    return not sealed or seal(record) in sealed
+    """Whether a record is the last that was stored, and none that was put back. Raises StateDamaged."""
+    return seal(record) in _book(folder).standing.get(of, ())
+
+
+def read_last(folder: Path, of: str, read: Callable[[], ModelT | None]) -> ModelT | None:
+    """What ``read`` finds, where it stands; what another server replaces between two looks is read again."""
+    found, before = read(), None
+    while found is not None and found != before and not stands(folder, of, found):
+        found, before = read(), found
+    return found if found is not None and stands(folder, of, found) else None
 
 
 def line_seal(line: dict[str, Any]) -> str:
@@ -53,28 +119,35 @@ def line_seal(line: dict[str, Any]) -> str:
 
 def note_line(folder: Path, of: str, line: dict[str, Any]) -> None:
     """For the diary, to be called after ``line`` was written: one that is missing was taken out, not lost."""
-    state.append_line(folder / FILE, {"of": of, "seal": line_seal(line)})
+    state.append_line(path(folder), {"of": of, "seal": line_seal(line)})
 
 
 def newest(folder: Path, of: str) -> str | None:
     """The last seal of one thing. Raises StateDamaged."""
-    found = [str(line.get("seal")) for line in state.read_lines(folder / FILE) if line.get("of") == of]
-    return found[-1] if found else None
+    return _book(folder).newest.get(of)
 
 
 def known(folder: Path) -> Seals:
     """Raises StateDamaged."""
+    return _book(folder).all
+
+
+def _book(folder: Path) -> Book:
+    place = path(folder)
     try:
-        found = (folder / FILE).stat()
+        found = place.stat()
     except FileNotFoundError:
-        return frozenset()
-    return _known(folder / FILE, found.st_ino, found.st_mtime_ns, found.st_size)
+        return Book()
+    return _read(place, found.st_ino, found.st_mtime_ns, found.st_size)
 
 
 @functools.lru_cache(maxsize=8)
-def _known(path: Path, *_as_it_is: int) -> Seals:
+def _read(place: Path, *_as_it_is: int) -> Book:
     """The file grows by lines and is read often."""
-    return frozenset((str(line.get("of")), str(line.get("seal"))) for line in state.read_lines(path))
+    book = Book()
+    for line in state.read_lines(place):
+        book.add(line)
+    return book
 
 
 # records from which others are derived: only what the server stored itself counts ------------------------------------
@@ -94,7 +167,7 @@ def write(folder: Path, path: Path, record: BaseModel) -> None:
 def read(folder: Path, path: Path, kind: type[ModelT]) -> ModelT | None:
     """What ``write`` stored. None where there is none, and where the file is not as it was stored: ``audit`` tells."""
     found = state.read_model(path, kind)
-    return found if found is not None and (name_of(folder, path), seal(found)) in known(folder) else None
+    return found if found is not None and sealed(folder, name_of(folder, path), found) else None
 
 
 def append(path: Path, line: dict[str, Any]) -> None:

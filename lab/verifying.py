@@ -16,6 +16,11 @@ from nki_anvil.lab.results import Verified
 from nki_anvil.lab.verdict import Verdict
 from nki_anvil.lab.workbench import Workbench, workbench
 
+UNSEALED = (
+    "[state.unsealed] Among this attempt's records lay a judgement that no server with this data folder stored: "
+    "it counts for nothing. nki-anvil audit names it."
+)
+
 
 async def verify_kernel(
     lab: Laboratory,
@@ -33,15 +38,16 @@ async def verify_kernel(
     Raises ReflexionRequired while the guard is closed, BudgetSpent, and the errors of paths, problems and backends.
     """
 
-    def admit() -> tuple[Workbench, Given]:
+    def admit() -> tuple[Workbench, Given, bool]:
         bench = workbench(lab, problem)
         admission.admit(bench)
         text = given.read(bench, kernel_path, source)
-        return bench, given.take(bench, text, parent=parent, plan=plan, shown_id=shown_id)
+        taken = given.take(bench, text, parent=parent, plan=plan, shown_id=shown_id)
+        return bench, taken, taken.attempt.forged()
 
-    bench, taken = await run_sync(admit)
+    bench, taken, forged = await run_sync(admit)
     verdict, repeated = await _judged(bench, taken.attempt, report)
-    return await run_sync(partial(conclude, bench, taken, verdict, repeated))
+    return await run_sync(partial(conclude, bench, taken, verdict, repeated, forged=forged))
 
 
 async def _judged(bench: Workbench, attempt: Attempt, report: Report) -> tuple[Verdict, bool]:
@@ -52,7 +58,7 @@ async def _judged(bench: Workbench, attempt: Attempt, report: Report) -> tuple[V
         return await judge(bench, attempt, report, counts=True)
 
 
-def conclude(bench: Workbench, taken: Given, verdict: Verdict, repeated: bool) -> Verified:
+def conclude(bench: Workbench, taken: Given, verdict: Verdict, repeated: bool, *, forged: bool = False) -> Verified:
     """Restore best where the verdict closed the guard, and say it all."""
     attempt = taken.attempt
     closed = not repeated and bench.guard().closed_by == attempt.number
@@ -74,5 +80,5 @@ def conclude(bench: Workbench, taken: Given, verdict: Verdict, repeated: bool) -
         restored=restored,
         has_best=bench.best() is not None,
         heat_map=bench.lab.shown(heat_map) if heat_map else None,
-        warnings=verdict.warnings,
+        warnings=(*verdict.warnings, *((UNSEALED,) if forged else ())),
     )

@@ -23,7 +23,6 @@ from nki_anvil.lab import (
     programs,
     recovering,
     replacing,
-    seals,
     state,
     verified,
     working_file,
@@ -191,7 +190,6 @@ class Workbench:
         if counts:
             self.count_failure(attempt, guard.weight(verdict))
         self.spend(verdict.seconds)
-        seals.note(self.problem.folder, f"attempt {attempt.number}", verdict)
         standing = attempt.add_verdict(verdict)
         if verdict.heat is not None:
             title = f"Attempt {attempt.number}, output {verdict.heat.output} {list(verdict.heat.shape)}"
@@ -256,7 +254,6 @@ class Workbench:
     def _stored(self, attempt: Attempt, failure: Verdict) -> bool:
         """Whether a failure is with its attempt now."""
         try:
-            seals.note_once(self.problem.folder, f"attempt {attempt.number}", failure)
             attempt.add_verdict(failure)
         except PathUnwritable:
             return False

@@ -7,10 +7,18 @@ from pathlib import Path
 import pytest
 from lab_world import WordedBackend, World
 
+from nki_anvil.lab import seals
+
 
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def _seals_lie_elsewhere(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Also of folders that no laboratory made."""
+    seals.keep(tmp_path.parent, tmp_path_factory.mktemp("data"))
 
 
 @pytest.fixture

@@ -15,7 +15,10 @@ from nki_anvil.lab.digest import digest
 def test_attempts_of_several_processes_get_distinct_numbers_and_one_text_stays_one_attempt(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(4)
-    workers = [context.Process(target=take_many, args=(str(tmp_path), 10 * i, barrier)) for i in range(4)]
+    workers = [
+        context.Process(target=take_many, args=(str(tmp_path), str(tmp_path / "data"), 10 * i, barrier))
+        for i in range(4)
+    ]
     for worker in workers:
         worker.start()
     for worker in workers:

@@ -1,0 +1,105 @@
+"""What somebody writes into the workspace's records, or puts back there, is told and kept by nobody."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab_world import World, kernel
+
+from nki_anvil.backends.errors import GateUnverified, StateDamaged
+from nki_anvil.lab.auditing import audit
+from nki_anvil.lab.digest import digest
+
+pytestmark = pytest.mark.anyio
+
+
+def edit(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    stored = json.loads(path.read_text())
+    change(stored)
+    path.write_text(json.dumps(stored))
+
+
+def pass_all(stored: dict[str, Any]) -> None:
+    for verdict in stored["verdicts"]:
+        verdict["passed"] = True
+        for gate in verdict["gates"]:
+            gate["passed"] = True
+
+
+async def test_a_verdict_that_somebody_wrote_is_no_verdict(world: World) -> None:
+    await world.open()
+    wrong = kernel(1, fails="values")
+    await world.verify(wrong)
+    edit(world.state / "attempts/0001/verdict.json", pass_all)
+    world.lab = world.again()
+    assert (await world.status()).attempts[1].passed is None
+    with pytest.raises(GateUnverified):
+        await world.benchmark(wrong)
+    assert (await world.finish()).best_digest == digest(kernel(10.0))
+    found = await world.verify(wrong)
+    assert not found.passed
+    assert any("[state.unsealed]" in said for said in found.warnings)
+    assert audit(world.again(), "p").clean, "what was written there is gone"
+
+
+async def test_seals_in_the_workspace_seal_nothing(world: World) -> None:
+    await world.open()
+    await world.verify(kernel(1, fails="values"))
+    forged = world.state / "attempts/0001/verdict.json"
+    edit(forged, pass_all)
+    assert not list(world.workspace.rglob("seals*"))
+
+
+async def test_a_best_that_somebody_wrote_or_put_back_is_not_best(world: World) -> None:
+    await world.open()
+    pointer = world.state / "best.modelled.json"
+    first = pointer.read_text()
+    await world.attempt(kernel(5))
+    last = pointer.read_text()
+    wrong = await world.verify(kernel(1, fails="values"))
+    held = {"digest": wrong.digest, "attempt": wrong.attempt, "latency_us": 1.0}
+    for forged in (first, json.dumps(json.loads(last) | held), json.dumps(json.loads(last) | {"latency_us": 0.1})):
+        pointer.write_text(forged)
+        world.lab = world.again()
+        told = await world.status()
+        assert told.best is not None
+        assert (told.best.digest, told.best.latency_us) == (digest(kernel(5)), 5)
+
+
+async def test_a_benchmark_or_a_reflexion_that_somebody_wrote_is_told_to_nobody(world: World) -> None:
+    await world.open()
+    await world.attempt(kernel(9))
+    await world.reflect(1)
+    edit(world.state / "attempts/0001/benchmark.json", lambda s: s["comparisons"][0].update(speedup=50.0))
+    edit(world.state / "attempts/0001/reflexion.json", lambda s: s["reflexions"][0].update(speedup=50.0))
+    world.lab = world.again()
+    told = await world.status()
+    assert told.reflexions == ()
+    assert told.attempts[1].speedup == pytest.approx(10 / 9), "which best holds as well"
+
+
+async def test_an_earlier_record_of_the_problem_that_was_put_back_is_refused(world: World) -> None:
+    await world.open()
+    stored = world.state / "problem.json"
+    before = stored.read_text()
+    await world.finish()
+    stored.write_text(before)
+    world.lab = world.again()
+    for call in (world.status, world.open, world.finish):
+        with pytest.raises(StateDamaged, match="with this data folder"):
+            await call()
+
+
+async def test_a_problem_that_no_server_opened_is_none(world: World) -> None:
+    await world.open()
+    record = json.loads((world.state / "problem.json").read_text())
+    record["name"] = record["specification"]["name"] = "q"
+    record["specification"]["tolerance"] = 1e9
+    (world.state.parent / "q").mkdir()
+    (world.state.parent / "q" / "problem.json").write_text(json.dumps(record))
+    with pytest.raises(StateDamaged):
+        await world.open(name="q")
