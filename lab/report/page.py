@@ -13,7 +13,6 @@ from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.problem import Problem
-from nki_anvil.lab.receipt import Receipt
 from nki_anvil.lab.reflecting import as_it_stands
 from nki_anvil.lab.report import lineage, roofline, timeline, trajectory
 from nki_anvil.lab.report.templates import template
@@ -99,7 +98,7 @@ def render(bench: Workbench, claim: Comparison | None = None) -> str:
 
 def _claimed(bench: Workbench) -> Comparison | None:
     """What the end of the problem was measured to be, whatever happened since."""
-    found = state.read_model(receipt.path(bench.problem.folder, bench.origin), Receipt)
+    found = receipt.read(bench.problem.folder, bench.origin)
     return found.claim if found else None
 
 
