@@ -8,7 +8,6 @@ from anyio.to_thread import run_sync
 
 from nki_anvil.backends import errand
 from nki_anvil.backends.backend import Report, silent
-from nki_anvil.lab import other_names
 from nki_anvil.lab.attempts import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.verdict import Verdict
@@ -26,7 +25,7 @@ async def judge(
     known = await run_sync(bench.verdict, attempt)
     if known is not None:
         return known, True
-    if failed := await run_sync(other_names.failure, bench, attempt):
+    if failed := await run_sync(bench.failed_anywhere, attempt):
         return await run_sync(partial(bench.keep_verdict, attempt, failed, counts=counts)), False
     await run_sync(bench.refuse_when_spent)
     return await look_again(bench, attempt, report, counts=counts), False

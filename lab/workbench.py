@@ -17,6 +17,7 @@ from nki_anvil.backends.run import Origin
 from nki_anvil.lab import (
     budget,
     diary,
+    failures,
     guard,
     heat,
     owed,
@@ -108,9 +109,12 @@ class Workbench:
         )
         if stored is None or not stored.passed:
             return stored
-        owing = (debt.verdict for debt in owed.left(self.problem.folder) if debt.attempt == attempt.number)
-        failures = (one for one in owing if not one.passed and one.kernel_digest == attempt.digest)
-        return next((failure for failure in failures if failure.key == stored.key), stored)
+        return self.failed_anywhere(attempt) or stored
+
+    def failed_anywhere(self, attempt: Attempt) -> Verdict | None:
+        """What this text failed at under any name of the problem, in any workspace, as a verdict of this one."""
+        key = (self.specification.version, self.backend.name, self.toolchain, GATE_SET, True)
+        return failures.of(self.lab.data, self.specification, attempt.digest, key)
 
     def passes(self, digest: str) -> bool:
         """Whether the kernel with this digest has a passed full verdict under today's key."""
@@ -187,6 +191,8 @@ class Workbench:
         self.refuse_when_gone(attempt)
         verdict = self._of_its_program(attempt, verdict)
         debt = owed.begin(self.problem.folder, attempt.number, verdict)
+        if not verdict.passed:
+            failures.note(self.lab.data, self.specification, verdict)
         if counts:
             self.count_failure(attempt, guard.weight(verdict))
         self.spend(verdict.seconds)
@@ -267,7 +273,7 @@ class Workbench:
             found = self.verdict(self.problem.attempts.get(number))
             if found is not None and found.condemns_program and found.programs_digest == verdict.programs_digest:
                 return found.passed_on(number, attempt.digest, verdict.seconds)
-        return verdict
+        return failures.of_program(self.lab.data, self.specification, verdict) or verdict
 
     def _condemn(self, attempt: Attempt, verdict: Verdict) -> None:
         """Every other attempt that passed with the same instructions fails as this one did."""

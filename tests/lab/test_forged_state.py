@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -103,3 +104,31 @@ async def test_a_problem_that_no_server_opened_is_none(world: World) -> None:
     (world.state.parent / "q" / "problem.json").write_text(json.dumps(record))
     with pytest.raises(StateDamaged):
         await world.open(name="q")
+
+
+@pytest.mark.parametrize("removed", [True, False])
+async def test_a_failure_stands_although_its_record_is_removed_or_an_older_one_put_back(
+    world: World, removed: bool
+) -> None:
+    await world.open()
+    await world.attempt(kernel(5, program="p1"))
+    record = world.state / "attempts/0001/verdict.json"
+    passed = record.read_text()
+    world.refused = "note twin"
+    await world.verify(kernel(5, program="p1", note="twin"))
+    record.unlink() if removed else record.write_text(passed)
+    world.refused = ""
+    world.lab = world.again()
+    assert not (await world.verify(kernel(5, program="p1"))).passed
+
+
+async def test_a_failure_stands_in_a_state_that_was_begun_anew(world: World) -> None:
+    await world.open()
+    world.refused = "latency 5"
+    await world.verify(kernel(5))
+    shutil.rmtree(world.state.parent.parent)
+    world.refused = ""
+    world.lab = world.again()
+    await world.open()
+    assert not (await world.verify(kernel(5))).passed
+    assert (await world.verify(kernel(6))).passed
