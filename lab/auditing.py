@@ -138,7 +138,7 @@ def _attempt_faults(problem: Problem, attempt: Attempt) -> Iterator[str]:
         yield "its text is not the one that was judged"
     passed = {(v.problem_version, v.backend, v.toolchain) for v in attempt.verdicts() if _stands(attempt, v)}
     doubted = {_key(comparison) for comparison in attempt.comparisons() if _doubted(comparison)}
-    for comparison in attempt.comparisons():
+    for comparison in (record for record in attempt.written() if isinstance(record, Comparison)):
         if _key(comparison) not in passed | doubted and not _had_passed(problem, attempt, comparison):
             yield f"was benchmarked at {comparison.at} without a passed verdict"
         if comparison.new_digest != attempt.digest:

@@ -199,9 +199,9 @@ async def test_a_baseline_that_failed_since_carries_no_claim_and_every_answer_sa
     assert finished["faults"] is None
 
 
-async def test_a_claim_on_records_that_were_put_back_is_said_not_to_stand(world: World):
+async def test_a_claim_is_of_the_last_best_and_is_said_not_to_stand_on_records_that_were_edited(world: World):
     world.edit(kernel(10))
-    pointer = world.state / "best.modelled.json"
+    pointer, record = world.state / "best.modelled.json", world.state / "attempts/0001/benchmark.json"
     async with served(world) as client:
         await call(client, "open_problem", **OPEN)
         kept: list[str] = []
@@ -210,14 +210,14 @@ async def test_a_claim_on_records_that_were_put_back_is_said_not_to_stand(world:
             await call(client, "benchmark_kernel", problem="p", source=kernel(us))
             kept.append(pointer.read_text())
         pointer.write_text(kept[0])
-        changed = await call(client, "finish_problem", problem="p")
-        pointer.write_text(kept[1])
-        right = await call(client, "finish_problem", problem="p")
-    assert "this claim does not stand" in changed["summary"]
-    assert any("the diary's last word" in fault for fault in changed["faults"])
-    assert "nki-anvil audit" in changed["next_steps"][0]
-    assert right.get("faults") is None
-    assert right["speedup"] == 5
+        put_back = await call(client, "finish_problem", problem="p")
+        record.write_text(record.read_text().replace('"new_us": 5.0', '"new_us": 4.0'))
+        edited = await call(client, "finish_problem", problem="p")
+    assert put_back.get("faults") is None
+    assert put_back["speedup"] == 5
+    assert "this claim does not stand" in edited["summary"]
+    assert any("attempt 1" in fault for fault in edited["faults"])
+    assert "nki-anvil audit" in edited["next_steps"][0]
 
 
 async def test_every_result_of_a_round_stays_below_two_thousand_tokens(world: World):

@@ -7,7 +7,9 @@ import xml.etree.ElementTree as ET
 import pytest
 from lab_world import World, kernel
 
+from nki_anvil.lab import seals
 from nki_anvil.lab.report import page
+from nki_anvil.lab.verdict import Verdict
 from nki_anvil.lab.workbench import workbench
 
 pytestmark = pytest.mark.anyio
@@ -115,6 +117,8 @@ async def test_the_heat_map_of_a_rejected_kernel_is_inside_the_page(world: World
     stored = json.loads(verdict.read_text())
     stored["verdicts"][0]["where"] = where
     verdict.write_text(json.dumps(stored))
+    told = Verdict.model_validate(stored["verdicts"][0])
+    seals.note(world.state, f"attempt {failed.attempt}", told)
     (verdict.parent / "heat.modelled.svg").write_text("<svg/>")
     html = page.render(workbench(world.lab, "p"))
     assert 'src="data:image/svg+xml;base64,PHN2Zy8+"' in html
