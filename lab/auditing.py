@@ -15,7 +15,7 @@ from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
 from nki_anvil.lab import bookkeeping, diary, missing, owed, state
 from nki_anvil.lab import receipt as receipts
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.best import Best, Holder
 from nki_anvil.lab.bookkeeping import ORIGINS
 from nki_anvil.lab.comparison import Comparison

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from nki_anvil.backends.run import Origin
 from nki_anvil.lab import beam, diary, owed, programs, receipt, seals, state, steps
-from nki_anvil.lab.attempts import Attempt, Profiles
+from nki_anvil.lab.attempt import Attempt, Profiles
 from nki_anvil.lab.guard import Guard
 from nki_anvil.lab.problem import RECORD, Problem
 

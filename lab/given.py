@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nki_anvil.backends.errors import ArgumentsInvalid
 from nki_anvil.lab import working_file
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.digest import digest
 from nki_anvil.lab.workbench import Workbench
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from nki_anvil.backends.run import Origin
 from nki_anvil.lab import budget, diary, receipt, seals, state
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.digest import shorten
 from nki_anvil.lab.problem import Problem

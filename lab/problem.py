@@ -21,7 +21,8 @@ from nki_anvil.backends.errors import (
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
 from nki_anvil.lab import seals, state
-from nki_anvil.lab.attempts import Attempts, Evidence
+from nki_anvil.lab.attempt import Evidence
+from nki_anvil.lab.attempts import Attempts
 from nki_anvil.lab.best import BestPointer
 from nki_anvil.lab.guard import Guard
 from nki_anvil.lab.specification import Specification

@@ -8,7 +8,7 @@ from nki_anvil.backends.job import Record
 from nki_anvil.lab import budget
 
 if TYPE_CHECKING:
-    from nki_anvil.lab.attempts import Attempt
+    from nki_anvil.lab.attempt import Attempt
     from nki_anvil.lab.workbench import Workbench
 
 THRESHOLDS: Final = (1.0, 1.2, 1.5, 2.0)

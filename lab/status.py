@@ -8,7 +8,7 @@ from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import BackendError
 from nki_anvil.backends.run import Origin
 from nki_anvil.lab import budget, yields
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.convergence import converged
 from nki_anvil.lab.digest import shorten

@@ -8,7 +8,7 @@ from anyio.to_thread import run_sync
 
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.lab import admission, given, under_way
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.given import Given
 from nki_anvil.lab.judging import judge
 from nki_anvil.lab.laboratory import Laboratory

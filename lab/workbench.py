@@ -28,7 +28,7 @@ from nki_anvil.lab import (
     verified,
     working_file,
 )
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.best import Best, BestPointer
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.guard import Guard

@@ -8,7 +8,7 @@ from typing import Any, Final
 from nki_anvil.backends.errors import AttemptUnknown, GateUnverified, PathOutside
 from nki_anvil.backends.run import Origin
 from nki_anvil.lab import state
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.problem import Problem

@@ -28,7 +28,7 @@ from nki_anvil.backends.errors import (
 )
 from nki_anvil.lab import contest, diary, owed, receipt, recovering, seals, state, steps, verified
 from nki_anvil.lab import problem as problems
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.auditing import audit
 from nki_anvil.lab.benchmarking import benchmark_kernel
 from nki_anvil.lab.best import BestPointer
