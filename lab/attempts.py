@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from nki_anvil.backends.errors import AttemptUnknown, BudgetSpent
+from nki_anvil.backends.errors import AttemptUnknown, BudgetSpent, StateDamaged
 from nki_anvil.lab import seals, state
 from nki_anvil.lab.attempt import Attempt, Lineage
 from nki_anvil.lab.digest import SHORTEST_ACCEPTED, digest
@@ -57,6 +57,8 @@ class Attempts:
                 lineage = state.read_model(folder / "lineage.json", Lineage)
                 if lineage is None or lineage.attempt != len(self._known):
                     raise state.damaged(folder / "lineage.json", "it is missing or names another attempt")
+                if not seals.sealed(self.folder.parent, _sealed_as(lineage.attempt), lineage):
+                    raise _foreign(folder / "lineage.json")
                 self._numbers.setdefault(lineage.digest, lineage.attempt)
                 self._known.append(Attempt(folder, lineage.digest, lineage))
             return list(self._known)
@@ -118,7 +120,7 @@ class Attempts:
             lineage = Lineage(
                 attempt=number, digest=full, at=at, parent=parent, plan=plan, shown_id=shown_id, path=path
             )
-            seals.note(self.folder.parent, f"lineage {number}", lineage)
+            seals.note(self.folder.parent, _sealed_as(number), lineage)
             self._store(text, lineage)
         return self.get(number), True
 
@@ -137,6 +139,17 @@ class Attempts:
 
     def _place(self, number: int) -> Path:
         return self.folder / f"{number:0{DIGITS}d}"
+
+
+def _foreign(lineage: Path) -> StateDamaged:
+    return StateDamaged(
+        f"{lineage} is not as a server with this data folder stored it: an older nki-anvil or somebody else wrote it.",
+        "Put the file back as it was, or call open_problem with another name: the kernel file stays as it is.",
+    )
+
+
+def _sealed_as(number: int) -> str:
+    return f"lineage {number}"
 
 
 def _sync(folder: Path) -> None:

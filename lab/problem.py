@@ -116,8 +116,10 @@ class Problem:
 
     def _edited(self) -> StateDamaged:
         return StateDamaged(
-            f"{self.folder / RECORD} is not as a server with this data folder stored it last.",
-            "Restore it, or open the problem again under a new name.",
+            f"{self.folder / RECORD} is not as a server with this data folder stored it last: an older nki-anvil wrote "
+            f"it, or somebody else did.",
+            f"Call open_problem with another name, such as {self.name[:56] + '-again'!r}: the kernel file stays as it "
+            f"is, and the texts of former attempts stay in {self.folder / 'attempts'}.",
         )
 
     def changed(self) -> str | None:
@@ -150,9 +152,7 @@ def read(folder: Path) -> ProblemRecord | None:
 def store(folder: Path, record: ProblemRecord) -> None:
     """Write a problem down in its folder, under seals."""
     seals.note(folder, "specification", record.specification)
-    seals.note(folder, RECORD, record)
-    state.write_model(folder / RECORD, record)
-    seals.note_stored(folder, RECORD, record)
+    seals.replace(folder, folder / RECORD, record)
 
 
 def sources(opened_from: Path, specification: Specification) -> dict[str, str]:

@@ -98,6 +98,16 @@ def note_stored(folder: Path, of: str, record: BaseModel | None) -> None:
     state.append_line(path(folder), {"of": of, "stored": NONE if record is None else seal(record)})
 
 
+def replace(folder: Path, path: Path, record: BaseModel) -> None:
+    """Store a record in place of the one before, which stands no more. One at a time: of two whose notes lay between
+    each other's, what lies there and what was noted last could be different ones for good."""
+    of = name_of(folder, path)
+    with state.locked(folder / f".{of}.stored.lock"):
+        note(folder, of, record)
+        state.write_model(path, record)
+        note_stored(folder, of, record)
+
+
 def stands(folder: Path, of: str, record: BaseModel) -> bool:
     """Whether a record is the last that was stored, and none that was put back. Raises StateDamaged."""
     return seal(record) in _book(folder).standing.get(of, ())

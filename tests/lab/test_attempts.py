@@ -8,6 +8,7 @@ import pytest
 from attempt_taker import NOW, take_many
 
 from nki_anvil.backends.errors import AttemptUnknown, BudgetSpent, StateDamaged
+from nki_anvil.lab import seals
 from nki_anvil.lab.attempts import Attempts
 from nki_anvil.lab.digest import digest
 
@@ -24,6 +25,7 @@ def test_attempts_of_several_processes_get_distinct_numbers_and_one_text_stays_o
     for worker in workers:
         worker.join(60)
     assert [worker.exitcode for worker in workers] == [0] * 4
+    seals.keep(tmp_path.parent, tmp_path / "data")
     attempts = Attempts(tmp_path).all()
     assert [attempt.number for attempt in attempts] == list(range(50))
     assert len({attempt.digest for attempt in attempts}) == 50
