@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from nki_anvil.backends.errors import AttemptUnknown, BudgetSpent, StateDamaged
+from nki_anvil.backends.errors import AttemptUnknown, StateDamaged
 from nki_anvil.lab import seals, state
 from nki_anvil.lab.attempt import Attempt, Lineage
 from nki_anvil.lab.digest import SHORTEST_ACCEPTED, digest
@@ -99,24 +99,14 @@ class Attempts:
         plan: str | None = None,
         shown_id: str | None = None,
         path: str | None = None,
-        limit: int | None = None,
     ) -> tuple[Attempt, bool]:
-        """The attempt of this text, and whether it is new; a new one is stored whole before this returns.
-
-        Raises BudgetSpent when there are ``limit`` before it, unless it was judged already: a text that was only kept,
-        so that it is not lost, is no more than one that nobody has seen.
-        """
+        """The attempt of this text, and whether it is new; a new one is stored whole before this returns."""
         full = digest(text)
         with state.locked(self.folder / ".lock"):
             known = self.of(full)
-            number = known.number if known else len(self._known)
-            if limit is not None and number >= limit and not (known and known.verdicts()):
-                raise BudgetSpent(
-                    f"All {limit} attempts of this problem are spent.",
-                    "Call finish_problem, or ask a person to raise NKI_ANVIL_ATTEMPTS_LIMIT.",
-                )
             if known is not None:
                 return known, False
+            number = len(self._known)
             lineage = Lineage(
                 attempt=number, digest=full, at=at, parent=parent, plan=plan, shown_id=shown_id, path=path
             )

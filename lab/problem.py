@@ -68,17 +68,23 @@ class Problem:
     def best(self, origin: Origin) -> BestPointer:
         return BestPointer(self.folder, origin)
 
+    @property
+    def account(self) -> Path:
+        """Where it is counted what its reference and declaration cost in this workspace, under whatever name."""
+        pinned = self.specification
+        of = hashlib.sha256(f"{pinned.reference_digest} {pinned.declared_digest}".encode()).hexdigest()
+        return seals.account(self.folder, f"{of[:32]}.{pinned.chip}")
+
     def guard(self, origin: Origin) -> Guard:
-        return state.read_model(self.folder / f"guard.{origin}.json", Guard) or Guard()
+        return state.read_model(self.account / f"guard.{origin}.json", Guard) or Guard()
 
     def update_guard(self, origin: Origin, change: Callable[[Guard], Guard]) -> tuple[Guard, Guard]:
         """Apply a pure change under the lock. Returns the guard before and after."""
-        with state.locked(self.folder / f".guard.{origin}.lock"):
+        with state.locked(self.account / f".guard.{origin}.lock"):
             before = self.guard(origin)
             after = change(before)
             if after != before:
-                seals.note(self.folder, f"guard {origin}", after)
-                state.write_model(self.folder / f"guard.{origin}.json", after)
+                state.write_model(self.account / f"guard.{origin}.json", after)
         return before, after
 
     def evidence(self, digest: str) -> Evidence:

@@ -60,10 +60,20 @@ def keep(root: Path, data: Path) -> None:
 
 def path(folder: Path) -> Path:
     """Where the seals of a folder lie. Raises LookupError below no state folder that was told of."""
+    root = _root(folder)
+    return _books[root] / folder.relative_to(root) / FILE
+
+
+def account(folder: Path, of: str) -> Path:
+    """A folder for what is counted about ``of`` in the workspace of ``folder``; nothing written there changes it."""
+    return _books[_root(folder)] / "accounts" / of
+
+
+def _root(folder: Path) -> Path:
     root = next((place for place in (folder, *folder.parents) if place in _books), None)
     if root is None:
         raise LookupError(f"{folder} is below no folder whose seals are kept: call seals.keep first.")
-    return _books[root] / folder.relative_to(root) / FILE
+    return root
 
 
 def begin_anew(folder: Path) -> None:
