@@ -54,8 +54,8 @@ async def test_the_guard_is_closed_under_another_name_as_well_and_says_what_open
     with pytest.raises(ReflexionRequired, match=r"a kernel under another name.* record_reflexion for attempt 0"):
         await verify_kernel(world.lab, "q", source=kernel(4))
     assert (await problem_status(world.lab, "q")).guard.attempt == 0
-    words = {"diagnosis": "d", "change": "c", "expected": "e", "lesson": "l"}
-    assert (await record_reflexion(world.lab, "q", 0, **words)).guard.state == "open"
+    written = await record_reflexion(world.lab, "q", 0, diagnosis="d", change="c", expected="e", lesson="l")
+    assert written.guard.state == "open"
     assert (await verify_kernel(world.lab, "q", source=kernel(4))).passed
     assert (await world.verify(kernel(5))).passed
 
