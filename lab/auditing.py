@@ -15,7 +15,7 @@ from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
 from nki_anvil.lab import bookkeeping, diary, missing, owed, state
 from nki_anvil.lab import receipt as receipts
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.best import Best, Holder
 from nki_anvil.lab.bookkeeping import ORIGINS
 from nki_anvil.lab.comparison import Comparison
@@ -72,7 +72,7 @@ def _look(problem: Problem, name: str) -> Audited:
         decisions=len(decisions),
         evidence=tuple(found.seal for found in evidence),
         faults=tuple(_faults(problem, attempts)),
-        outdated=tuple(f"evidence: {claim}" for found in evidence for claim in _outdated(problem, found)),
+        outdated=tuple(f"evidence: {claim}" for found in evidence for claim in _outdated(problem, attempts, found)),
     )
 
 
@@ -234,10 +234,10 @@ def _evidence_faults(problem: Problem, found: Receipt, attempts: list[Attempt]) 
             yield f"the benchmark of attempt {shown.attempt} is another one now"
 
 
-def _outdated(problem: Problem, found: Receipt) -> Iterator[str]:
+def _outdated(problem: Problem, attempts: list[Attempt], found: Receipt) -> Iterator[str]:
     """Which kernels of the evidence failed since."""
     for shown in {shown.digest: shown for shown in (found.best, found.baseline)}.values():
-        attempt = problem.attempts.of(shown.digest)
+        attempt = next((attempt for attempt in attempts if attempt.digest == shown.digest), None)
         if attempt and (failure := _failed_since(problem, attempt, shown.verdict)):
             yield f"attempt {shown.attempt} failed since, at the gate {failure.failed_gate}: finish the problem again"
 

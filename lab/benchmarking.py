@@ -9,7 +9,7 @@ from anyio.to_thread import run_sync
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import GateUnverified
 from nki_anvil.lab import admission, given, under_way, yields
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.contest import contest, refuse_failed, settle
 from nki_anvil.lab.convergence import converged

@@ -107,6 +107,4 @@ class BestPointer:
         return True
 
     def _write(self, new: Best) -> None:
-        seals.note(self.folder, self.path.name, new)
-        state.write_model(self.path, new)
-        seals.note_stored(self.folder, self.path.name, new)
+        seals.replace(self.folder, self.path, new)

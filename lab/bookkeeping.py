@@ -12,8 +12,7 @@ from pydantic import BaseModel
 
 from nki_anvil.backends.run import Origin
 from nki_anvil.lab import beam, diary, owed, programs, receipt, seals, state, steps
-from nki_anvil.lab.attempts import Attempt, Profiles
-from nki_anvil.lab.guard import Guard
+from nki_anvil.lab.attempt import Attempt, Profiles
 from nki_anvil.lab.problem import RECORD, Problem
 
 ORIGINS: tuple[Origin, ...] = ("device", "modelled")
@@ -77,10 +76,8 @@ def _records(problem: Problem, attempts: Sequence[Attempt]) -> Iterator[tuple[st
     for origin in ORIGINS:
         pointer = problem.best(origin)
         place = receipt.path(problem.folder, origin)
-        guard = problem.guard(origin)
         yield from _if_there(pointer.path.name, pointer.written())
         yield from _if_there(place.name, state.read_model(place, receipt.Receipt))
-        yield from _if_there(f"guard {origin}", guard if guard != Guard() else None)
 
 
 def _if_there(of: str, record: BaseModel | None) -> Iterator[tuple[str, BaseModel]]:

@@ -1,7 +1,8 @@
-"""How much device time a problem has used. Modelled time costs nothing and is not counted."""
+"""How much device time and how many kernels a problem has used, under whatever name. Modelled time costs nothing."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from nki_anvil.backends.errors import BudgetSpent
@@ -10,29 +11,57 @@ from nki_anvil.lab import state
 
 
 class Spent(Record):
-    """``spent.json``."""
+    """``spent.json`` of the problem's account."""
 
     device_seconds: float = 0.0
+    kernels: tuple[str, ...] = ()
+    """Digests of those that were given to be judged."""
 
 
-def device_minutes(folder: Path) -> float:
-    return _read(folder).device_seconds / 60
+def device_minutes(account: Path) -> float:
+    return _read(account).device_seconds / 60
 
 
-def add_device_seconds(folder: Path, seconds: float) -> None:
-    with state.locked(folder / ".spent.lock"):
-        state.write_model(folder / "spent.json", Spent(device_seconds=_read(folder).device_seconds + seconds))
+def kernels(account: Path) -> int:
+    return len(_read(account).kernels)
 
 
-def refuse_when_spent(folder: Path, limit_minutes: float | None) -> None:
+def add_device_seconds(account: Path, seconds: float) -> None:
+    _change(account, lambda now: now.model_copy(update={"device_seconds": now.device_seconds + seconds}))
+
+
+def add_kernel(account: Path, digest: str, limit: int | None) -> None:
+    """To be called before the kernel is stored. Raises BudgetSpent for a new one beyond the limit."""
+
+    def counted(now: Spent) -> Spent:
+        if digest in now.kernels:
+            return now
+        if limit is not None and len(now.kernels) >= limit:
+            raise BudgetSpent(
+                f"All {limit} attempts of this problem are spent, those under its other names counted too.",
+                "Call finish_problem, or ask a person to raise NKI_ANVIL_ATTEMPTS_LIMIT.",
+            )
+        return now.model_copy(update={"kernels": (*now.kernels, digest)})
+
+    _change(account, counted)
+
+
+def _change(account: Path, change: Callable[[Spent], Spent]) -> None:
+    with state.locked(account / ".spent.lock"):
+        before = _read(account)
+        if (after := change(before)) != before:
+            state.write_model(account / "spent.json", after)
+
+
+def refuse_when_spent(account: Path, limit_minutes: float | None) -> None:
     """Raises BudgetSpent."""
-    used = device_minutes(folder)
+    used = device_minutes(account)
     if limit_minutes is not None and used >= limit_minutes:
         raise BudgetSpent(
-            f"{used:.1f} of {limit_minutes:.1f} device minutes of this problem are spent.",
+            f"{used:.1f} of {limit_minutes:.1f} device minutes of this problem are spent, under all of its names.",
             "Call finish_problem, or ask a person to raise NKI_ANVIL_DEVICE_MINUTES_LIMIT.",
         )
 
 
-def _read(folder: Path) -> Spent:
-    return state.read_model(folder / "spent.json", Spent) or Spent()
+def _read(account: Path) -> Spent:
+    return state.read_model(account / "spent.json", Spent) or Spent()

@@ -12,7 +12,7 @@ from nki_anvil.backends import errand
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import BackendError, BackendFailed, GateUnverified, PathUnwritable
 from nki_anvil.lab import yields
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.best import Best, Holder, Receipt
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.digest import shorten

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from nki_anvil.lab import yields
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.workbench import Workbench
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.results import Outcome
 from nki_anvil.lab.verdict import Verdict

@@ -12,7 +12,7 @@ from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import AnvilError, ArgumentsInvalid, BudgetSpent, GateUnverified
 from nki_anvil.lab import admission, diary, given, under_way
 from nki_anvil.lab.at_once import at_once
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.benchmarking import known_comparison, told_before
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.contest import arm_of, contest, convict, sampler, store

@@ -9,6 +9,8 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from nki_anvil.lab import state
 from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.verdict import Verdict
@@ -65,7 +67,10 @@ def _path(data: Path, specification: Specification) -> Path:
 def _read(path: Path, *_as_it_is: int) -> Index:
     index: Index = {}
     for line in state.read_lines(path):
-        verdict = Verdict.model_validate(line)
+        try:
+            verdict = Verdict.model_validate(line)
+        except ValidationError:  # of another nki-anvil, whose gates were others
+            continue
         index.setdefault((verdict.kernel_digest, verdict.key), verdict)
         if verdict.condemns_program:
             index.setdefault((_program(verdict.programs_digest), verdict.key), verdict)

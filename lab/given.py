@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nki_anvil.backends.errors import ArgumentsInvalid
-from nki_anvil.lab import working_file
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab import budget, working_file
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.digest import digest
 from nki_anvil.lab.workbench import Workbench
 
@@ -76,14 +76,15 @@ def take(
     """The attempt of a text, made if the text is new. ``parent`` (a digest, shortened or whole) defaults to best."""
     attempts = bench.problem.attempts
     best = bench.best()
+    comes_from = attempts.named(parent).digest if parent else best.digest if best else None
+    budget.add_kernel(bench.problem.account, given.digest, bench.rules.attempts_limit)
     attempt, is_new = attempts.take(
         given.text,
         at=bench.now().isoformat(),
-        parent=attempts.named(parent).digest if parent else best.digest if best else None,
+        parent=comes_from,
         plan=plan,
         shown_id=shown_id,
         path=str(given.path) if given.path else None,
-        limit=bench.rules.attempts_limit,
     )
     if is_new:
         bench.lab.changed(bench.problem.name, "attempt", attempt.number)

@@ -8,7 +8,7 @@ from anyio.to_thread import run_sync
 
 from nki_anvil.backends import errand
 from nki_anvil.backends.backend import Report, silent
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.verdict import Verdict
 from nki_anvil.lab.workbench import Workbench

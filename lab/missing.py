@@ -1,4 +1,4 @@
-"""What the diary tells of and is not there any more: attempts, judgements, reflexions, evidence, a closed guard, time.
+"""What the diary tells of and is not there any more: attempts, judgements, reflexions, evidence, time.
 
 Nor is what was put back: an older record was stored once as well, but it is not what the diary told of last.
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from nki_anvil.backends.run import Origin
 from nki_anvil.lab import budget, diary, receipt, seals, state
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.digest import shorten
 from nki_anvil.lab.problem import Problem
@@ -35,7 +35,6 @@ def faults(problem: Problem, attempts: Sequence[Attempt], origins: Sequence[Orig
         yield from _best(problem, own, origin)
         yield from _put_back(problem, own, origin)
         yield from _evidence(problem, own, origin)
-        yield from _guard(problem, own, origin)
     yield from _time(problem, attempts)
 
 
@@ -111,18 +110,6 @@ def _evidence(problem: Problem, told: Sequence[Event], origin: Origin) -> Iterat
         yield f"evidence: {place.name} is an older one than the last that the diary tells of"
 
 
-def _guard(problem: Problem, told: Sequence[Event], origin: Origin) -> Iterator[str]:
-    """Once closed it is closed until the reflexion that it asks for, which is told of before it opens."""
-    asked: int | None = None
-    for event in told:
-        if event.get("event") == "guard_closed":
-            asked = event.get("attempt")
-        elif event.get("event") == "reflexion" and event.get("attempt") == asked:
-            asked = None
-    if asked is not None and problem.guard(origin).closed_by != asked:
-        yield f"guard: attempt {asked} closed it on {origin}, and it was opened without a reflexion"
-
-
 def _time(problem: Problem, attempts: Sequence[Attempt]) -> Iterator[str]:
     """What the records took is counted before they are stored; A/A runs and what was broken off come on top."""
     took = sum(
@@ -131,6 +118,6 @@ def _time(problem: Problem, attempts: Sequence[Attempt]) -> Iterator[str]:
         for found in (*attempt.verdicts(), *attempt.comparisons())
         if found.origin == "device"
     )
-    spent = 60 * budget.device_minutes(problem.folder)
+    spent = 60 * budget.device_minutes(problem.account)
     if spent < took * (1 - 1e-9):
         yield f"budget: {spent:.1f} s of device time are written down as spent, and the records took {took:.1f} s"

@@ -21,7 +21,7 @@ from nki_anvil.backends.errors import (
     ProblemChanged,
     StateDamaged,
 )
-from nki_anvil.lab import end_to_end, problem_file, seals, seeds, state, working_file, yields
+from nki_anvil.lab import budget, end_to_end, problem_file, seals, seeds, state, working_file, yields
 from nki_anvil.lab import problem as problems
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.contest import contest
@@ -213,8 +213,10 @@ def pin(lab: Laboratory, wanted: Wanted, specification: Specification) -> Proble
             refuse_source(lab, other.working_file, rests_on)
         set_aside(lab.folder(name))
         seals.begin_anew(lab.folder(name))
-        lab.attempts(name).take(text, at=record.opened_at, path=str(kernel))
-        return save(lab, record)
+        first, _ = lab.attempts(name).take(text, at=record.opened_at, path=str(kernel))
+        opened = save(lab, record)
+        budget.add_kernel(opened.account, first.digest, limit=None)
+        return opened
 
 
 def set_aside(folder: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.workbench import Workbench
 

@@ -21,7 +21,8 @@ from nki_anvil.backends.errors import (
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
 from nki_anvil.lab import seals, state
-from nki_anvil.lab.attempts import Attempts, Evidence
+from nki_anvil.lab.attempt import Evidence
+from nki_anvil.lab.attempts import Attempts
 from nki_anvil.lab.best import BestPointer
 from nki_anvil.lab.guard import Guard
 from nki_anvil.lab.specification import Specification
@@ -67,17 +68,23 @@ class Problem:
     def best(self, origin: Origin) -> BestPointer:
         return BestPointer(self.folder, origin)
 
+    @property
+    def account(self) -> Path:
+        """Where it is counted what its reference and declaration cost in this workspace, under whatever name."""
+        pinned = self.specification
+        of = hashlib.sha256(f"{pinned.reference_digest} {pinned.declared_digest}".encode()).hexdigest()
+        return seals.account(self.folder, f"{of[:32]}.{pinned.chip}")
+
     def guard(self, origin: Origin) -> Guard:
-        return state.read_model(self.folder / f"guard.{origin}.json", Guard) or Guard()
+        return state.read_model(self.account / f"guard.{origin}.json", Guard) or Guard()
 
     def update_guard(self, origin: Origin, change: Callable[[Guard], Guard]) -> tuple[Guard, Guard]:
         """Apply a pure change under the lock. Returns the guard before and after."""
-        with state.locked(self.folder / f".guard.{origin}.lock"):
+        with state.locked(self.account / f".guard.{origin}.lock"):
             before = self.guard(origin)
             after = change(before)
             if after != before:
-                seals.note(self.folder, f"guard {origin}", after)
-                state.write_model(self.folder / f"guard.{origin}.json", after)
+                state.write_model(self.account / f"guard.{origin}.json", after)
         return before, after
 
     def evidence(self, digest: str) -> Evidence:
@@ -115,8 +122,10 @@ class Problem:
 
     def _edited(self) -> StateDamaged:
         return StateDamaged(
-            f"{self.folder / RECORD} is not as a server with this data folder stored it last.",
-            "Restore it, or open the problem again under a new name.",
+            f"{self.folder / RECORD} is not as a server with this data folder stored it last: an older nki-anvil wrote "
+            f"it, or somebody else did.",
+            f"Call open_problem with another name, such as {self.name[:56] + '-again'!r}: the kernel file stays as it "
+            f"is, and the texts of former attempts stay in {self.folder / 'attempts'}.",
         )
 
     def changed(self) -> str | None:
@@ -149,9 +158,7 @@ def read(folder: Path) -> ProblemRecord | None:
 def store(folder: Path, record: ProblemRecord) -> None:
     """Write a problem down in its folder, under seals."""
     seals.note(folder, "specification", record.specification)
-    seals.note(folder, RECORD, record)
-    state.write_model(folder / RECORD, record)
-    seals.note_stored(folder, RECORD, record)
+    seals.replace(folder, folder / RECORD, record)
 
 
 def sources(opened_from: Path, specification: Specification) -> dict[str, str]:

@@ -12,7 +12,7 @@ from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import AttemptUnknown
 from nki_anvil.backends.run import Gap, Profile
 from nki_anvil.lab import given, links, state, yields
-from nki_anvil.lab.attempts import Evidence
+from nki_anvil.lab.attempt import Evidence
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.report import timeline
 from nki_anvil.lab.results import Difference, Profiled

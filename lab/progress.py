@@ -8,7 +8,7 @@ from nki_anvil.backends.job import Record
 from nki_anvil.lab import budget
 
 if TYPE_CHECKING:
-    from nki_anvil.lab.attempts import Attempt
+    from nki_anvil.lab.attempt import Attempt
     from nki_anvil.lab.workbench import Workbench
 
 THRESHOLDS: Final = (1.0, 1.2, 1.5, 2.0)
@@ -77,5 +77,5 @@ def progress(bench: Workbench, attempts: list[Attempt]) -> Progress:
 def _cost(bench: Workbench, attempts: int, seconds: float, kept: int) -> Cost | None:
     if not kept:
         return None
-    device = budget.device_minutes(bench.problem.folder) * 60 if bench.origin == "device" else 0.0
+    device = budget.device_minutes(bench.problem.account) * 60 if bench.origin == "device" else 0.0
     return Cost(attempts=attempts / kept, tool_seconds=seconds / kept, device_seconds=device / kept)

@@ -67,7 +67,8 @@ def count(bench: Workbench, order: list[Entrant]) -> str | None:
         return None
     counted = bench.problem.guard(bench.origin).counted
     failing = [entrant for entrant in fresh if entrant.outcome != "keep"]
-    first = next((entrant for entrant in failing if entrant.number not in counted), next(iter(failing), None))
+    new = [entrant for entrant in failing if entrant.attempt and entrant.attempt.digest not in counted]
+    first = next(iter(new or failing), None)
     if first is None or first.attempt is None or not bench.count_failure(first.attempt, guard.FAILURE):
         return None
     return bench.restore(first.attempt, is_working_file=first.is_working_file)

@@ -61,9 +61,7 @@ def write(folder: Path, receipt: Receipt) -> Receipt:
     """Seal and store it."""
     sealed = receipt.model_copy(update={"seal": seal(receipt)})
     place = path(folder, receipt.origin)
-    seals.note(folder, place.name, sealed)
-    state.write_model(place, sealed)
-    seals.note_stored(folder, place.name, sealed)
+    seals.replace(folder, place, sealed)
     return sealed
 
 

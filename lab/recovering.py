@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.best import Best, Holder, Receipt
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.problem import Problem

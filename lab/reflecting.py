@@ -9,7 +9,7 @@ from anyio.to_thread import run_sync
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import ArgumentsInvalid
 from nki_anvil.lab.admission import settle
-from nki_anvil.lab.attempts import Attempt, Reflexion
+from nki_anvil.lab.attempt import Attempt, Reflexion
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.results import Reflected
 from nki_anvil.lab.workbench import Workbench, workbench

@@ -9,7 +9,7 @@ from anyio.to_thread import run_sync
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import GateUnverified
 from nki_anvil.lab import replacing, state, working_file
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.results import Reverted

@@ -60,10 +60,20 @@ def keep(root: Path, data: Path) -> None:
 
 def path(folder: Path) -> Path:
     """Where the seals of a folder lie. Raises LookupError below no state folder that was told of."""
+    root = _root(folder)
+    return _books[root] / folder.relative_to(root) / FILE
+
+
+def account(folder: Path, of: str) -> Path:
+    """A folder for what is counted about ``of`` in the workspace of ``folder``; nothing written there changes it."""
+    return _books[_root(folder)] / "accounts" / of
+
+
+def _root(folder: Path) -> Path:
     root = next((place for place in (folder, *folder.parents) if place in _books), None)
     if root is None:
         raise LookupError(f"{folder} is below no folder whose seals are kept: call seals.keep first.")
-    return _books[root] / folder.relative_to(root) / FILE
+    return root
 
 
 def begin_anew(folder: Path) -> None:
@@ -96,6 +106,16 @@ def sealed(folder: Path, of: str, record: BaseModel) -> bool:
 def note_stored(folder: Path, of: str, record: BaseModel | None) -> None:
     """To be called after ``record`` is stored, or what was there is gone: nothing older stands from now on."""
     state.append_line(path(folder), {"of": of, "stored": NONE if record is None else seal(record)})
+
+
+def replace(folder: Path, path: Path, record: BaseModel) -> None:
+    """Store a record in place of the one before, which stands no more. One at a time: of two whose notes lay between
+    each other's, what lies there and what was noted last could be different ones for good."""
+    of = name_of(folder, path)
+    with state.locked(folder / f".{of}.stored.lock"):
+        note(folder, of, record)
+        state.write_model(path, record)
+        note_stored(folder, of, record)
 
 
 def stands(folder: Path, of: str, record: BaseModel) -> bool:

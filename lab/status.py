@@ -8,7 +8,7 @@ from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import BackendError
 from nki_anvil.backends.run import Origin
 from nki_anvil.lab import budget, yields
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.convergence import converged
 from nki_anvil.lab.digest import shorten
@@ -20,7 +20,7 @@ from nki_anvil.lab.progress import progress
 from nki_anvil.lab.queueing import queue_of
 from nki_anvil.lab.reflecting import as_it_stands
 from nki_anvil.lab.results import AttemptLine, BestLine, BudgetView, OriginStatus, ReflexionLine, Status
-from nki_anvil.lab.workbench import Workbench, view, workbench
+from nki_anvil.lab.workbench import Workbench, workbench
 
 LAST_ATTEMPTS = 10
 LAST_REFLEXIONS = 3
@@ -49,9 +49,9 @@ def status_of(bench: Workbench) -> Status:
         guard=bench.guard_view(),
         reflexions=last_reflexions(bench, attempts),
         budget=BudgetView(
-            attempts_used=len(attempts),
+            attempts_used=budget.kernels(bench.problem.account),
             attempts_limit=bench.rules.attempts_limit,
-            device_minutes_used=budget.device_minutes(bench.problem.folder),
+            device_minutes_used=budget.device_minutes(bench.problem.account),
             device_minutes_limit=bench.rules.device_minutes_limit,
         ),
         queue=queue_of(bench.backend, str(bench.lab.workspace.resolve()), bench.problem.name),
@@ -147,5 +147,5 @@ def origin_status(bench: Workbench, origin: Origin) -> OriginStatus:
         origin=origin,
         best=best_line(bench, best),
         baseline=baseline_of(bench.specification, best),
-        guard=view(bench.problem.guard(origin), bench.rules.failures_before_reflexion),
+        guard=bench.guard_view(origin),
     )

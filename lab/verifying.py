@@ -8,7 +8,7 @@ from anyio.to_thread import run_sync
 
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.lab import admission, given, under_way
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.given import Given
 from nki_anvil.lab.judging import judge
 from nki_anvil.lab.laboratory import Laboratory
@@ -61,7 +61,7 @@ async def _judged(bench: Workbench, attempt: Attempt, report: Report) -> tuple[V
 def conclude(bench: Workbench, taken: Given, verdict: Verdict, repeated: bool, *, forged: bool = False) -> Verified:
     """Restore best where the verdict closed the guard, and say it all."""
     attempt = taken.attempt
-    closed = not repeated and bench.guard().closed_by == attempt.number
+    closed = not repeated and bench.guard().closed_by == attempt.digest
     heat_map = bench.heat_map(attempt, verdict)
     restored = bench.restore(attempt, is_working_file=taken.is_working_file) if closed else None
     return Verified(

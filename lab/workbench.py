@@ -28,7 +28,7 @@ from nki_anvil.lab import (
     verified,
     working_file,
 )
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.best import Best, BestPointer
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.guard import Guard
@@ -90,12 +90,12 @@ class Workbench:
     def refuse_when_spent(self) -> None:
         """Raises BudgetSpent where no device time is left; modelled time costs nothing."""
         if self.origin == "device":
-            budget.refuse_when_spent(self.problem.folder, self.rules.device_minutes_limit)
+            budget.refuse_when_spent(self.problem.account, self.rules.device_minutes_limit)
 
     def spend(self, seconds: float) -> None:
         """Count device time, also of work that is never finished."""
         if self.origin == "device":
-            budget.add_device_seconds(self.problem.folder, seconds)
+            budget.add_device_seconds(self.problem.account, seconds)
 
     # judgements that are stored
 
@@ -336,39 +336,66 @@ class Workbench:
         """Raises ReflexionRequired, unless the guard only advises here."""
         now = self.guard()
         if now.closed and self.rules.guard_refuses:
+            asked = self._asked(now)
             raise ReflexionRequired(
-                f"The guard is closed by attempt {now.closed_by}: {now.why}.",
-                f"Call record_reflexion for attempt {now.closed_by}; that alone opens it.",
+                f"The guard is closed by {self._closing(now)}: {now.why}.",
+                f"Call record_reflexion for attempt {asked}; that alone opens it.",
             )
+
+    def _asked(self, now: Guard) -> int | None:
+        """The attempt whose reflexion opens a closed guard: here the newest, where another name's kernel closed it."""
+        if now.closed_by is None:
+            return None
+        closing = self.problem.attempts.of(now.closed_by)
+        return closing.number if closing else len(self.problem.attempts.all()) - 1
+
+    def _closing(self, now: Guard) -> str:
+        closing = self.problem.attempts.of(now.closed_by or "")
+        return f"attempt {closing.number}" if closing else "a kernel under another name of this problem"
 
     def count_failure(self, attempt: Attempt, thirds: int) -> bool:
         """Returns whether it closed the guard."""
         allowed = self.rules.failures_before_reflexion
-        return self._moved(lambda now: guard.failed(now, attempt.number, thirds, allowed=allowed))
+        return self._moved(lambda now: guard.failed(now, attempt.digest, thirds, allowed=allowed))
 
     def count_regression(self, attempt: Attempt, speedup: float) -> bool:
         """Returns whether it closed the guard."""
         allowed, threshold = self.rules.failures_before_reflexion, self.rules.regression_threshold
         return self._moved(
-            lambda now: guard.regressed(now, attempt.number, speedup, allowed=allowed, threshold=threshold)
+            lambda now: guard.regressed(now, attempt.digest, speedup, allowed=allowed, threshold=threshold)
         )
 
     def count_keep(self) -> None:
         self._moved(guard.kept)
 
     def count_reflexion(self, attempt: Attempt) -> None:
-        newest = len(self.problem.attempts.all()) - 1
-        self._moved(lambda now: guard.reflected(now, attempt.number, newest))
+        known = [each.digest for each in self.problem.attempts.all()]
+
+        def reflected(now: Guard) -> Guard:
+            about = now.closed_by if self._asked(now) == attempt.number else attempt.digest
+            return guard.reflected(now, about or attempt.digest, known)
+
+        self._moved(reflected)
 
     def _moved(self, change: guard.Change) -> bool:
         before, after = self.problem.update_guard(self.origin, change)
         if before.closed != after.closed:
             event: diary.Event = "guard_closed" if after.closed else "guard_opened"
-            self.write(event, attempt=after.closed_by if after.closed else before.closed_by)
+            self.write(event, attempt=self._asked(after if after.closed else before))
         return after.closed and not before.closed
 
-    def guard_view(self) -> GuardView:
-        return view(self.guard(), self.rules.failures_before_reflexion)
+    def guard_view(self, origin: Origin | None = None) -> GuardView:
+        """The guard as it is shown, of this bench's origin where none is named."""
+        now = self.problem.guard(origin or self.origin)
+        asked = self._asked(now)
+        elsewhere = "" if now.closed_by is None or self.problem.attempts.of(now.closed_by) else ", under another name"
+        return GuardView(
+            state="closed" if now.closed else "open",
+            failures=round(now.failures, 2),
+            allowed=self.rules.failures_before_reflexion,
+            attempt=asked,
+            asks=f"record_reflexion for attempt {asked}: {now.why}{elsewhere}" if now.closed else "",
+        )
 
     # the working file
 
@@ -393,18 +420,6 @@ class Workbench:
         """Make attempts of what the user wrote to a file in whose place best was put."""
         for text in replacing.unsaved(self.problem.folder):
             self.problem.attempts.take(text, at=self.now().isoformat(), path=str(self.problem.working_file))
-
-
-def view(now: Guard, allowed: int) -> GuardView:
-    """The guard as it is shown."""
-    asks = f"record_reflexion for attempt {now.closed_by}: {now.why}" if now.closed else ""
-    return GuardView(
-        state="closed" if now.closed else "open",
-        failures=round(now.failures, 2),
-        allowed=allowed,
-        attempt=now.closed_by,
-        asks=asks,
-    )
 
 
 def workbench(lab: Laboratory, name: str) -> Workbench:

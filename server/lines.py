@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from nki_anvil.backends.run import Profile
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.memory.text import clean
 from nki_anvil.tools.wording import microseconds
 

@@ -106,8 +106,9 @@ def _others(told: dict[str, Counter[Key]]) -> Iterator[Sample]:
 
 
 def _spent(problems: list[Problem]) -> Iterator[Sample]:
-    for found in problems:
-        yield _sample(60 * budget.device_minutes(found.folder), problem=found.name)
+    """Several names of one problem have one account: it is told under the first."""
+    for account, found in {found.account: found for found in reversed(problems)}.items():
+        yield _sample(60 * budget.device_minutes(account), problem=found.name)
 
 
 def _bests(problems: list[Problem]) -> Iterator[Sample]:

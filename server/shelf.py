@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, Final
 
-from nki_anvil.backends.errors import AttemptUnknown, GateUnverified, PathOutside
+from nki_anvil.backends.errors import AttemptUnknown, GateUnverified, PathOutside, StateDamaged
 from nki_anvil.backends.run import Origin
 from nki_anvil.lab import state
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.problem import Problem
@@ -39,10 +39,11 @@ def problems(lab: Laboratory) -> list[dict[str, Any]]:
 
 
 def here(lab: Laboratory) -> list[Problem]:
-    """The open problems of this workspace: a copied state is about the original's. Raises StateDamaged."""
+    """The open problems of this workspace whose records stand: a copied state is about the original's, and one problem
+    that is refused says nothing of the others."""
     found: list[Problem] = []
     for name in lab.names():
-        with suppress(PathOutside):
+        with suppress(PathOutside, StateDamaged):
             found.append(lab.problem(name))
     return found
 
@@ -50,7 +51,7 @@ def here(lab: Laboratory) -> list[Problem]:
 def problem(lab: Laboratory, name: str) -> dict[str, Any]:
     found = lab.problem(name)
     places: dict[Origin, Best] = {origin: place for origin in ORIGINS if (place := found.best(origin).read())}
-    guards = {origin: found.guard(origin).model_dump(mode="json") for origin in places}
+    guards = {origin: found.guard(origin).model_dump(mode="json", exclude={"counted", "old"}) for origin in places}
     return _line(lab, found) | {"specification": found.specification.model_dump(mode="json"), "guard": guards}
 
 

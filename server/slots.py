@@ -15,7 +15,7 @@ from typing import Final
 from anyio.to_thread import run_sync
 
 from nki_anvil.lab import porting, status
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.parentage import speedup_over
 from nki_anvil.lab.problem import Problem

@@ -9,7 +9,7 @@ from anyio.to_thread import run_sync
 from pydantic import Field
 
 from nki_anvil.backends.errors import ArgumentsInvalid, MemoryInvalid, StateError
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.problem import Problem
 from nki_anvil.memory import adding

@@ -8,7 +8,7 @@ from typing import Annotated
 from anyio.to_thread import run_sync
 from pydantic import BaseModel, Field
 
-from nki_anvil.lab.attempts import Reflexion
+from nki_anvil.lab.attempt import Reflexion
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.reflecting import as_it_stands
 from nki_anvil.lab.results import ReflexionLine

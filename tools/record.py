@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final, Literal
 
 from nki_anvil.backends.errors import MemoryInvalid
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.problem import Problem
 from nki_anvil.lab.results import Outcome

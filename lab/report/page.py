@@ -9,7 +9,7 @@ from typing import Final
 
 from nki_anvil.backends.run import Profile
 from nki_anvil.lab import progress, receipt, state, yields
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.comparison import Comparison
 from nki_anvil.lab.problem import Problem

@@ -110,7 +110,6 @@ FORGED: dict[str, tuple[str, Callable[[dict[str, Any]], object]]] = {
     "a benchmark taken out": ("attempts/0003/benchmark.json", lambda s: s["comparisons"].clear()),
     "a verdict taken out": ("attempts/0003/verdict.json", lambda s: s["verdicts"].clear()),
     "a failed verdict": ("attempts/0010/verdict.json", lambda s: all_passed(s["verdicts"][0])),
-    "the guard": ("guard.device.json", lambda s: s.update(thirds=7)),
     "how often best changed": ("best.device.json", lambda s: s.update(revision=1)),
     "the latency of the baseline": ("best.device.json", lambda s: s["baseline"].update(latency_us=99.0)),
     "the tolerance": ("problem.json", lambda s: s["specification"].update(tolerance=0.5)),
@@ -120,7 +119,6 @@ FORGED: dict[str, tuple[str, Callable[[dict[str, Any]], object]]] = {
     "a profile": ("attempts/0001/profile.json", lambda s: s["profiles"][0]["profile"].update(latency_us=0.01)),
     "whose child an attempt is": ("attempts/0003/lineage.json", lambda s: s.update(parent=None)),
     "the plan of an attempt": ("attempts/0003/lineage.json", lambda s: s.update(plan="a better one")),
-    "the device time that was spent": ("spent.json", lambda s: s.update(device_seconds=1.0)),
     "a reflexion": ("attempts/0010/reflexion.json", lambda s: s["reflexions"][0].update(lesson="none")),
 }
 """What an honest run might have said as well: only the seals, and what the diary tells of, give it away."""
@@ -155,7 +153,7 @@ async def test_what_would_do_as_an_honest_record_is_found_by_its_seal(noisy: Wor
 
 
 GONE = (
-    "best.device.json", "evidence.device.json", "experiments.jsonl", "spent.json", "attempts/0010",
+    "best.device.json", "evidence.device.json", "experiments.jsonl", "attempts/0010",
     "attempts/0001/benchmark.json",
 )  # fmt: skip
 
@@ -203,21 +201,6 @@ async def test_a_diary_that_was_cut_or_changed_by_itself_is_found(noisy: World) 
         assert any(fault.startswith("diary:") for fault in audit(noisy.again(), "p").faults)
     diary.write_text("".join(lines) + '{"event": "opened", "cut sho')
     assert audit(noisy.again(), "p").clean, "a line that a crash cut short is none that was taken out"
-
-
-async def test_a_guard_that_was_opened_by_hand_is_found_and_one_that_a_reflexion_opened_is_clean(world: World) -> None:
-    await world.open()
-    stored = world.state / "guard.modelled.json"
-    states: list[str] = []
-    for number in range(3):
-        await world.verify(kernel(number, fails="values"))
-        states.append(stored.read_text())
-    for by_hand in (stored.unlink, lambda: stored.write_text(states[1])):
-        by_hand()
-        assert any(fault.startswith("guard:") for fault in audit(world.again(), "p").faults)
-        stored.write_text(states[2])
-    await world.reflect(3)
-    assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
 
 
 async def test_evidence_of_an_earlier_end_does_not_pass_for_the_last(noisy: World) -> None:

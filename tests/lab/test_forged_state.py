@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ import pytest
 from lab_world import World, kernel
 
 from nki_anvil.backends.errors import GateUnverified, StateDamaged
+from nki_anvil.lab import seals, state
 from nki_anvil.lab.auditing import audit
 from nki_anvil.lab.digest import digest
+from nki_anvil.lab.guard import Guard
 
 pytestmark = pytest.mark.anyio
 
@@ -132,3 +135,40 @@ async def test_a_failure_stands_in_a_state_that_was_begun_anew(world: World) -> 
     await world.open()
     assert not (await world.verify(kernel(5))).passed
     assert (await world.verify(kernel(6))).passed
+
+
+async def test_state_without_seals_is_refused_with_a_step_that_loses_nothing(world: World) -> None:
+    await world.open()
+    text = world.edit(kernel(7))
+    await world.verify()
+    shutil.rmtree(world.root / "data" / "seals")
+    world.lab = world.again()
+    for call in (world.open, world.status, world.verify):
+        with pytest.raises(StateDamaged, match="Call open_problem with another name, such as 'p-again'"):
+            await call()
+    opened = await world.open(name="p-again")
+    assert (opened.problem, opened.baseline and opened.baseline.latency_us) == ("p-again", 7)
+    assert world.file.read_text() == text
+    assert (world.state / "attempts/0001/kernel.py").read_text() == text
+
+
+@pytest.mark.parametrize("edited", [{"digest": digest(kernel(1))}, {"parent": "0" * 64}, {"plan": "another"}])
+async def test_an_attempt_that_no_server_took_is_none(world: World, edited: dict[str, str]) -> None:
+    await world.open()
+    (world.state / "attempts/0000/kernel.py").write_text(kernel(1))
+    edit(world.state / "attempts/0000/lineage.json", lambda stored: stored.update(edited))
+    world.lab = world.again()
+    with pytest.raises(StateDamaged, match=r"lineage\.json is not as a server"):
+        await world.status()
+
+
+def test_what_several_store_at_once_stands_afterwards(tmp_path: Path) -> None:
+    def store(first: int) -> None:
+        for number in range(first, first + 20):
+            seals.replace(tmp_path, tmp_path / "guard.json", Guard(thirds=number))
+
+    with ThreadPoolExecutor() as clients:
+        list(clients.map(store, (0, 100, 200)))
+    found = state.read_model(tmp_path / "guard.json", Guard)
+    assert found is not None
+    assert seals.stands(tmp_path, "guard.json", found)

@@ -59,7 +59,7 @@ async def test_a_folder_of_the_state_that_is_a_link_is_neither_written_nor_read_
     assert listing(outside) == before
 
 
-@pytest.mark.parametrize("name", ["experiments.jsonl", "guard.modelled.json", "attempts/0000/kernel.py"])
+@pytest.mark.parametrize("name", ["experiments.jsonl", "best.modelled.json", "attempts/0000/kernel.py"])
 async def test_a_file_of_the_state_that_is_a_link_is_neither_written_nor_read(
     world: World, outside: Path, name: str
 ) -> None:

@@ -372,9 +372,7 @@ def test_the_hooks_file_asks_what_is_best_where_nobody_else_can_write_it(tmp_pat
     assert verified.read(tmp_path).problems["p"].best == ("asked under the lock",)
 
 
-@pytest.mark.parametrize(
-    "name", ["problem.json", "best.modelled.json", "guard.modelled.json", "attempts/0000/verdict.json"]
-)
+@pytest.mark.parametrize("name", ["problem.json", "best.modelled.json", "attempts/0000/verdict.json"])
 async def test_damaged_state_is_named_and_nothing_is_lost(world: World, name: str) -> None:
     await world.open()
     path = world.state / name

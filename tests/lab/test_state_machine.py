@@ -131,7 +131,7 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: bool(self.clients) and self.guard().closed)
     @rule(client=CLIENTS)
     def answer_the_guard(self, client: int) -> None:
-        self.do(client, "reflect", self.guard().closed_by)
+        self.do(client, "reflect", self.problem().attempts.of(self.guard().closed_by).number)
         assert not self.guard().closed
         assert self.do(client, "verify", kernel(10.0, note="after thinking")) is not None
         self.given.add(kernel(10.0, note="after thinking"))
@@ -171,7 +171,7 @@ class Machine(RuleBasedStateMachine):
     @invariant()
     def the_guard_is_never_stuck(self) -> None:
         if self.clients and (now := self.guard()).closed:
-            assert 0 <= now.closed_by < len(self.problem().attempts.all())
+            assert self.problem().attempts.of(now.closed_by) is not None
             assert now.why
 
     @invariant()

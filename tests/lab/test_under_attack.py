@@ -28,7 +28,7 @@ from nki_anvil.backends.errors import (
 )
 from nki_anvil.lab import contest, diary, owed, receipt, recovering, seals, state, steps, verified
 from nki_anvil.lab import problem as problems
-from nki_anvil.lab.attempts import Attempt
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.auditing import audit
 from nki_anvil.lab.benchmarking import benchmark_kernel
 from nki_anvil.lab.best import BestPointer
@@ -790,7 +790,7 @@ async def test_kernels_that_are_sent_at_once_are_not_judged_past_the_guard(world
             group.start_soon(one, text)
     now = world.lab.problem("p").guard("modelled")
     assert (now.closed, now.failures, len(refused)) == (True, 3, 9)
-    await world.reflect(now.closed_by or 0)
+    await world.reflect((await world.status()).guard.attempt)
     await world.verify(kernel(8))
 
 

@@ -51,6 +51,17 @@ async def test_what_happened_is_counted_by_problem_origin_and_outcome_and_outliv
     assert found["guard_closed", own] == 0
 
 
+@pytest.mark.anyio
+async def test_a_problem_that_is_refused_hides_no_other_and_what_two_names_spent_together_is_told_once(world: World):
+    for name in ("p", "q", "r"):
+        await world.open(name=name)
+    edited = world.state / "problem.json"
+    edited.write_text(edited.read_text().replace('"tolerance":', '"tolerance": 1, "was":', 1))
+    found = values(str(collect(world.again())))
+    assert {of for what, of in found if what == "attempts_total"} == {'problem="q"', 'problem="r"'}
+    assert [of for what, of in found if what == "device_seconds_total"] == ['problem="q"']
+
+
 def test_the_command_prints_them_as_text_and_as_json_and_makes_no_state(
     world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):

@@ -14,7 +14,7 @@ from mcp import Client
 from served import call
 from standin_host import MISSING, StandInHost
 
-from nki_anvil.lab.attempts import Benchmarks
+from nki_anvil.lab.attempt import Benchmarks
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
