@@ -14,8 +14,10 @@ import numpy as np
 from nki_anvil.backends.worker.region import Region
 
 Array = Any
-TOGETHER = (16, 2, 8, 4, 64)
-"""How many stand out, in turn: of any three in a row of these, one at least is as many as an instruction finds."""
+TOGETHER = (16, 8, 64, 4, 2)
+"""How many stand out, in turn."""
+STRONGEST = 3
+"""So many of those show most by themselves, and come first where there are few rows."""
 PARTS = (2, 4, 8, 16)
 """A row that is laid out as so many has its columns in classes by a so-manyth of its length."""
 ABOVE, STEP = (1.0, 10.0), (0.02, 0.1)
@@ -46,15 +48,20 @@ def _below(r: Region, count: int) -> int:
 
 
 def _standing_out(r: Region, places: Sequence[Array]) -> Array:
-    """Rows take the places in turn, from any of them on, upwards and downwards."""
+    """Rows take the places in turn, for the largest, and for the smallest those that follow."""
     values = np.array(r.own, np.float64)
     if values.shape[-1] < 2 or not places:
         return values
-    first = int(r.rng.integers(2 * len(places)))
+    first = int(r.rng.integers(min(STRONGEST, len(places))))
     for turn, row in enumerate(values, first):
-        columns = r.rng.permutation(places[turn // 2 % len(places)])[: TOGETHER[-1]]
-        side = 1.0 if turn % 2 else -1.0
-        edge = np.delete(side * row, columns).max()
-        steps = r.rng.uniform(*ABOVE) + np.arange(len(columns)) * r.rng.uniform(*STEP)
-        row[columns] = side * (edge + r.scale * r.sigma * steps)
+        above, below = places[turn % len(places)], places[(turn + 1) % len(places)]
+        _lift(row, above, 1.0, r)
+        _lift(row, np.setdiff1d(below, above), -1.0, r)
     return values
+
+
+def _lift(row: Array, columns: Array, side: float, r: Region) -> None:
+    """These columns of a row [width] become the largest, or on the other side the smallest, in any order; in place."""
+    chosen = r.rng.permutation(columns)[: max(TOGETHER)]
+    steps = r.rng.uniform(*ABOVE) + np.arange(len(chosen)) * r.rng.uniform(*STEP)
+    row[chosen] = side * (np.delete(side * row, chosen).max() + r.scale * r.sigma * steps)

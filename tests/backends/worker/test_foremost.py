@@ -41,11 +41,20 @@ def test_all_of_the_largest_lie_in_one_chunk_in_some_row_and_the_smallest(size: 
 
 
 @pytest.mark.parametrize("how", [foremost.of_one_class, foremost.of_one_chunk])
-def test_the_foremost_are_a_little_above_the_rest_and_apart(how: Any) -> None:
+def test_the_foremost_are_a_little_beyond_the_rest_and_apart(how: Any) -> None:
     x = np.sort(bent(how), axis=-1)
-    gaps = np.diff(np.where((x[:, -1:] > 4), x, -x[:, ::-1]), axis=-1)
     assert (np.abs(x).max(-1) < 25).all()
-    assert (gaps[:, -1] > 0.015).all()
+    assert (np.diff(x, axis=-1)[:, [0, -1]] > 0.015).all()
+    assert (np.diff(x, axis=-1).max(-1) > 0.9).all()
+
+
+@pytest.mark.parametrize("how", [foremost.of_one_class, foremost.of_one_chunk])
+def test_a_lone_row_has_eight_of_the_largest_together(how: Any) -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(8):
+        row = how(Region(rng.standard_normal((1, WIDTH)), rng, 1.0, 1.0))
+        columns = np.sort(np.argsort(row[0])[-8:])
+        assert (np.diff(columns) % 8 == 0).all() or np.ptp(columns) < 64
 
 
 @pytest.mark.parametrize("how", [foremost.of_one_class, foremost.of_one_chunk])
