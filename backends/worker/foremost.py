@@ -52,11 +52,10 @@ def _standing_out(r: Region, places: Sequence[Array]) -> Array:
     values = np.array(r.own, np.float64)
     if values.shape[-1] < 2 or not places:
         return values
-    first = int(r.rng.integers(min(STRONGEST, len(places))))
-    for turn, row in enumerate(values, first):
-        above, below = places[turn % len(places)], places[(turn + 1) % len(places)]
-        _lift(row, above, 1.0, r)
-        _lift(row, np.setdiff1d(below, above), -1.0, r)
+    beside = [np.setdiff1d(places[(n + 1) % len(places)], above) for n, above in enumerate(places)]
+    for turn, row in enumerate(values, _below(r, min(STRONGEST, len(places)))):
+        _lift(row, places[turn % len(places)], 1.0, r)
+        _lift(row, beside[turn % len(places)], -1.0, r)
     return values
 
 
@@ -64,4 +63,6 @@ def _lift(row: Array, columns: Array, side: float, r: Region) -> None:
     """These columns of a row [width] become the largest, or on the other side the smallest, in any order; in place."""
     chosen = r.rng.permutation(columns)[: max(TOGETHER)]
     steps = r.rng.uniform(*ABOVE) + np.arange(len(chosen)) * r.rng.uniform(*STEP)
-    row[chosen] = side * (np.delete(side * row, chosen).max() + r.scale * r.sigma * steps)
+    rest = side * row
+    rest[chosen] = -np.inf
+    row[chosen] = side * (rest.max() + r.scale * r.sigma * steps)
