@@ -41,9 +41,10 @@ HALVINGS: Final = 12
 REDRAWN: Final = 2
 """Draws at most of a case that only the reference can make, and that has no magnitude."""
 PROBE_TRIES: Final = 8
-UNEVEN_FAMILIES: Final = ("medley", "laid", "terraces")
+UNEVEN_FAMILIES: Final = ("medley", "laid", "terraces", "planes")
 UNEVEN_TERMS: Final = 4.0
-"""By how much limits are wider where sums have terms of every kind: few orders of summation err alike there."""
+"""By how much limits are wider where sums have terms of every kind, or exactly equal ones: few orders of summation err
+alike there."""
 PROBE_ANSWER: Final = 100.0
 """A probe is used where the exact result answers it by this many times the row limit."""
 

@@ -37,7 +37,8 @@ def related(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
     for length in dict.fromkeys(n for shape in shapes for n in shape[-2:] if n > 1):
         sharing = [names[0] for shape, names in shapes.items() if length in shape[-2:]]
         if len(sharing) > 1:
-            yield from (Plan(f"opposed/{length}", name) for name in (sharing[:1] if large else sharing[:2]))
+            yield Plan(f"opposed/{length}", sharing[0])
+            yield from (Plan(f"opposed/{length}/tiles", name) for name in (() if large else sharing[1:2]))
             yield Plan(f"opposed/{length}/single", sharing[0])
             together = [names[0] for shape, names in shapes.items() if length in shape[-2:] and len(names) > 1]
             yield from (Plan(f"opposed/{length}/peers", name) for name in together)

@@ -149,17 +149,17 @@ def mixed(d: Draw) -> Array:
     values = np.array(d.own, dtype=np.float32)
     rows = values.shape[:-1]
     taken = np.arange(prod(rows)) + turn_of(d.variant) * prod(rows)
-    kinds = d.rng.permutation(taken % (len(_MIXTURE) + len(regimes.REGIMES))).reshape(rows)
+    kinds = d.rng.permutation(taken % (len(_MIXTURE) + len(_MIXED))).reshape(rows)
     for kind, family in enumerate(_MIXTURE):
         values[kinds == kind] = family(d)[kinds == kind]
-    for kind, regime in enumerate(regimes.REGIMES, len(_MIXTURE)):
+    for kind, regime in enumerate(_MIXED, len(_MIXTURE)):
         values[kinds == kind] = regime(regimes.Region(d.own[kinds == kind], d.rng, d.scale, d.sigma))
     return values
 
 
 def mixed_turns(shape: Sequence[int]) -> int:
     """Cases of mixed rows until each family and regime had a row."""
-    return -(-(len(_MIXTURE) + len(regimes.REGIMES)) // max(1, prod(shape[:-1])))
+    return -(-(len(_MIXTURE) + len(_MIXED)) // max(1, prod(shape[:-1])))
 
 
 def ties(d: Draw) -> Array:
@@ -213,6 +213,7 @@ def exact20(d: Draw) -> Array:
 
 
 _MIXTURE: tuple[Callable[[Draw], Array], ...] = (x100, row_scales, zero_rows, spike, shifted, peaks)
+_MIXED: tuple[regimes.Regime, ...] = (*regimes.REGIMES, *regimes.FOREMOST)
 
 
 def turn_of(variant: str) -> int:

@@ -46,6 +46,8 @@ from nki_anvil.backends.worker.bending import Draw, turn_of
 Case = dict[str, Any]
 FEW = 4
 """Integers that are so few, a length or a position, are at edges in many a case of floats: none holds several."""
+TILED = 0.5
+"""How often opposed tiles are that, and not halves."""
 STEADY = 0.1
 """How often an input of a medley is of nearly one value throughout."""
 
@@ -213,13 +215,16 @@ def _sunken(d: Draw) -> Array:
 
 
 def _opposed(d: Draw) -> Array:
-    """The variant is an axis' length, and whether single places are opposed, or the target takes its peers along."""
+    """The variant is an axis' length, and whether single places are opposed, tiles may be in place of halves, or the
+    target takes its peers along."""
     length, _, how = d.variant.partition("/")
-    with_it = d.is_target or (how == "peers" and d.place is not None)
     along = int(length or d.own.shape[-1])
     if how == "peers":
-        return relations.opposed(d.own, along, d.scale, with_it, d.shared, powers=relations.FARTHEST)
-    return relations.opposed(d.own, along, d.scale, with_it, d.shared, how == "single")
+        together, half = d.is_target or d.place is not None, relations.half(along)
+        return relations.opposed(d.own, along, d.scale, together, d.shared, half, relations.FARTHEST)
+    tiled = how == "tiles" and along > 2 * regimes.TILE[0] and d.shared.random() < TILED
+    run = 1 if how == "single" else regimes.TILE[0] if tiled else relations.half(along)
+    return relations.opposed(d.own, along, d.scale, d.is_target, d.shared, run)
 
 
 def _related(d: Draw, how: Callable[[relations.Peer], Array]) -> Array:

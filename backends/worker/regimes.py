@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from nki_anvil.backends.worker import parts
+from nki_anvil.backends.worker import foremost, parts
 from nki_anvil.backends.worker.region import Region
 
 Array = Any
@@ -184,6 +184,7 @@ REGIMES: tuple[Regime, ...] = (
     _towers,
     _outermost,
 )
+FOREMOST: tuple[Regime, ...] = (foremost.of_one_class, foremost.of_one_chunk)
 PATTERNS: tuple[Regime, ...] = (
     _sorted,
     _repeated,
@@ -198,6 +199,7 @@ PATTERNS: tuple[Regime, ...] = (
     parts.level,
     parts.far,
     parts.faint,
+    *FOREMOST,
 )
 """What ordinary data look like that a shortcut may ask for: positions, padding, activations, masks, tokens."""
 

@@ -274,20 +274,24 @@ def opposed(
     scale: float,
     target: bool,
     shared: Any,
-    single: bool = False,
+    run: int,
     powers: tuple[float, float] = (3.0, 6.0),
 ) -> Array:
-    """Along an axis of this length tiles are large and tiny in turn, and tiny and large in what shares the axis.
+    """Along an axis of this length runs of so many are large and tiny in turn, and tiny and large in what shares it.
 
-    Or single places are, so that all tiles hold both. Products are ordinary: nothing may be left out because one of its
-    factors is small beside others.
+    Products are ordinary: nothing may be left out because one of its factors is small beside others.
     """
     axes = [axis for axis, n in enumerate(own.shape) if n == length]
     if not axes:
         return own
-    size = regimes.TILE[0] if length > regimes.TILE[0] else max(1, length // 2)
-    tiles: Array = np.arange(length) // (1 if single else size)
-    exponents = shared.uniform(*powers, int(tiles[-1]) + 1)[tiles] * np.where(tiles % 2, -scale, scale)
+    runs: Array = np.arange(length) // run
+    exponents = shared.uniform(*powers, int(runs[-1]) + 1)[runs] * np.where(runs % 2, -scale, scale)
     axis = axes[-1] if target else axes[0]
     factors: Array = 10.0 ** (exponents if target else -exponents)
     return (own * factors.reshape([-1 if i == axis else 1 for i in range(own.ndim)])).astype(np.float32)
+
+
+def half(length: int) -> int:
+    """Of an axis, in whole tiles where it has several: the last group of any size then lies in one half."""
+    tile = regimes.TILE[0]
+    return max(1, length // 2) if length <= tile else -(-length // (2 * tile)) * tile

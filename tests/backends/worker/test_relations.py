@@ -12,7 +12,7 @@ PRODUCT = [
     {"name": "a", "shape": [160, 192], "dtype": "float32"},
     {"name": "b", "shape": [192, 64], "dtype": "float32"},
 ]
-FAMILIES = ["lone/0", "lone/1", "alike", "opposed/192", "opposed", "faint", "faint/whole"]
+FAMILIES = ["lone/0", "lone/1", "alike", "opposed/192", "opposed", "opposed//tiles", "faint", "faint/whole"]
 
 
 def drawn(arguments: list[dict[str, Any]], family: str, only: str | None = None, seed: int = 1) -> dict[str, Any]:
@@ -97,6 +97,25 @@ def test_opposed_factors_are_tiny_and_large_in_turn_and_their_products_ordinary(
         assert 0.1 < np.median(sizes["a"] * sizes["b"]) < 100
         parts = [np.abs(pair["a"][:, part] @ pair["b"][part]).mean() for part in (slice(128), slice(128, 192))]
         assert 0.01 < parts[0] / parts[1] < 100
+
+
+@pytest.mark.parametrize("length", [640, 768, 1000, 1024, 5120])
+@pytest.mark.parametrize("group", [64, 128, 256, 512])
+@pytest.mark.parametrize(("only", "small"), [("a", "b"), ("b", "a")])
+def test_a_whole_group_of_any_size_is_tiny_in_either_factor(only: str, small: str, group: int, length: int) -> None:
+    long = [{**PRODUCT[0], "shape": [8, length]}, {**PRODUCT[1], "shape": [length, 8]}]
+    pair = drawn(long, f"opposed/{length}", only)
+    sizes = {"a": np.abs(pair["a"]).max(0), "b": np.abs(pair["b"]).max(1)}
+    assert sizes[only][(length - 1) // group * group :].max() < 1e-2
+    if group <= length // 2:
+        assert sizes[small][:group].max() < 1e-2
+
+
+def test_tiles_are_opposed_in_place_of_halves_in_some_cases() -> None:
+    long = [{**PRODUCT[0], "shape": [8, 512]}, {**PRODUCT[1], "shape": [512, 8]}]
+    found = [np.abs(drawn(long, "opposed/512/tiles", "a", seed)["a"]).max(0) for seed in range(16)]
+    assert {bool(sizes[128:256].max() < 1e-2) for sizes in found} == {True, False}
+    assert all(sizes[384:].max() < 1e-2 < 1e2 < sizes[:128].min() for sizes in found)
 
 
 def test_single_places_of_a_tile_are_opposed_as_well() -> None:

@@ -1,0 +1,71 @@
+"""What stands foremost in a row lies in one class of its columns, or in one chunk of them."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nki_anvil.backends.worker import foremost, inputs
+from nki_anvil.backends.worker.region import Region
+
+ROWS, WIDTH = 48, 512
+
+
+def bent(how: Any, width: int = WIDTH) -> Any:
+    rng = np.random.default_rng(1)
+    return how(Region(rng.standard_normal((ROWS, width)), rng, 1.0, 1.0))
+
+
+def most_in_one(x: Any, parts: Any) -> set[int]:
+    """How many of each row's sixteen largest have one part, over all rows."""
+    largest = np.argsort(x, axis=-1)[:, -16:]
+    return {int(np.bincount(row).max()) for row in parts[largest]}
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("stride", [2, 8, 32])
+def test_all_of_the_largest_are_columns_of_one_class_in_some_row_and_of_the_smallest(stride: int, sign: int) -> None:
+    assert 16 in most_in_one(sign * bent(foremost.of_one_class), np.arange(WIDTH) % stride)
+
+
+@pytest.mark.parametrize("stride", [30, 60, 120])
+def test_classes_are_by_parts_of_a_row_whose_length_is_no_power_of_two(stride: int) -> None:
+    found = max(most_in_one(bent(foremost.of_one_class, 480), np.arange(480) % stride))
+    assert found >= min(16, 480 // stride)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("size", [16, 64, 128])
+def test_all_of_the_largest_lie_in_one_chunk_in_some_row_and_the_smallest(size: int, sign: int) -> None:
+    assert 16 in most_in_one(sign * bent(foremost.of_one_chunk), np.arange(WIDTH) // size)
+
+
+@pytest.mark.parametrize("how", [foremost.of_one_class, foremost.of_one_chunk])
+def test_the_foremost_are_a_little_beyond_the_rest_and_apart(how: Any) -> None:
+    x = np.sort(bent(how), axis=-1)
+    assert (np.abs(x).max(-1) < 25).all()
+    assert (np.diff(x, axis=-1)[:, [0, -1]] > 0.015).all()
+    assert (np.diff(x, axis=-1).max(-1) > 0.9).all()
+
+
+@pytest.mark.parametrize("how", [foremost.of_one_class, foremost.of_one_chunk])
+def test_a_lone_row_has_eight_of_the_largest_together(how: Any) -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(8):
+        row = how(Region(rng.standard_normal((1, WIDTH)), rng, 1.0, 1.0))
+        columns = np.sort(np.argsort(row[0])[-8:])
+        assert (np.diff(columns) % 8 == 0).all() or np.ptp(columns) < 64
+
+
+@pytest.mark.parametrize("how", [foremost.of_one_class, foremost.of_one_chunk])
+@pytest.mark.parametrize("width", [1, 2, 3, 7])
+def test_short_rows_have_what_fits(how: Any, width: int) -> None:
+    assert np.isfinite(bent(how, width)).all()
+
+
+@pytest.mark.parametrize("family", ["mixed", "patterns"])
+def test_mixed_rows_hold_them_as_patterns_do(family: str) -> None:
+    argument = {"name": "x", "shape": [1024, WIDTH], "dtype": "float32"}
+    x = inputs.draw({"inputs": [argument]}, {"seed": 1, "family": family})["x"]
+    ordinary = x[(np.abs(x).max(-1) < 25) & (np.abs(np.median(x, axis=-1)) < 1)]
+    assert 16 in most_in_one(ordinary, np.arange(WIDTH) % 32)
