@@ -170,7 +170,7 @@ class Site:
         stored = self.formats.stored(operand.dtype)
         if work.dtype != stored:
             final = operand.view if operand.view is not None else self.work(operand.shape, stored)
-            self._pending.append(partial(from_working(operand.dtype), work, final))
+            self._pending.append(partial(from_working(operand.dtype, self.bench), work, final))
             work = final
         if work is not operand.view:
             self._pending.append(partial(operand.put, work))
@@ -184,7 +184,7 @@ class Site:
             return
         middle = self.work(source.shape)
         self.do(np.copyto, middle, source, casting="unsafe")
-        self.do(from_working(dtype), middle, target)
+        self.do(from_working(dtype, self.bench), middle, target)
 
     def accumulators(self, slot: str) -> NDArray[np.float32]:
         """The engine's accumulator of each lane that an operand's partitions occupy, as (partitions, 1)."""
