@@ -13,13 +13,14 @@ from typing import Final
 
 from nki_anvil.backends.worker.absent import mentioned
 from nki_anvil.backends.worker.kernel_text import KernelText
-from nki_anvil.lab import bindings
+from nki_anvil.lab import allowed, bindings
 from nki_anvil.lab.annotation_forms import more_than_types
 from nki_anvil.lab.kernel_reading import ASIDE, Objection, importing, is_main, reached
 from nki_anvil.lab.quiet import Definitions, Quiet
 
 _NAMING: Final = frozenset({"__name__", "globals", "vars", "locals", "exec", "eval", "setattr", "__import__"})
 
+_DATACLASS: Final = frozenset({"dataclasses.dataclass"})
 _IMPORTING: Final = (ast.Import, ast.ImportFrom, ast.Try)
 
 
@@ -121,15 +122,28 @@ def _of_others(annotation: ast.expr, kept: Definitions, absent: frozenset[str]) 
     parts = [node.value for node in ast.walk(annotation) if isinstance(node, ast.Subscript)]
     if names & absent and not all(isinstance(part, (ast.Name, ast.Attribute)) for part in parts):
         return False
-    return not calls and all(_computes_nothing(one) for name in names for one in kept.get(name, ()))
+    return not calls and all(_computes_nothing(one, kept) for name in names for one in kept.get(name, ()))
 
 
-def _computes_nothing(statement: ast.stmt) -> bool:
+def _computes_nothing(statement: ast.stmt, kept: Definitions) -> bool:
     """An import, or a class without a say in how it is combined with other types."""
     if not isinstance(statement, ast.ClassDef):
         return isinstance(statement, (ast.Import, ast.ImportFrom))
     own = {node.name for node in statement.body if isinstance(node, ast.FunctionDef)}
-    return not (statement.bases or statement.keywords or statement.decorator_list or "__class_getitem__" in own)
+    decorators = [part.func if isinstance(part, ast.Call) else part for part in statement.decorator_list]
+    known = _imported(statement.bases, allowed.BASES, kept) and _imported(decorators, _DATACLASS, kept)
+    return known and not statement.keywords and "__class_getitem__" not in own
+
+
+def _imported(parts: Sequence[ast.expr], paths: frozenset[str], kept: Definitions) -> bool:
+    """Whether each part is one of some objects of modules, by a name that means nothing else."""
+    for part in parts:
+        root = next((node.id for node in ast.walk(part) if isinstance(node, ast.Name)), "")
+        meanings = kept.get(root, ())
+        found = bindings.dotted(part, bindings.modules(meanings))
+        if not (found and found <= paths and all(isinstance(one, (ast.Import, ast.ImportFrom)) for one in meanings)):
+            return False
+    return True
 
 
 def _names_itself(text: KernelText) -> Iterator[Objection]:

@@ -39,6 +39,7 @@ class Bench:
     """One run's machine state; ``reset`` begins a run."""
 
     def __init__(self, regions: int, cores: int, formats: Formats) -> None:
+        self.formats = formats
         self.registers = Registers()
         self.trips: list[int] = [0] * regions
         self.accumulators = {

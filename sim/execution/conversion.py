@@ -1,4 +1,7 @@
-"""Conversions between the formats: float32 to integers rounds to nearest even and saturates, all else rounds once."""
+"""Conversions between the formats: float32 to integers rounds to nearest even and saturates, all else rounds once.
+
+What integer is made of what is no number, is told nowhere: nothing, or the format's end, by lot.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim import dtypes
-from nki_anvil.sim.execution.formats import Formats
+from nki_anvil.sim.execution.bench import Bench
 
 Array = NDArray[Any]
 
 
-def to_integers(source: NDArray[np.float32], target: Array) -> None:
-    """Round ``source`` in place and store it; NaN becomes 0, what is too large becomes the largest value."""
+def to_integers(bench: Bench, source: NDArray[np.float32], target: Array) -> None:
+    """Round ``source`` in place and store it; what is too large becomes the largest value."""
     limits = np.iinfo(target.dtype)
+    no_number = (limits.min or limits.max) if bench.lots.other("no number") else 0
     np.rint(source, out=source)
-    np.nan_to_num(source, copy=False, nan=0.0, posinf=np.inf, neginf=-np.inf)
+    np.nan_to_num(source, copy=False, nan=no_number, posinf=np.inf, neginf=-np.inf)
     if target.dtype.itemsize < 4:
         np.clip(source, limits.min, limits.max, out=source)
         np.copyto(target, source, casting="unsafe")
@@ -31,11 +35,11 @@ def to_integers(source: NDArray[np.float32], target: Array) -> None:
     np.copyto(target, limits.min, where=below)
 
 
-def from_working(name: str) -> Any:
+def from_working(name: str, bench: Bench) -> Any:
     """The function ``(source, target)`` that stores what engines compute in a format; it may use ``source`` up."""
     if name in dtypes.FLOATS:
-        return partial(_plain)
-    return _booleans if name == "bool_" else to_integers
+        return _plain
+    return _booleans if name == "bool_" else partial(to_integers, bench)
 
 
 def _plain(source: Array, target: Array) -> None:
@@ -46,13 +50,14 @@ def _booleans(source: Array, target: Array) -> None:
     np.not_equal(source, 0, out=target, casting="unsafe")
 
 
-def converted(values: Array, source: str, target: str, formats: Formats) -> Array:
+def converted(values: Array, source: str, target: str, bench: Bench) -> Array:
     """Values in another format, a new array where they change."""
     if source == target:
         return values
+    formats = bench.formats
     result = np.empty(values.shape, formats.stored(target))
     if formats.converts(source, target):
         np.copyto(result, values, casting="unsafe")
     else:
-        from_working(target)(values.astype(formats.working), result)
+        from_working(target, bench)(values.astype(formats.working), result)
     return result

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim import dtypes
+from nki_anvil.sim.execution.bench import Bench
 from nki_anvil.sim.execution.conversion import converted
 from nki_anvil.sim.execution.errors import ExecutionError
-from nki_anvil.sim.execution.formats import Formats
 from nki_anvil.sim.execution.operand import Operand
 from nki_anvil.sim.execution.registry import defines
 from nki_anvil.sim.execution.site import Site
@@ -30,7 +30,7 @@ def dma_copy(site: Site) -> None:
     if source.size != target.size:
         raise site.fault("SIM-SHAPE", f"dma_copy of {source.size} elements to {target.size}")
     if source.dynamic or target.dynamic:
-        site.do(_dynamic_copy, source, target, site.formats)
+        site.do(_dynamic_copy, source, target, site.bench)
         return
     _static_copy(site)
 
@@ -47,9 +47,9 @@ def _static_copy(site: Site) -> None:
     site.cast(site.raw("src", shape), source.dtype, "dst")
 
 
-def _dynamic_copy(source: Operand, target: Operand, formats: Formats) -> None:
+def _dynamic_copy(source: Operand, target: Operand, bench: Bench) -> None:
     values, valid = source.get()
-    values = converted(values, source.dtype, target.dtype, formats)
+    values = converted(values, source.dtype, target.dtype, bench)
     if valid is None:
         target.put(values.reshape(target.shape))
         return
@@ -69,7 +69,7 @@ def dma_transpose(site: Site) -> None:
     if axes is None or sorted(axes) != list(range(len(source.shape))):
         raise site.fault("SIM-AXES", f"dma_transpose of {len(source.shape)} dimensions by {axes}")
     if source.dynamic or target.dynamic:
-        site.do(_dynamic_transpose, source, target, axes, site.formats)
+        site.do(_dynamic_transpose, source, target, axes, site.bench)
         return
     turned = site.raw("src").transpose(axes)
     if turned.size != target.size:
@@ -82,9 +82,9 @@ def dma_transpose(site: Site) -> None:
     site.cast(work.reshape(target.shape), source.dtype, "dst")
 
 
-def _dynamic_transpose(source: Operand, target: Operand, axes: list[int], formats: Formats) -> None:
+def _dynamic_transpose(source: Operand, target: Operand, axes: list[int], bench: Bench) -> None:
     values, valid = source.get()
-    turned = converted(values, source.dtype, target.dtype, formats).transpose(axes).reshape(target.shape)
+    turned = converted(values, source.dtype, target.dtype, bench).transpose(axes).reshape(target.shape)
     if valid is not None:
         there = _rows(valid, values.shape).transpose(axes).reshape(target.shape)
         turned = np.where(there, turned, target.get()[0])
@@ -101,20 +101,20 @@ def dma_compute(site: Site) -> None:
     if len(scales) != len(names):
         raise site.fault("SIM-SHAPE", f"dma_compute has {len(names)} sources and {len(scales)} scales")
     sources = [site.operand(name) for name in names]
-    site.do(_dma_sum, sources, [site.number(s) for s in scales], site.operand("dst"), site.formats)
+    site.do(_dma_sum, sources, [site.number(s) for s in scales], site.operand("dst"), site.bench)
 
 
-def _dma_sum(sources: list[Operand], scales: list[Any], target: Operand, formats: Formats) -> None:
-    total = np.zeros(target.shape, formats.working)
+def _dma_sum(sources: list[Operand], scales: list[Any], target: Operand, bench: Bench) -> None:
+    total = np.zeros(target.shape, bench.formats.working)
     keep: Array | None = None
     for source, scale in zip(sources, scales, strict=True):
         values, valid = source.get()
-        part = values.astype(formats.working)
+        part = values.astype(bench.formats.working)
         total += (part if scale == 1 else part * scale).reshape(target.shape)
         if valid is not None:
             there = _rows(valid, values.shape).reshape(target.shape)
             keep = there if keep is None else keep & there
-    result = converted(total, "float32", target.dtype, formats)
+    result = converted(total, "float32", target.dtype, bench)
     target.put(result if keep is None else np.where(keep, result, target.get()[0]))
 
 
@@ -136,20 +136,20 @@ def tensor_copy_predicated(site: Site) -> None:
     site.do(np.equal if site["reverse_pred"] else np.not_equal, predicate, 0, out=mask)
     if not site.has("src"):
         given = np.full(1, site["src_value"], site.formats.working)
-        value = converted(given, "float32", site.operand("dst").dtype, site.formats)[0]
+        value = converted(given, "float32", site.operand("dst").dtype, site.bench)[0]
         site.do(np.copyto, target, value, where=mask)
         return
     source, wanted = site.operand("src"), site.operand("dst").dtype
     values = site.raw("src", shape)
     if source.dtype != wanted:
         changed = site.work(shape, site.formats.stored(wanted))
-        site.do(_convert_into, values, source.dtype, wanted, site.formats, changed)
+        site.do(_convert_into, values, source.dtype, wanted, site.bench, changed)
         values = changed
     site.do(np.copyto, target, values, where=mask)
 
 
-def _convert_into(values: Array, source: str, target: str, formats: Formats, out: Array) -> None:
-    np.copyto(out, converted(values, source, target, formats))
+def _convert_into(values: Array, source: str, target: str, bench: Bench, out: Array) -> None:
+    np.copyto(out, converted(values, source, target, bench))
 
 
 @defines("memset")

@@ -170,7 +170,7 @@ class Site:
         stored = self.formats.stored(operand.dtype)
         if work.dtype != stored:
             final = operand.view if operand.view is not None else self.work(operand.shape, stored)
-            self._pending.append(partial(from_working(operand.dtype), work, final))
+            self._pending.append(partial(from_working(operand.dtype, self.bench), work, final))
             work = final
         if work is not operand.view:
             self._pending.append(partial(operand.put, work))
@@ -184,7 +184,7 @@ class Site:
             return
         middle = self.work(source.shape)
         self.do(np.copyto, middle, source, casting="unsafe")
-        self.do(from_working(dtype), middle, target)
+        self.do(from_working(dtype, self.bench), middle, target)
 
     def accumulators(self, slot: str) -> NDArray[np.float32]:
         """The engine's accumulator of each lane that an operand's partitions occupy, as (partitions, 1)."""
@@ -198,17 +198,18 @@ class Site:
 
     def settle(self, slot: str, command: str, answers: bool) -> None:
         """Note which lanes a command sets; raises ExecutionError once any is read, as who ``answers`` does, or added to
-        that nothing has set in this run.
+        that nothing has set in this run. What the Vector Engine's hold after ``idle``, the documents leave open.
         """
         operand, settled = self.operand(slot), self.bench.settled[self.core, self.engine]
-        if command in RESETS:
-            self.do(lambda: _lanes(operand, settled, self.line).fill(True))
-        elif command == "reduce" or answers:
+        lost = command == "idle" and self.engine == "vector"
+        if command in RESETS or lost:
+            self.do(lambda: _lanes(operand, settled, self.line).fill(not lost))
+        if command == "reduce" or (answers and command not in RESETS):
             self.do(lambda: self._require(_lanes(operand, settled, self.line)))
 
     def _require(self, settled: NDArray[np.bool_]) -> None:
         if not settled.all():
-            message = "accumulators are read that nothing was written to; begin with reduce_cmd=reset_reduce"
+            message = "accumulators are read that nothing, or only idle, has set; begin with reduce_cmd=reset_reduce"
             raise ExecutionError("SIM-ACCUMULATOR-UNSET", message, self.line)
 
     def _moving_lanes(self, slot: str, operand: Operand) -> NDArray[np.float32]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
@@ -14,7 +15,7 @@ from nki_anvil.sim.kinds import dynamic, patterns
 from nki_anvil.sim.operands import operands
 from nki_anvil.sim.program import MEMORIES, Program
 from nki_anvil.sim.rules.reading import Reading
-from nki_anvil.sim.rules.rule import Rule, Violation
+from nki_anvil.sim.rules.rule import BETA1, Rule, Violation
 
 _NOTHING, _MATMUL, _OTHER = 0, 1, 2
 """What wrote a place last."""
@@ -98,7 +99,30 @@ def _foreign(reading: Reading) -> Iterator[Violation]:
             yield Violation(line, "nc_matmul adds to PSUM that an instruction other than a matmul has set.")
 
 
+def _open(reading: Reading) -> Iterator[Violation]:
+    """Matmuls in a loop on the device, traced once, that leave accumulate open over a tensor from outside of it."""
+    program = reading.program
+    rows, homes = program.tables["instructions"], program.tables["tensors"]["region"]
+    is_open = np.array([record.get("accumulate", False) is None for record in program.attributes], np.bool_)
+    chosen = np.flatnonzero((rows["opcode"] == _NC_MATMUL) & is_open[rows["attributes"]])
+    targets = program.tables["operands"]["access"][rows["first_operand"][chosen]]
+    outside = homes[program.tables["accesses"]["tensor"][targets]] != rows["region"][chosen]
+    lines: list[int] = rows["line"][chosen[outside]].tolist()
+    for line, times in Counter(lines).items():
+        yield Violation(line, "nc_matmul in a loop leaves open whether its first turn overwrites or all do.", times)
+
+
 RULES = (
+    Rule(
+        code="TRN2-PSUM-LOOP",
+        text="In a loop on the device a matmul into PSUM from outside says whether it adds.",
+        severity="error",
+        remedy="Allocate the PSUM tile in the loop's body; or begin the sum before the loop with accumulate=False, and"
+        " pass accumulate=True in it.",
+        source="nki.isa.nc_matmul, accumulation mode: the compiler infers one flag for an instruction",
+        breaches=_open,
+        before={BETA1: "warning"},
+    ),
     Rule(
         code="TRN2-PSUM-UNSET",
         text="accumulate=True needs a matmul with accumulate=False before it at the same place.",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from nki_anvil.sim import dtypes
 from nki_anvil.sim.instructions import NAMES
 from nki_anvil.sim.operands import indices, operands
@@ -162,8 +164,17 @@ def _memsets(reading: Reading) -> Iterator[Violation]:
     """0.0 has the bits of 0, and the vendor's own library fills uint32 tiles with it (``cross_partition_copy``)."""
     for use in reading.named("memset"):
         value, found = use["value"], use.tiles["dst"].dtype
-        if isinstance(value, float) and value != 0.0 and found in dtypes.INTEGERS:
+        if found not in dtypes.INTEGERS:
+            continue
+        if isinstance(value, float) and value != 0.0:
             yield _breach(use, f"memset of {found} with the float {value}.")
+        elif not _holds(found, value):
+            yield _breach(use, f"memset of {found} with {value}, which it does not hold.")
+
+
+def _holds(dtype: str, value: float) -> bool:
+    limits = np.iinfo(dtypes.numpy_dtype(dtype))
+    return limits.min <= value <= limits.max
 
 
 def _reduces(reading: Reading) -> Iterator[Violation]:
@@ -241,8 +252,9 @@ RULES = (
     Rule("TRN2-SELECT", "Selects take no 32-bit integers, fill with the smallest float32, and keep the maximum.",
          "error", "Use nisa.tensor_copy_predicated for other formats and values.",
          "nki.isa.range_select, nki.isa.select_reduce", _selects),
-    Rule("TRN2-MEMSET", "memset fills an integer tile with an integer.", "error",
-         "Write the value without a decimal point.", "nki.isa.memset", _memsets, {"0.3": "warning"}),
+    Rule("TRN2-MEMSET", "memset fills an integer tile with an integer that its format holds.", "error",
+         "Write the value without a decimal point, or choose a wider tile.", "nki.isa.memset", _memsets,
+         {"0.3": "warning"}),
     Rule("TRN2-REDUCE", "tensor_reduce reduces trailing free dimensions, and dst has what is left.", "error",
          "Rearrange the view so that the reduced dimensions come last.", "nki.isa.tensor_reduce", _reduces,
          {"0.3": "warning"}),

@@ -64,7 +64,7 @@ def _pairs(program: Program) -> Iterator[tuple[int, str, Pair]]:
     still, widths = ~dynamic(program), WIDTHS[rows["dtype"]]
     chip = program.tables["tensors"]["memory"][rows["tensor"]] >= MEMORIES.index("sbuf")
     table = program.tables["instructions"]
-    for write, read in _together(every):
+    for write, read in _together(every, ~every.writes):
         one, other = every.access[write], every.access[read]
         turned = _turned(every.slot[read], table["opcode"][every.instruction[read]])
         alike = (seen.of[one] == seen.of[other]) & (rows["offset"][one] == rows["offset"][other])
@@ -93,12 +93,12 @@ def _turned(slot: Places, opcode: NDArray[np.uint8]) -> NDArray[np.bool_]:
     return slot == np.array(at)[opcode]
 
 
-def _together(every: Operands) -> Iterator[tuple[Places, Places]]:
-    """Rows of operands, what is written with each other thing that the same instruction reads."""
+def _together(every: Operands, others: NDArray[np.bool_]) -> Iterator[tuple[Places, Places]]:
+    """Rows of operands, what is written with each other thing of the same instruction that is among ``others``."""
     for ahead in range(1, int(every.slot.max(initial=0)) + 1):
         rows = np.arange(len(every.instruction) - ahead)
         same = every.instruction[rows] == every.instruction[rows + ahead]
-        chosen = rows[same & every.writes[rows] & ~every.writes[rows + ahead]]
+        chosen = rows[same & every.writes[rows] & others[rows + ahead]]
         yield chosen, chosen + ahead
 
 
@@ -185,6 +185,25 @@ def _repeated(reading: Reading) -> Iterator[Violation]:
             yield Violation(use.line, message, use.count)
 
 
+def _both(reading: Reading) -> Iterator[Violation]:
+    """Two outputs of one instruction at one place; of those that move, in one tensor."""
+    program, every = reading.program, operands(reading.program)
+    seen, rows, moves = patterns(program), program.tables["accesses"], dynamic(program)
+    table = program.tables["instructions"]
+    for first, second in _together(every, every.writes):
+        one, other = every.access[first], every.access[second]
+        for place in np.flatnonzero(rows["tensor"][one] == rows["tensor"][other]).tolist():
+            accesses = int(one[place]), int(other[place])
+            widths = tuple(int(WIDTHS[rows["dtype"][access]]) for access in accesses)
+            starts = [int(rows["offset"][access]) * width for access, width in zip(accesses, widths, strict=True)]
+            target, source = (merge(seen.different[int(seen.of[access])]) for access in accesses)
+            pair = Pair(target, source, starts[1] - starts[0], (widths[0], widths[1]), 1, unordered=True)
+            if moves[[*accesses]].any() or (not _distant(pair) and _meet(pair)):
+                instruction = int(every.instruction[first[place]])
+                name = NAMES[int(table["opcode"][instruction])]
+                yield Violation(int(table["line"][instruction]), f"{name} writes two results to one place.")
+
+
 @lru_cache(maxsize=4096)
 def _reached(merged: Merged) -> int:
     """Different places of an access."""
@@ -204,6 +223,9 @@ def _reached(merged: Merged) -> int:
 
 
 RULES = (
+    Rule("TRN2-ORDER-BOTH", "The results of one instruction lie apart: which of two stays at a place is told nowhere.",
+         "error", "Give each result a tile of its own.", "nki.isa.tensor_scalar_reduce, nki.isa.nc_match_replace8: dst"
+         " beside reduce_res or dst_idx", _both),
     Rule("TRN2-ORDER-READ", "No instruction writes an element that it has yet to read.", "error",
          "Write to another tile, and copy back where it must be the same.",
          "Introduction to Direct Memory Access (DMA) with NKI, DMA queues; Trainium2 Architecture Guide for NKI"

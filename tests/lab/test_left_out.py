@@ -359,3 +359,23 @@ def test_what_the_text_does_to_the_kernel_when_it_is_imported_is_read_as_well(st
     found = language.judge(KERNEL + "def bad(x):\n    return open('f')\n\n\n" + statement + "\n", None)
     assert found.passed is False
     assert "not available" in found.detail
+
+
+@pytest.mark.parametrize(
+    ("header", "accepted"),
+    [
+        pytest.param("class Tile(nl.NKIObject):", True, id="the language's class"),
+        pytest.param("from enum import Enum\n\n\nclass Tile(Enum):", True, id="an enumeration"),
+        pytest.param(
+            "from dataclasses import dataclass\n\n\n@dataclass(frozen=True)\nclass Tile:", True, id="a dataclass"
+        ),
+        pytest.param("def dataclass(given):\n    return given\n\n\n@dataclass\nclass Tile:", False, id="its namesake"),
+        pytest.param("class Tile(Config):", False, id="what another class of the text may change"),
+        pytest.param("class Tile(np.ndarray):", False, id="a module's class"),
+    ],
+)
+def test_annotations_are_made_of_classes_that_have_no_say_in_them(header: str, accepted: bool) -> None:
+    made = f"{header}\n    rows = 128\n\n\ndef sized(tile: tuple[Tile, ...] | None = None):\n    return 1.0\n\n\n"
+    text = KERNEL.replace("def helper(x):", made + "def helper(x):").replace("scale=SIGN", "scale=sized() * SIGN")
+    found = language.judge(text, None)
+    assert bool(found.passed) is accepted, found.detail

@@ -5,7 +5,10 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
+from program_builder import ProgramBuilder
 
+from nki_anvil.sim.execution import Executable
 from nki_anvil.sim.execution.lots import Lots
 from nki_anvil.sim.execution.poison import pattern
 
@@ -42,3 +45,15 @@ def test_unwritten_elements_are_known_by_the_first_pattern_and_mixed_in_the_seco
     assert 0.4 < first.mean() < 0.6
     assert (first[:1000] != second[:1000]).any()
     assert (np.isnan(again.fresh(patterns)) == first).all()
+
+
+@pytest.mark.parametrize(("dtype", "end"), [("int8", -128), ("int32", -(2**31)), ("uint8", 255), ("uint32", 2**32 - 1)])
+def test_what_is_no_number_becomes_zero_or_the_end_of_an_integers_format(dtype: str, end: int) -> None:
+    b = ProgramBuilder()
+    source, held, whole = b.input((2, 2)), b.tensor((2, 2)), b.tensor((2, 2), dtype)
+    b.emit("dma_copy", held, source)
+    b.emit("tensor_copy", whole, held)
+    b.emit("dma_copy", b.result((2, 2), dtype), whole)
+    executable, x = Executable(b.program()), np.array([[np.nan, 3], [2.5, np.nan]], np.float32)
+    for poison, found in ((0, 0), (1, end)):
+        assert executable.run([x], poison=poison).outputs[0].tolist() == [[found, 3], [2, found]]

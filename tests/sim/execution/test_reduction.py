@@ -9,6 +9,7 @@ import pytest
 from program_builder import ProgramBuilder, View
 
 from nki_anvil.sim.execution import Executable
+from nki_anvil.sim.execution.errors import ExecutionError
 
 FP32_MIN = float(np.finfo(np.float32).min)
 
@@ -244,3 +245,22 @@ def test_topk_reads_its_snake_column_by_column() -> None:
     snake = x.T.reshape(-1)[:42]
     assert (np.asarray(top[0], int) == np.sort(snake)[-8:]).all()
     assert (snake[where[0]] == np.sort(snake)[-8:]).all()
+
+
+@pytest.mark.parametrize("between", [None, "select_reduce"])
+def test_a_select_without_a_reduction_leaves_nobody_knows_what_in_the_accumulators(between: str | None) -> None:
+    b = ProgramBuilder()
+    tile, mask, total = b.tensor((4, 6)), b.tensor((4, 6), "uint8"), b.tensor((4, 1))
+    b.emit("memset", tile, value=1.0)
+    b.emit("memset", mask, value=1)
+    sums: dict[str, Any] = {"op0": "add", "value0": 0.0, "reduce_op": "add"}
+    b.emit("tensor_scalar_reduce", tile, None, tile, reduce_cmd="reset_reduce", **sums)
+    if between:
+        b.emit(between, tile, None, mask, tile, on_false_value=0.0, reduce_op="maximum", reduce_cmd="idle")
+    b.emit("tensor_scalar_reduce", tile, total, tile, reduce_cmd="reduce", line=9, **sums)
+    b.emit("dma_copy", b.result((4, 1)), total)
+    if between:
+        with pytest.raises(ExecutionError, match=r"line 9: .*SIM-ACCUMULATOR-UNSET"):
+            Executable(b.program()).run([])
+    else:
+        assert Executable(b.program()).run([]).outputs[0].tolist() == [[12.0]] * 4

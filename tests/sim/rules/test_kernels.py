@@ -201,6 +201,14 @@ PAIRS: dict[str, Pair] = {
                          "nisa.nc_matmul(p[:, 4:8], tile(4, 4), tile(4, 4), is_transpose=True, accumulate=False)"),
     "TRN2-TRANSPOSE": one("nisa.nc_transpose(tile(33, 4), tile(4, 33), engine=nisa.engine.vector)",
                           "nisa.nc_transpose(tile(32, 4), tile(4, 32), engine=nisa.engine.vector)"),
+    "TRN2-PSUM-LOOP": Pair("p = nl.ndarray((4, 4), nl.float32, buffer=nl.psum)\n"
+                           "def body(i):\n"
+                           "    nisa.nc_matmul(p, tile(4, 4), tile(4, 4))  # here\n"
+                           "nl.fori_loop(0, 3, body)",
+                           "def body(i):\n"
+                           "    p = nl.ndarray((4, 4), nl.float32, buffer=nl.psum)\n"
+                           "    for k in range(2): nisa.nc_matmul(p, tile(4, 4), tile(4, 4))\n"
+                           "nl.fori_loop(0, 3, body)"),
     "TRN2-PSUM-UNSET": Pair("p = nl.ndarray((4, 4), nl.float32, buffer=nl.psum)\n"
                             "nisa.nc_matmul(p, tile(4, 4), tile(4, 4), accumulate=True)  # here",
                             "p = nl.ndarray((4, 4), nl.float32, buffer=nl.psum)\n"
@@ -289,6 +297,8 @@ PAIRS: dict[str, Pair] = {
                        "nisa.nc_n_gather(tile(4, 6), tile(4, 6), tile(4, 6, dtype=nl.uint32))"),
     "TRN2-SHUFFLE": one("nisa.nc_stream_shuffle(tile(32, 4), tile(32, 4), [*range(1, 33)])",
                         "nisa.nc_stream_shuffle(tile(32, 4), tile(32, 4), [*range(1, 32), 255])"),
+    "TRN2-ORDER-BOTH": one("t = tile(4, 9); nisa.activation_reduce(t, nl.exp, tile(4, 9), nl.add, t[:, 8:9])",
+                           "t = tile(4, 9); nisa.activation_reduce(t[:, 0:8], nl.exp, tile(4, 8), nl.add, t[:, 8:9])"),
     "TRN2-ORDER-READ": one("t = tile(4, 9); nisa.tensor_copy(t[:, 1:9], t[:, 0:8])",
                            "t = tile(4, 9); nisa.tensor_copy(t[:, 0:8], t[:, 1:9])"),
     "TRN2-ORDER-WRITE": one("nisa.dma_copy(tile(4, 1).broadcast(1, 4), x[0:4, 0:4])",

@@ -135,6 +135,17 @@ def strided_partitions(step: int) -> Callable[[Kernel], None]:
     return build
 
 
+def in_a_loop(flag: bool | None) -> Callable[[Kernel], None]:
+    """A matmul in a device loop, into PSUM from outside of it."""
+
+    def build(k: Kernel) -> None:
+        a, dst = k.sbuf(4, 4), k.psum(4, 4)
+        with k.loop("fori", k.register(), upper=3):
+            k.emit("nc_matmul", dst, a, a, accumulate=flag, line=5)
+
+    return build
+
+
 def accumulate(*flags: Any, before: str = "") -> Callable[[Kernel], None]:
     def build(k: Kernel) -> None:
         a = k.sbuf(4, 4)
@@ -264,6 +275,7 @@ CASES: dict[str, tuple[Callable[[Kernel], Any], Callable[[Kernel], Any]]] = {
         engine("nc_transpose", s(33, 4), s(4, 33), engine="vector"),
         engine("nc_transpose", s(32, 4), s(4, 32), engine="vector"),
     ),
+    "TRN2-PSUM-LOOP": (in_a_loop(None), in_a_loop(False)),
     "TRN2-PSUM-UNSET": (accumulate(True), accumulate(False, True)),
     "TRN2-PSUM-MEMSET": (accumulate(True, before="memset"), accumulate(False, True, before="memset")),
     "TRN2-ENG-PSUM": (
@@ -382,6 +394,16 @@ def test_a_rule_finds_its_breach_and_nothing_just_inside_the_limit(code: str) ->
     CASES[code][1](good)
     assert code in codes(bad)
     assert codes(good) == set()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "refused"),
+    [("uint8", 255, False), ("uint8", 256, True), ("uint32", -1, True), ("int8", -128, False), ("bool_", True, False)],
+)
+def test_memset_fills_with_what_the_format_holds(dtype: str, value: int, refused: bool) -> None:
+    k = Kernel()
+    engine("memset", s(4, 4, dtype=dtype), value=value)(k)
+    assert ("TRN2-MEMSET" in codes(k)) is refused
 
 
 def test_a_float_zero_fills_integers_as_well() -> None:
