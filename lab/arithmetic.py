@@ -55,8 +55,8 @@ class Arithmetic:
     """All errors that are drawn have the other sign."""
     consistent: bool = False
     """Equal results of a function, or of an operation, are off by the same: equals stay equal."""
-    operand: Callable[[Array], Array] | None = None
-    """What the tensor engine does to its operands before it multiplies (tfloat32)."""
+    operand: Callable[[Array, int], Array] | None = None
+    """What becomes of a product's operands before they are multiplied, and added up along an axis of theirs."""
     fast_slabs: bool = False
     """Sum inside a slab with BLAS, for large shapes."""
     turned: bool = False

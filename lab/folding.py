@@ -81,12 +81,12 @@ def matmul(a: Any, b: Any, how: Arithmetic) -> Array:
     if not floating([a, b]):
         return np.matmul(a, b)
     a, b = a.astype(how.dtype, copy=False), b.astype(how.dtype, copy=False)
-    if how.operand is not None:
-        a, b = how.operand(a), how.operand(b)
     if a.ndim == 1:
         return matmul(a[None, :], b, how)[..., 0, :]
     if b.ndim == 1:
         return matmul(a, b[:, None], how)[..., 0]
+    if how.operand is not None:
+        a, b = how.operand(a, -1), how.operand(b, -2)
     lead = math.prod(np.broadcast_shapes(a.shape[:-2], b.shape[:-2]))
     how.matmul_flops += 2.0 * lead * a.shape[-2] * a.shape[-1] * b.shape[-1]
     if how.order == "plain":

@@ -5,13 +5,13 @@ It runs in the reference's process. It must not know how inputs are drawn, nor w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 
-from nki_anvil.lab import yardstick
+from nki_anvil.lab import product_operands, yardstick
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.formats import UNIT_ROUNDOFF, rounded, stored
 from nki_anvil.lab.meeting import Event, Meeting, Recording, meet
@@ -40,6 +40,9 @@ Where something is limited, the second is a pair of opposite errors: a sum that 
 all of few runs by chance, and above it in one of a pair."""
 CONSTANTS: Final = 2
 """Pairs of runs with other constants, where the reference has any."""
+RESCALED: Final = 8
+"""Runs more where operands are rounded to less than float32: where one term is most of a sum, or all are equal, its
+operand's rounding is all of a row's error, and comes out well in few runs by chance."""
 DECISIONS: Final = 3
 BESIDE: Final = 32.0
 """Pairs of such runs more where numbers are rounded or compared, off by so many roundings: one of a pair crosses any
@@ -135,14 +138,20 @@ class HonestRuns:
         return measured()
 
     def _arithmetics(self, large: bool, rng: np.random.Generator, tied: bool) -> list[Arithmetic]:
-        operand = None if self.precision == "float32" else _rounding(self.precision)
-        plain = Arithmetic(operand=operand)
+        plain = ordered = None
+        if self.precision != "float32":
+            plain = product_operands.as_it_is(self.precision)
+            ordered = plain if tied else product_operands.at_another_scale(self.precision, rng)
         orders = ("slabs",) if large else ("sequential", "reversed", "slabs")
-        ordered = [
-            Arithmetic(order=order, noise=self.noise, rng=rng, operand=operand, fast_slabs=large, consistent=tied)
-            for order in orders
+        rescaled = 0 if large or ordered is plain else RESCALED
+        return [
+            Arithmetic(operand=plain),
+            *(Arithmetic(operand=ordered) for _ in range(rescaled)),
+            *(
+                Arithmetic(order=order, noise=self.noise, rng=rng, operand=ordered, fast_slabs=large, consistent=tied)
+                for order in orders
+            ),
         ]
-        return [plain, *ordered]
 
     def _honest(self, inputs: Sequence[Any], how: Arithmetic) -> list[Array]:
         """A float32 run of inputs and outputs rounded as the problem declares."""
@@ -222,10 +231,6 @@ def is_large(work: Arithmetic, arguments: Sequence[Any]) -> bool:
 def is_float(item: Any) -> bool:
     """An array of any floating format, those of ml_dtypes included."""
     return is_array(item) and (item.dtype.kind == "f" or "float" in item.dtype.name)
-
-
-def _rounding(precision: str) -> Callable[[Array], Array]:
-    return lambda array: rounded(array.astype(np.float64), precision).astype(array.dtype)
 
 
 def _stored(item: Any, dtype: str) -> Any:

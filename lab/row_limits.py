@@ -17,6 +17,11 @@ LARGE_ROW_FACTOR: Final = 8.0
 """For large shapes, whose honest runs are the plain and the slab-wise one only."""
 REDUCED_ROW_FACTOR: Final = 1.5
 """Times the error of rounding the exact result, where less than float32 is declared."""
+FEW_ROUNDINGS: Final = 2.0
+"""Of the declared precision, that one element may be off by: its operand's and its own, whatever those of honest runs
+come to."""
+REDUCED_SUM_FACTOR: Final = 2.0
+"""The same behind a product, whose operands are rounded as well."""
 WIDEST: Final = 4.0
 """How far a row's factor grows as fewer elements carry its error: from 1 at ``SHORTEST_ROW`` of them to this at one."""
 CALM: Final = 0.5
@@ -59,9 +64,7 @@ class RowLimits:
         size, u = np.sqrt(sums(self._squares, direction)), UNIT_ROUNDOFF["float32"]
         floor = cut_off(size, r.size)
         if _reduced(expected):
-            rounding = norms(rounded(r, expected.precision) - r, direction)
-            honest = np.maximum(expected.rows[direction], rounding)
-            return REDUCED_ROW_FACTOR * honest + 2 * u * size + floor
+            return self._reduced(direction, measured, size) + 2 * u * size + floor
         typical = _typical(expected.rows[direction], size)
         least = LARGE_ROW_FACTOR if expected.large else ROW_FACTOR
         honest = np.maximum(expected.rows[direction], typical * size)  # some come out well in every run by chance alone
@@ -69,11 +72,27 @@ class RowLimits:
         besides = 2 * u * size + floor
         if (measured <= CALM * (narrow + besides)).all():
             return narrow + besides
-        carried = np.maximum(self._carried(direction, size), 1.0)
-        allowed = narrow * np.clip(np.sqrt(SHORTEST_ROW / carried), 1.0, WIDEST)
+        allowed = narrow * self._wider(direction, size)
         if self._lent is not None:  # what such a row may err by itself, it may err here
             allowed = np.maximum(allowed, least * WIDEST * norms(self._lent, direction))
         return allowed + besides
+
+    def _reduced(self, direction: str, measured: F64, size: F64) -> F64:
+        """Where less than float32 is declared. What few elements carry, or one number's rounding in all of a row, may
+        have come out well in every run by chance."""
+        expected, r = self.expected, self.r
+        rounding = norms(rounded(r, expected.precision) - r, direction)
+        honest = np.maximum(expected.rows[direction], _typical(expected.rows[direction], size) * size)
+        narrow = (REDUCED_ROW_FACTOR if expected.rowwise else REDUCED_SUM_FACTOR) * np.maximum(honest, rounding)
+        if (measured <= narrow).all():
+            return narrow
+        wider = self._wider(direction, size)
+        unlucky = FEW_ROUNDINGS * expected.unit * size * (wider - 1.0) / (WIDEST - 1.0)
+        return np.maximum(narrow * wider, unlucky)
+
+    def _wider(self, direction: str, size: F64) -> F64:
+        carried = np.maximum(self._carried(direction, size), 1.0)
+        return np.clip(np.sqrt(SHORTEST_ROW / carried), 1.0, WIDEST)
 
     def _carried(self, direction: str, size: F64) -> F64:
         """How many elements carry each row's error; one where all of them have one number's."""
@@ -136,8 +155,6 @@ def _weights(expected: Expected, r: F64) -> list[tuple[F64, F64]]:
 
     It is what honest runs err and, where these were lucky, the size.
     """
-    if _reduced(expected):
-        return []
     found: list[tuple[F64, F64]] = []
     for weight in (expected.spread.astype(np.float64), r):
         largest = max(float(weight.max(initial=0.0)), -float(weight.min(initial=0.0)), NOTHING)
