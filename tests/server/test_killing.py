@@ -50,7 +50,7 @@ def duration_s(server: Server, text: str) -> float:
 def sound(workspace: Path, texts: list[str]) -> int:
     """Every text is there, and every decision follows from its record. Returns how many kernels have been best."""
     random, clock = np.random.default_rng(), lambda: datetime.now(UTC)
-    lab = Laboratory(workspace=workspace, data=workspace / "data", backends={}, random=random, clock=clock)
+    lab = Laboratory(workspace=workspace, data=Path(f"{workspace}-data"), backends={}, random=random, clock=clock)
     problem = lab.problem("twice")
     stored = problem.attempts.all()
     assert [attempt.number for attempt in stored] == list(range(len(stored)))

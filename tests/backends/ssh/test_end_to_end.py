@@ -125,7 +125,8 @@ def in_turns(ran: list[str]) -> None:
 
 
 def audited(workspace: Path) -> Audited:
-    lab = Laboratory(workspace, workspace / "data", {}, np.random.default_rng(), lambda: datetime.now(UTC))
+    data = Path(f"{workspace}-data")
+    lab = Laboratory(workspace, data, {}, np.random.default_rng(), lambda: datetime.now(UTC))
     return audit(lab, "model")
 
 
