@@ -116,7 +116,12 @@ def _in_order(site: Site, target: Operand, source: Operand, written: Merged, rea
         if moved is None or taken is None:
             return
         on_chip = target.memory in _CHIP
-        if on_chip and not turned and min(math.prod(operand.shape[1:]) for operand in (target, source)) == 1:
+        if (
+            on_chip
+            and not turned
+            and not unordered
+            and min(math.prod(operand.shape[1:]) for operand in (target, source)) == 1
+        ):
             return
         widths = (size_of(target.dtype), size_of(source.dtype))
         apart = (source.offset + taken) * widths[1] - (target.offset + moved) * widths[0]

@@ -63,18 +63,19 @@ def _pairs(program: Program) -> Iterator[tuple[int, str, Pair]]:
     every, seen, rows = operands(program), patterns(program), program.tables["accesses"]
     still, widths = ~dynamic(program), WIDTHS[rows["dtype"]]
     chip = program.tables["tensors"]["memory"][rows["tensor"]] >= MEMORIES.index("sbuf")
+    repeats = np.array([_repeats(merge(pattern)) for pattern in seen.different], np.bool_)
     table = program.tables["instructions"]
     for write, read in _together(every, ~every.writes):
         one, other = every.access[write], every.access[read]
         turned = _turned(every.slot[read], table["opcode"][every.instruction[read]])
         alike = (seen.of[one] == seen.of[other]) & (rows["offset"][one] == rows["offset"][other])
-        alike &= rows["dtype"][one] == rows["dtype"][other]
+        alike &= (rows["dtype"][one] == rows["dtype"][other]) & ~repeats[seen.of[one]]
         chosen = (rows["tensor"][one] == rows["tensor"][other]) & still[one] & still[other] & ~(alike & ~turned)
         for place in np.flatnonzero(chosen).tolist():
             target, source, instruction = int(one[place]), int(other[place]), int(every.instruction[write[place]])
             name = NAMES[int(table["opcode"][instruction])]
             patterned = [seen.different[int(seen.of[access])] for access in (target, source)]
-            if turned[place] or not chip[target] or all(_free(pattern) > 1 for pattern in patterned):
+            if turned[place] or not chip[target] or name in _DMA or all(_free(pattern) > 1 for pattern in patterned):
                 apart = int(rows["offset"][source] * widths[source] - rows["offset"][target] * widths[target])
                 first, second = (merge(pattern) for pattern in patterned)
                 lanes = patterned[0][0][1] if chip[target] else 1
@@ -122,7 +123,7 @@ def merge(pattern: Pattern) -> Merged:
 def disturbs(pair: Pair) -> bool:
     """Whether an element is written before its turn to be read has come."""
     if (pair.target, pair.apart) == (pair.source, 0) and pair.widths[0] == pair.widths[1] and not pair.turned:
-        return False
+        return _repeats(pair.target)
     if _distant(pair):
         return False
     if pair.unordered or pair.turned:
@@ -177,10 +178,12 @@ def _turns(merged: Merged, width: int, pair: Pair) -> tuple[Places, NDArray[np.f
 
 
 def _repeated(reading: Reading) -> Iterator[Violation]:
-    for use in reading.named(*_DMA):
+    """Of a scatter each row by itself: to which places rows go, its indices say."""
+    for use in reading.named(*_DMA, "sendrecv", "nc_matmul"):
         dst = use.tiles["dst"]
-        merged = merge(list(zip(dst.steps, dst.shape, strict=True)))
-        if dst.indirect != "vector" and _size(merged) > _reached(merged):
+        pattern = list(zip(dst.steps, dst.shape, strict=True))
+        merged = merge(pattern[1:] if dst.indirect == "vector" else pattern)
+        if _repeats(merged):
             message = f"{use.name} writes {_size(merged)} elements to {_reached(merged)} places."
             yield Violation(use.line, message, use.count)
 
@@ -202,6 +205,11 @@ def _both(reading: Reading) -> Iterator[Violation]:
                 instruction = int(every.instruction[first[place]])
                 name = NAMES[int(table["opcode"][instruction])]
                 yield Violation(int(table["line"][instruction]), f"{name} writes two results to one place.")
+
+
+def _repeats(merged: Merged) -> bool:
+    """Whether an access comes to a place more than once."""
+    return _size(merged) > _reached(merged)
 
 
 @lru_cache(maxsize=4096)
@@ -230,7 +238,8 @@ RULES = (
          "Write to another tile, and copy back where it must be the same.",
          "Introduction to Direct Memory Access (DMA) with NKI, DMA queues; Trainium2 Architecture Guide for NKI"
          " (engines are pipelined)", _overlaps),
-    Rule("TRN2-ORDER-WRITE", "A DMA writes every element once: its elements arrive in no order.", "error",
+    Rule("TRN2-ORDER-WRITE", "A DMA, or a matmul, writes every element once: a transfer's arrive in no order,"
+         " and what two sums leave at one place is told nowhere.", "error",
          "Let dst have a place for every element, or copy only the one that counts.",
          "Introduction to Direct Memory Access (DMA) with NKI, DMA queues", _repeated),
 )  # fmt: skip

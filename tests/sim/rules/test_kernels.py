@@ -455,6 +455,30 @@ def test_a_transfer_of_millions_of_elements_overwrites_nothing_that_it_has_yet_t
     assert [one.code for one in findings(body, PAIRS["TRN2-ORDER-READ"]) if "ORDER" in one.code] == refused
 
 
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("t = tile(4, 1); nisa.dma_copy(t[1:4, :], t[0:3, :])", "TRN2-ORDER-READ"),
+        ("t = tile(4, 1).broadcast(1, 4); nisa.tensor_tensor(t, t, tile(4, 4), nl.add)", "TRN2-ORDER-READ"),
+        ("t = tile(4, 1, buffer=nl.psum).ap([[1, 4], [0, 4]]); nisa.nc_matmul(t, tile(4, 4), tile(4, 4))",
+         "TRN2-ORDER-WRITE"),
+        ("i, t = tile(4, 1, dtype=nl.int32), nl.ndarray((4, 1), nl.float32, buffer=nl.hbm)\n"
+         "nisa.dma_copy(t.ap([[1, 4], [0, 4]], vector_offset=i, indirect_dim=0), tile(4, 4))", "TRN2-ORDER-WRITE"),
+        ("i, t = tile(4, 1, dtype=nl.int32), nl.ndarray((4, 4), nl.float32, buffer=nl.hbm)\n"
+         "nisa.dma_copy(t.ap([[4, 4], [1, 4]], vector_offset=i, indirect_dim=0), tile(4, 4))", ""),
+        ("t = tile(4, 1); nisa.tensor_scalar(t, t, nl.multiply, 2.0)", ""),
+    ],
+)  # fmt: skip
+def test_what_comes_to_one_place_twice_or_moves_a_column_in_place_has_no_order_to_rely_on(body: str, code: str) -> None:
+    assert {one.code for one in findings(body, PAIRS["TRN2-ORDER-READ"]) if "ORDER" in one.code} == {code} - {""}
+
+
+@pytest.mark.parametrize("dst", ["t.ap([[1, 1], [0, 4]])"])
+def test_an_exchange_receives_every_element_at_a_place_of_its_own(dst: str) -> None:
+    found = findings(f"{HALVES}nisa.sendrecv(tile(1, 4), {dst}, 1 - me, 1 - me, 0)", PAIRS["TRN2-RACE"])
+    assert "TRN2-ORDER-WRITE" in {one.code for one in found}
+
+
 @pytest.mark.parametrize(("written", "waits", "found"), [(1, 1, False), (1, 0, True), (0, 1, True)])
 def test_what_cores_share_is_written_before_it_is_read_by_the_core_that_reads_it_or_before_they_met(
     written: int, waits: int, found: bool
