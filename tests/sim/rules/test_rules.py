@@ -113,8 +113,8 @@ def held(memory: str, count: int, elements: int) -> Callable[[Kernel], None]:
 def pattern(*pairs: tuple[int, int]) -> Callable[[Kernel], None]:
     def build(k: Kernel) -> None:
         tile = k.sbuf(4, 70_000, dtype="bfloat16")
-        view = tile.ap([(70_000, 4), *pairs])
-        k.emit("reciprocal", view, view, line=5)
+        last = k.sbuf(4, 1, dtype="bfloat16").ap([(1, 4), *((0, count) for _, count in pairs)])
+        k.emit("reciprocal", last, tile.ap([(70_000, 4), *pairs]), line=5)
 
     return build
 
