@@ -138,17 +138,17 @@ class HonestRuns:
         return measured()
 
     def _arithmetics(self, large: bool, rng: np.random.Generator, tied: bool) -> list[Arithmetic]:
-        plain = ordered = None
+        as_it_is = elsewhere = None
         if self.precision != "float32":
-            plain = product_operands.as_it_is(self.precision)
-            ordered = plain if tied else product_operands.at_another_scale(self.precision, rng)
+            as_it_is = product_operands.as_it_is(self.precision)
+            elsewhere = as_it_is if tied else product_operands.at_another_scale(self.precision, rng)
         orders = ("slabs",) if large else ("sequential", "reversed", "slabs")
-        rescaled = 0 if large or ordered is plain else RESCALED
+        more = 0 if large or elsewhere is as_it_is else RESCALED
         return [
-            Arithmetic(operand=plain),
-            *(Arithmetic(operand=ordered) for _ in range(rescaled)),
+            Arithmetic(operand=as_it_is),
+            *(Arithmetic(operand=elsewhere) for _ in range(more)),
             *(
-                Arithmetic(order=order, noise=self.noise, rng=rng, operand=ordered, fast_slabs=large, consistent=tied)
+                Arithmetic(order=order, noise=self.noise, rng=rng, operand=elsewhere, fast_slabs=large, consistent=tied)
                 for order in orders
             ),
         ]

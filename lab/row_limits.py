@@ -62,14 +62,13 @@ class RowLimits:
         """
         expected, r = self.expected, self.r
         size, u = np.sqrt(sums(self._squares, direction)), UNIT_ROUNDOFF["float32"]
-        floor = cut_off(size, r.size)
-        if _reduced(expected):
-            return self._reduced(direction, measured, size) + 2 * u * size + floor
+        besides = 2 * u * size + cut_off(size, r.size)
         typical = _typical(expected.rows[direction], size)
-        least = LARGE_ROW_FACTOR if expected.large else ROW_FACTOR
         honest = np.maximum(expected.rows[direction], typical * size)  # some come out well in every run by chance alone
+        if _reduced(expected):
+            return self._in_few_bits(direction, measured, size, honest) + besides
+        least = LARGE_ROW_FACTOR if expected.large else ROW_FACTOR
         narrow = least * np.maximum(honest, u * size)
-        besides = 2 * u * size + floor
         if (measured <= CALM * (narrow + besides)).all():
             return narrow + besides
         allowed = narrow * self._wider(direction, size)
@@ -77,12 +76,11 @@ class RowLimits:
             allowed = np.maximum(allowed, least * WIDEST * norms(self._lent, direction))
         return allowed + besides
 
-    def _reduced(self, direction: str, measured: F64, size: F64) -> F64:
+    def _in_few_bits(self, direction: str, measured: F64, size: F64, honest: F64) -> F64:
         """Where less than float32 is declared. What few elements carry, or one number's rounding in all of a row, may
         have come out well in every run by chance."""
         expected, r = self.expected, self.r
         rounding = norms(rounded(r, expected.precision) - r, direction)
-        honest = np.maximum(expected.rows[direction], _typical(expected.rows[direction], size) * size)
         narrow = (REDUCED_ROW_FACTOR if expected.rowwise else REDUCED_SUM_FACTOR) * np.maximum(honest, rounding)
         if (measured <= narrow).all():
             return narrow

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim.instructions import NAMES, TABLE
-from nki_anvil.sim.kinds import WIDTHS, Pattern, dynamic, patterns
+from nki_anvil.sim.kinds import WIDTHS, Pattern, Patterns, dynamic, patterns
 from nki_anvil.sim.marks import reached
 from nki_anvil.sim.operands import Operands, operands
 from nki_anvil.sim.program import MEMORIES, NONE, Program
@@ -61,7 +61,7 @@ def _overlaps(reading: Reading) -> Iterator[Violation]:
 def _pairs(program: Program) -> Iterator[tuple[int, str, Pair]]:
     """Line, name and accesses of every instruction that reads what it writes, but not element by element."""
     every, seen, rows = operands(program), patterns(program), program.tables["accesses"]
-    still, widths = ~dynamic(program), WIDTHS[rows["dtype"]]
+    still = ~dynamic(program)
     chip = program.tables["tensors"]["memory"][rows["tensor"]] >= MEMORIES.index("sbuf")
     repeats = np.array([_repeats(merge(pattern)) for pattern in seen.different], np.bool_)
     table = program.tables["instructions"]
@@ -76,12 +76,20 @@ def _pairs(program: Program) -> Iterator[tuple[int, str, Pair]]:
             name = NAMES[int(table["opcode"][instruction])]
             patterned = [seen.different[int(seen.of[access])] for access in (target, source)]
             if turned[place] or not chip[target] or name in _DMA or all(_free(pattern) > 1 for pattern in patterned):
-                apart = int(rows["offset"][source] * widths[source] - rows["offset"][target] * widths[target])
-                first, second = (merge(pattern) for pattern in patterned)
                 lanes = patterned[0][0][1] if chip[target] else 1
-                sizes = (int(widths[target]), int(widths[source]))
-                pair = Pair(first, second, apart, sizes, lanes, name in _DMA, bool(turned[place]))
+                pair = _pair(program, seen, target, source)._replace(
+                    lanes=lanes, unordered=name in _DMA, turned=bool(turned[place])
+                )
                 yield int(table["line"][instruction]), name, pair
+
+
+def _pair(program: Program, seen: Patterns, target: int, source: int) -> Pair:
+    """Two accesses of one tensor, in one lane and without an order."""
+    rows = program.tables["accesses"]
+    widths = int(WIDTHS[rows["dtype"][target]]), int(WIDTHS[rows["dtype"][source]])
+    apart = int(rows["offset"][source]) * widths[1] - int(rows["offset"][target]) * widths[0]
+    merged = (merge(seen.different[int(seen.of[access])]) for access in (target, source))
+    return Pair(*merged, apart, widths, lanes=1, unordered=True)
 
 
 def turns(name: str, slot: str) -> bool:
@@ -197,10 +205,7 @@ def _both(reading: Reading) -> Iterator[Violation]:
         one, other = every.access[first], every.access[second]
         for place in np.flatnonzero(rows["tensor"][one] == rows["tensor"][other]).tolist():
             accesses = int(one[place]), int(other[place])
-            widths = tuple(int(WIDTHS[rows["dtype"][access]]) for access in accesses)
-            starts = [int(rows["offset"][access]) * width for access, width in zip(accesses, widths, strict=True)]
-            target, source = (merge(seen.different[int(seen.of[access])]) for access in accesses)
-            pair = Pair(target, source, starts[1] - starts[0], (widths[0], widths[1]), 1, unordered=True)
+            pair = _pair(program, seen, *accesses)
             if moves[[*accesses]].any() or (not _distant(pair) and _meet(pair)):
                 instruction = int(every.instruction[first[place]])
                 name = NAMES[int(table["opcode"][instruction])]
@@ -215,16 +220,16 @@ def _repeats(merged: Merged) -> bool:
 @lru_cache(maxsize=4096)
 def _reached(merged: Merged) -> int:
     """Different places of an access."""
-    spans = 0
-    for step, count in sorted((abs(step), count) for step, count in merged):
+    moving, spans = [(step, count) for step, count in merged if step], 0
+    for step, count in sorted((abs(step), count) for step, count in moving):
         if step <= spans:
             break
         spans += step * (count - 1)
     else:
-        return _size(merged)
+        return math.prod(count for _, count in moving)
     low, high = _reach(merged, 1)
     if high - low > _SPAN:
-        return math.prod(count for step, count in merged if step)
+        return math.prod(count for _, count in moving)
     marks = np.zeros(high - low, np.bool_)
     reached(marks, -low, merged, 1)[...] = True
     return int(marks.sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -347,6 +348,21 @@ def _beside_much(nl: Any, out: Any, at: Any, i: Any) -> None:
     _add_row(nl, out, at, i)
 
 
+def _kernel_of(beta1: Any, add: Callable[..., None], turns: int) -> Any:
+    """A copy of x in which so many iterations without an order add."""
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x, at):
+        out = nl.ndarray((8, 4), dtype=np.float32, buffer=nl.shared_hbm)
+        nl.store(out, nl.load(x))
+        for i in nl.affine_range(turns):
+            add(nl, out, at, i)
+        return out
+
+    return kernel
+
+
 ADDING = {
     "like each other": (_add_row, 2),
     "unlike each other": (_unlike, 2),
@@ -360,16 +376,8 @@ ADDING = {
 
 @pytest.mark.parametrize("what", ADDING)
 def test_reading_adding_and_writing_back_shows_where_iterations_stand_side_by_side(beta1: Any, what: str):
-    nl, (add, left) = beta1.nl, ADDING[what]
-
-    @beta1.nki.jit
-    def kernel(x, at):
-        out = nl.ndarray((8, 4), dtype=np.float32, buffer=nl.shared_hbm)
-        nl.store(out, nl.load(x))
-        for i in nl.affine_range(8):
-            add(nl, out, at, i)
-        return out
-
+    add, left = ADDING[what]
+    kernel = _kernel_of(beta1, add, 8)
     apart, same = np.arange(8, dtype=np.int32).reshape(8, 1), np.full((8, 1), 3, np.int32)
     program = trace(kernel, X, apart)
     assert all((found == X + 1).all() for found in outputs(program, X, apart).values())
@@ -379,16 +387,7 @@ def test_reading_adding_and_writing_back_shows_where_iterations_stand_side_by_si
 
 
 def test_iterations_that_meet_only_when_more_than_a_few_stand_side_by_side_show(beta1: Any):
-    nl = beta1.nl
-
-    @beta1.nki.jit
-    def kernel(x, at):
-        out = nl.ndarray((8, 4), dtype=np.float32, buffer=nl.shared_hbm)
-        nl.store(out, nl.load(x))
-        for i in nl.affine_range(12):
-            _add_row(nl, out, at, i)
-        return out
-
+    kernel = _kernel_of(beta1, _add_row, 12)
     found = outputs(trace(kernel, X, at := np.arange(12, dtype=np.int32).reshape(12, 1) % 6), X, at)
     assert all((found[order] == found[""]).all() for order in ("backwards", "abreast", SHUFFLED))
     assert (found["together"][:6] == X[:6] + 1).all()
