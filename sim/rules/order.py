@@ -88,8 +88,8 @@ def _pair(program: Program, seen: Patterns, target: int, source: int) -> Pair:
     rows = program.tables["accesses"]
     widths = int(WIDTHS[rows["dtype"][target]]), int(WIDTHS[rows["dtype"][source]])
     apart = int(rows["offset"][source]) * widths[1] - int(rows["offset"][target]) * widths[0]
-    merged = (merge(seen.different[int(seen.of[access])]) for access in (target, source))
-    return Pair(*merged, apart, widths, lanes=1, unordered=True)
+    first, second = (merge(seen.different[int(seen.of[access])]) for access in (target, source))
+    return Pair(first, second, apart, widths, lanes=1, unordered=True)
 
 
 def turns(name: str, slot: str) -> bool:
