@@ -15,7 +15,7 @@ import numpy as np
 from nki_anvil.sim.chips import CHIPS
 from nki_anvil.sim.dtypes import size_of
 from nki_anvil.sim.execution.errors import ExecutionError
-from nki_anvil.sim.rules.order import Merged, Pair, disturbs, merge, turns
+from nki_anvil.sim.rules.order import Merged, Pair, disturbs, is_spread, merge, turns
 from nki_anvil.sim.rules.partitions import starts
 
 if TYPE_CHECKING:
@@ -116,12 +116,9 @@ def _in_order(site: Site, target: Operand, source: Operand, written: Merged, rea
         if moved is None or taken is None:
             return
         on_chip = target.memory in _CHIP
-        if (
-            on_chip
-            and not turned
-            and not unordered
-            and min(math.prod(operand.shape[1:]) for operand in (target, source)) == 1
-        ):
+        sizes = [math.prod(operand.shape[1:]) for operand in (target, source)]
+        turned = turned or (on_chip and is_spread(*sizes))
+        if on_chip and not turned and not unordered and min(sizes) == 1:
             return
         widths = (size_of(target.dtype), size_of(source.dtype))
         apart = (source.offset + taken) * widths[1] - (target.offset + moved) * widths[0]

@@ -19,18 +19,28 @@ from nki_anvil.sim.instructions import NAMES, TABLE
 from nki_anvil.sim.kinds import WIDTHS, Pattern, Patterns, dynamic, patterns
 from nki_anvil.sim.marks import reached
 from nki_anvil.sim.operands import Operands, operands
-from nki_anvil.sim.program import MEMORIES, NONE, Program
+from nki_anvil.sim.program import MEMORIES, Program
 from nki_anvil.sim.rules.reading import Reading
 from nki_anvil.sim.rules.rule import Rule, Violation
 
 _DMA = ("dma_copy", "dma_transpose", "dma_compute")
-_TURNED = {"dma_transpose": "src", "nc_n_gather": "data", "local_gather": "src_buffer", "sendrecv": "src"}
-"""What an instruction reads at other places than it writes, also where both accesses are the same: an exchange's dst is
-written by the other core. A shuffle may work in place (nki.isa.nc_stream_shuffle)."""
+_TURNED = {
+    "dma_transpose": ("src",),
+    "nc_transpose": ("data",),
+    "nc_n_gather": ("data", "indices"),
+    "local_gather": ("src_buffer", "index"),
+    "nonzero_with_count": ("src",),
+    "sequence_bounds": ("segment_ids",),
+    "sendrecv": ("src",),
+}
+"""What an instruction reads at other places, or in another turn, than it writes, also where both accesses are the same:
+an exchange's dst is written by the other core. A shuffle may work in place (nki.isa.nc_stream_shuffle)."""
 _MOST = 1 << 24
 """Elements of an access that is looked at one by one: as many as fit on a chip, of two bytes each."""
 _SPAN = 1 << 31
 """Bytes of a tensor that are marked one by one, of the 96 GiB of HBM."""
+
+_SLOTS = max(len(row.slots) for row in TABLE.values())
 
 Places = NDArray[np.int64]
 Merged: TypeAlias = tuple[tuple[int, int], ...]
@@ -49,7 +59,7 @@ class Pair(NamedTuple):
     unordered: bool
     """A DMA's."""
     turned: bool = False
-    """Whether what it reads at one place it writes at another."""
+    """Whether what it reads at one place it writes at another, or needs for all that it writes."""
 
 
 def _overlaps(reading: Reading) -> Iterator[Violation]:
@@ -74,12 +84,11 @@ def _pairs(program: Program) -> Iterator[tuple[int, str, Pair]]:
         for place in np.flatnonzero(chosen).tolist():
             target, source, instruction = int(one[place]), int(other[place]), int(every.instruction[write[place]])
             name = NAMES[int(table["opcode"][instruction])]
-            patterned = [seen.different[int(seen.of[access])] for access in (target, source)]
-            if turned[place] or not chip[target] or name in _DMA or all(_free(pattern) > 1 for pattern in patterned):
-                lanes = patterned[0][0][1] if chip[target] else 1
-                pair = _pair(program, seen, target, source)._replace(
-                    lanes=lanes, unordered=name in _DMA, turned=bool(turned[place])
-                )
+            written, read = (seen.different[int(seen.of[access])] for access in (target, source))
+            whole = bool(turned[place]) or (bool(chip[target]) and is_spread(_free(written), _free(read)))
+            if whole or not chip[target] or name in _DMA or min(_free(written), _free(read)) > 1:
+                lanes = written[0][1] if chip[target] else 1
+                pair = _pair(program, seen, target, source)._replace(lanes=lanes, unordered=name in _DMA, turned=whole)
                 yield int(table["line"][instruction]), name, pair
 
 
@@ -94,12 +103,19 @@ def _pair(program: Program, seen: Patterns, target: int, source: int) -> Pair:
 
 def turns(name: str, slot: str) -> bool:
     """Whether an instruction writes what it reads there at other places."""
-    return _TURNED.get(name) == slot
+    return slot in _TURNED.get(name, ())
+
+
+def is_spread(written: int, read: int) -> bool:
+    """Whether one number of each partition is read for all that is written there: a scale, a bias, a bound."""
+    return read == 1 < written
 
 
 def _turned(slot: Places, opcode: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    at = [TABLE[name].slots.index(_TURNED[name]) if name in _TURNED else NONE for name in NAMES]
-    return slot == np.array(at)[opcode]
+    known = np.zeros((len(NAMES), _SLOTS), np.bool_)
+    for name, slots in _TURNED.items():
+        known[NAMES.index(name), [TABLE[name].slots.index(one) for one in slots]] = True
+    return known[opcode, slot]
 
 
 def _together(every: Operands, others: NDArray[np.bool_]) -> Iterator[tuple[Places, Places]]:

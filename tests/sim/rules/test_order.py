@@ -81,6 +81,9 @@ def test_overlaps_are_judged_by_who_reads_ahead(target: Any, source: Any, apart:
     ("name", "index", "refused"),
     [
         pytest.param("dma_transpose", None, True, id="a transfer that turns"),
+        pytest.param("nc_transpose", None, True, id="a transposition on the Vector Engine"),
+        pytest.param("nonzero_with_count", None, True, id="places of what is not zero"),
+        pytest.param("sequence_bounds", None, True, id="where runs of equal numbers begin and end"),
         pytest.param("nc_n_gather", "uint32", True, id="a gather within partitions"),
         pytest.param("local_gather", "uint16", True, id="a gather within a core"),
         pytest.param("nc_stream_shuffle", None, False, id="a shuffle, which AWS allows"),
@@ -103,3 +106,30 @@ def test_what_moves_elements_does_not_work_in_place(
     b.emit(name, tile if in_place else other, tile, *chosen, line=7, **options)
     found = {finding.code for finding in check(b.program()) if finding.line == 7}
     assert ("TRN2-ORDER-READ" in found) == (refused and in_place)
+
+
+@pytest.mark.parametrize(("name", "width", "dtype"), [("nc_n_gather", 32, "uint32"), ("local_gather", 2, "uint16")])
+def test_a_gather_does_not_write_over_its_own_indices(name: str, width: int, dtype: str) -> None:
+    for over in (True, False):
+        b = ProgramBuilder()
+        tile, other, index = b.tensor((32, 32), dtype), b.tensor((32, 32), dtype), b.tensor((32, 32), dtype)
+        for one in (tile, other, index):
+            b.emit("memset", one, value=0)
+        options: dict[str, Any] = {"num_elem_per_idx": 1} if name == "local_gather" else {}
+        chosen = index[:, :width]
+        b.emit(name, index if over else other, tile, chosen, line=7, **options)
+        found = {finding.code for finding in check(b.program()) if finding.line == 7}
+        assert ("TRN2-ORDER-READ" in found) == over
+
+
+@pytest.mark.parametrize(("column", "width", "refused"), [(0, 8, True), (8, 8, False), (7, 1, False)])
+def test_what_is_read_once_for_a_row_is_not_written_with_it(column: int, width: int, refused: bool) -> None:
+    """A scale that lies in what is scaled; beside it, and where it is all of it, it may."""
+    b = ProgramBuilder()
+    tile = b.tensor((32, 16))
+    b.emit("memset", tile, value=1)
+    target = tile[:, :width] if width > 1 else tile[:, column : column + 1]
+    scale = tile[:, column : column + 1]
+    b.emit("tensor_scalar", target, target, scale, None, line=7, op0="multiply")
+    found = {finding.code for finding in check(b.program()) if finding.line == 7}
+    assert ("TRN2-ORDER-READ" in found) == refused
