@@ -22,7 +22,8 @@ _WIDE: Final = 1.6e30
 _BETWEEN: Final = (0.375, -0.625, 0.0625, -13.0, 112.0)
 """What a call before may have left."""
 _BYTES: Final = (0x5A, 0x00, 0xDA, 0x01, 0xFF)
-"""Of integers, all bytes of one alike: read as floats they are large of either sign, zero, tiny and NaN."""
+"""Of integers, all of them alike, where they are large of either sign, zero, tiny and NaN when read as floats; and each
+of them followed by the next, so that no two places of an integer are known to agree."""
 
 
 def pattern(dtype: str, which: int) -> NDArray[Any]:
@@ -31,7 +32,9 @@ def pattern(dtype: str, which: int) -> NDArray[Any]:
     if which == 0:
         return np.array([_INTEGER if dtype in dtypes.INTEGERS else np.nan]).astype(stored)
     if dtype in dtypes.INTEGERS:
-        return _mixed(np.array([[byte] * stored.itemsize for byte in _BYTES], np.uint8).view(stored).ravel())
+        alike = [[byte] * stored.itemsize for byte in _BYTES]
+        unlike = [np.resize(np.roll(_BYTES, first), stored.itemsize) for first in range(len(_BYTES))]
+        return _mixed(np.array([*alike, *unlike], np.uint8).view(stored).ravel())
     large = _LARGE.get(dtype, _WIDE)
     return _mixed(np.array([-large, large, 0.0, 1.0, -1.0, *_BETWEEN]).astype(stored))
 
