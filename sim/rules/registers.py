@@ -1,4 +1,7 @@
-"""Registers in use at once: from when one is set until it is read for the last time, in a loop until that has ended."""
+"""Registers in use at once: from when one is set until it is read for the last time, in a loop until that has ended.
+
+And those that say how often a loop runs, which stay as they are while it does.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,16 @@ from typing import Final
 import numpy as np
 
 from nki_anvil.sim.instructions import NAMES
-from nki_anvil.sim.program import NONE, Program
+from nki_anvil.sim.program import NONE, REGION_KINDS, Program
 from nki_anvil.sim.rules.reading import Reading
 from nki_anvil.sim.rules.rule import Rule, Violation
 
 _MOST: Final = 64
 _NAMED: Final = ("register", "source", "other")
+_STEERING: Final = ("register", "lower_register", "upper_register")
+"""Of a loop."""
+_COUNTED: Final = REGION_KINDS.index("fori")
+_SETTING: Final = tuple(NAMES.index(f"register_{how}") for how in ("move", "load", "compute"))
 _OPCODES: Final = tuple(NAMES.index(name) for name in NAMES if name.startswith("register_"))
 
 
@@ -29,7 +36,7 @@ def _uses(program: Program) -> Iterator[tuple[int, int]]:
     moved = program.tables["accesses"]["scalar_register"][accesses[there]]
     found = moved != NONE
     yield from zip(moved[found].tolist(), owner[there][found].tolist(), strict=True)
-    for name in ("register", "lower_register", "upper_register"):
+    for name in _STEERING:
         for region in np.flatnonzero(regions[name] != NONE).tolist():
             yield int(regions[name][region]), int(regions["first"][region])
             yield int(regions[name][region]), max(int(regions["last"][region]) - 1, int(regions["first"][region]))
@@ -66,7 +73,20 @@ def _too_many(reading: Reading) -> Iterator[Violation]:
             yield Violation(line, f"{int(used.max())} registers are in use at once; an engine has {_MOST}.")
 
 
+def _bounds_that_change(reading: Reading) -> Iterator[Violation]:
+    program = reading.program
+    rows, regions = program.tables["instructions"], program.tables["regions"]
+    for index in np.flatnonzero(np.isin(rows["opcode"], _SETTING)).tolist():
+        register = int(program.attributes[int(rows["attributes"][index])]["register"])
+        around = (regions["first"] <= index) & (index < regions["last"]) & (regions["kind"] == _COUNTED)
+        if any((regions[name][around] == register).any() for name in _STEERING):
+            yield Violation(int(rows["line"][index]), "A loop's first number, end or variable is set in its own body.")
+
+
 RULES = (
+    Rule("TRN2-LOOP-BOUND", "What a device loop counts by stays as it is while the loop runs: whether its end is read"
+         " before each turn is told nowhere.", "error", "Set another register, and count by that in the next loop.",
+         "nki.language.fori_loop", _bounds_that_change),
     Rule("TRN2-REGISTERS", "At most 64 registers are in use at once, as many as an engine has.", "error",
          "Set a register shortly before it is used, or keep the numbers in a tile and move accesses by that.",
          "nki.isa.register_alloc", _too_many),

@@ -118,6 +118,14 @@ for register in held:
 """
 
 
+BOUND = """
+stop, other = nisa.register_alloc(2), nisa.register_alloc(2)
+def turn(index):
+    nisa.register_move({}, 1)  # here
+nl.fori_loop(0, stop, turn)
+"""
+
+
 PAIRS: dict[str, Pair] = {
     "TRN2-PART-128": one("nl.ndarray((129, 4), nl.float32)", "nl.ndarray((128, 4), nl.float32)"),
     "TRN2-PART-START": one("t = tile(128, 4); nisa.reciprocal(t[32:65], t[0:33])",
@@ -285,6 +293,7 @@ PAIRS: dict[str, Pair] = {
     "TRN2-REGISTER": one("nisa.register_load(nisa.register_alloc(), tile(1, 1, dtype=nl.int32, buffer=nl.psum))",
                          "nisa.register_load(nisa.register_alloc(), tile(1, 1, dtype=nl.int32))"),
     "TRN2-REGISTERS": Pair(REGISTERS.format(65), REGISTERS.format(64)),
+    "TRN2-LOOP-BOUND": Pair(BOUND.format("stop"), BOUND.format("other")),
     "TRN2-AP-SIZE": one("nisa.memset(nl.ndarray((4, 70000), nl.int8)[:, 0:65537], 0)",
                         "nisa.memset(nl.ndarray((4, 70000), nl.int8)[:, 0:65536], 0)"),
     "TRN2-AP-PATTERN": one("t = tile(4, 40000); v = t.ap([[40000, 4], [32768, 2]]); nisa.memset(v, 0)",

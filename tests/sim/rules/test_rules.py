@@ -220,6 +220,19 @@ def registers(count: int) -> Callable[[Kernel], Any]:
     return build
 
 
+def counted(own: bool) -> Callable[[Kernel], Any]:
+    """A loop whose body sets a register: the one that it ends at, or another."""
+
+    def build(k: Kernel) -> None:
+        end, other = k.register(), k.register()
+        for register in (end, other):
+            k.emit("register_move", register=register, source=None, value=3)
+        with k.loop("fori", k.register(), upper_register=end):
+            k.emit("register_move", register=end if own else other, source=None, value=1, line=5)
+
+    return build
+
+
 INT32 = "int32"
 F16 = "bfloat16"
 SELECT = {"comp_op0": "less", "comp_op1": "less", "reduce_op": "maximum", "reduce_cmd": "reset_reduce"}
@@ -236,6 +249,7 @@ CASES: dict[str, tuple[Callable[[Kernel], Any], Callable[[Kernel], Any]]] = {
     "TRN2-PSUM-CAP": (held("psum", 2, 2049), held("psum", 2, 2048)),
     "TRN2-PSUM-BANKS": (held("psum", 9, 16), held("psum", 8, 16)),
     "TRN2-REGISTERS": (registers(65), registers(64)),
+    "TRN2-LOOP-BOUND": (counted(own=True), counted(own=False)),
     "TRN2-MM-PLACE": (engine("nc_matmul", s(4, 4), s(4, 4), s(4, 4), accumulate=False), product()),
     "TRN2-MM-SHAPE": (product(n=513), product()),
     "TRN2-MM-DTYPE": (product(dtypes=("float32", F16)), product(dtypes=("float32", "tfloat32"))),
