@@ -161,10 +161,10 @@ def _throughout(
 ) -> Iterator[Plan]:
     """At a shape that is only timed: what no mixture of rows holds, for all that an output gathers is of one kind.
 
-    All products large, or below zero, also beyond what masks are written as, tiles far below zero, inputs that nearly
-    cancel, planes of nearly one value and far below zero, columns where it gathers those.
+    All products large, or below zero, also beyond what masks are written as, tiles far below zero or each at a scale of
+    its own, inputs that nearly cancel, planes of nearly one value and far below zero, columns where it gathers those.
     """
-    yield from (Plan(family) for family in ("tiles", "ties", "integers"))
+    yield from (Plan(family) for family in ("tiles", "ties", "integers", "scales/0"))
     if len(floats) > 1:
         yield Plan("x100")
         yield from (Plan(f"signs/{turn}") for turn in range(regimes.SIGNED))

@@ -2,17 +2,23 @@
 
 import re
 import shutil
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+from unittest import mock
 from zlib import crc32
 
 import numpy as np
 
 from nki_anvil.backends.backend import silent
 from nki_anvil.backends.child import ChildBackend
-from nki_anvil.lab import standard
-from nki_anvil.lab.cases import Pool
+from nki_anvil.backends.job import Case
+from nki_anvil.lab import families, standard
+from nki_anvil.lab.cases import Pool, Pooled
 from nki_anvil.lab.loading import load
+from nki_anvil.lab.planned_case import Plan
 from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.verdict import Verdict
 from nki_anvil.lab.verification import verify
@@ -27,6 +33,8 @@ class Court:
 
     data: Path
     seed: int = 20
+    only: Mapping[str, Collection[str]] = field(default_factory=dict[str, Collection[str]])
+    """By problem, the families that its cases are of; all of a problem that is not there."""
     opened: dict[str, Specification] = field(default_factory=dict)
 
     @property
@@ -41,7 +49,12 @@ class Court:
         """The cases of a problem, opened where it was not yet."""
         if problem not in self.opened:
             self.opened[problem] = await load(_folder(problem))
-        return Pool(self.opened[problem], self.data)
+        specification, only = self.opened[problem], self.only.get(problem)
+        if only is None:
+            return Pool(specification, self.data)
+        with _planned(only):
+            await (pool := _Kept(specification, self.data)).prepare(self.random(f"{problem}, few"))
+        return pool
 
     async def resized(self, problem: str, dims: dict[str, int]) -> str:
         """The name of the same problem at other dims."""
@@ -73,6 +86,26 @@ class Court:
             self.opened[problem], kernel, "0" * 64, backend=self.backend, data=self.data, unseen=True, report=silent,
             random=self.random(f"{problem}, unseen"),
         )  # fmt: skip
+
+
+class _Kept(Pool):
+    """Stays as it was made."""
+
+    async def fresh(self, random: np.random.Generator, like: Sequence[Pooled]) -> list[Case]:
+        return []
+
+
+@contextmanager
+def _planned(only: Collection[str]) -> Generator[None]:
+    """Pools that are made meanwhile have cases of these families alone, and no probes."""
+    whole = families.plans
+
+    def few(*given: Any, **named: Any) -> list[Plan]:
+        plans = [plan for plan in whole(*given, **named) if plan.probe is None]
+        return [plan for plan in plans if plan.family.partition("/")[0] in only]
+
+    with mock.patch.object(families, "plans", few):
+        yield
 
 
 def _folder(problem: str) -> Path:

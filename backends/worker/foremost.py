@@ -18,6 +18,8 @@ TOGETHER = (16, 8, 64, 4, 2)
 """How many stand out, in turn."""
 STRONGEST = 3
 """So many of those show most by themselves, and come first where there are few rows."""
+EIGHT = 8
+"""As many as one instruction finds of a row."""
 PARTS = (2, 4, 8, 16)
 """A row that is laid out as so many has its columns in classes by a so-manyth of its length."""
 ABOVE, STEP = (1.0, 10.0), (0.02, 0.1)
@@ -26,12 +28,21 @@ ABOVE, STEP = (1.0, 10.0), (0.02, 0.1)
 
 def of_one_class(r: Region) -> Array:
     """Columns as far apart as a row has room for: by a power of two, in whose classes they lie for all smaller ones
-    too, or by what a row's length is divided into."""
+    too, by what a row's length is divided into, or, in half of the rows, by a number that is drawn by lot."""
     length = r.own.shape[-1]
     powers = [1 << (length // count).bit_length() - 1 for count in TOGETHER if count < length]
     parts = [length // count for count in PARTS if length % count == 0]
-    strides = [stride for stride in dict.fromkeys([*powers, *parts]) if 1 < stride < length]
+    known = [stride for stride in dict.fromkeys([*powers, *parts]) if 1 < stride < length]
+    strides = [*known[:STRONGEST], *_by_lot(r, len(known), length // EIGHT), *known[STRONGEST:]]
     return _standing_out(r, [np.arange(_below(r, min(stride, length - stride)), length, stride) for stride in strides])
+
+
+def _by_lot(r: Region, count: int, most: int) -> list[int]:
+    """Numbers of classes of which each has eight columns: in the upper half, where each below has a multiple."""
+    if most < 2:
+        return []
+    upper = r.rng.permutation(most - most // 2) + most // 2 + 1
+    return [int(stride) for stride in upper[:count]]
 
 
 def of_one_chunk(r: Region) -> Array:

@@ -17,6 +17,8 @@ MOST = 4
 BEYOND, FAR, FARTHEST = (4.4, 6.0), 11.0, 18.0
 """Powers of ten from which on products are beyond what masks are written as; up to which products of three, and sums of
 those, are numbers; and up to which those of two are, of an input that has no others beside it."""
+GROWN, RATES = 20.0, (0.001, 0.2)
+"""Powers of e from a row's middle to either end at most; by how many each element is beyond the one before it."""
 
 
 def ramp(r: Region) -> Array:
@@ -28,6 +30,17 @@ def ramp(r: Region) -> Array:
     steps = r.sigma * r.signs() * r.powers(-1, 4)
     reached: Array = cast(Any, np).where(curved, places**2 / 2, places)
     return steps * (reached + r.own / r.sigma * r.powers(-4, -2.5))
+
+
+def growth(r: Region) -> Array:
+    """Each element is nearly the same multiple of the one before it, as of what grows or decays at a rate: so are
+    quotients of neighbours, and differences of them beside what they are of."""
+    length = r.own.shape[-1]
+    places = cast(Any, np).arange(length) - length // 2
+    most = np.minimum(GROWN / max(1, length // 2), r.rng.uniform(*RATES, (len(r.own), 1)))
+    rates = r.scale * most * r.signs()
+    steady: Array = 1 + r.own / r.sigma * r.powers(-4, -1.5) * rates
+    return r.sigma * r.signs() * np.exp(places * rates) * steady
 
 
 def level(r: Region) -> Array:

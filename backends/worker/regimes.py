@@ -196,6 +196,7 @@ PATTERNS: tuple[Regime, ...] = (
     _lattice,
     _alternating,
     parts.ramp,
+    parts.growth,
     parts.level,
     parts.far,
     parts.faint,

@@ -1,4 +1,4 @@
-"""Every exploit with its problem and the gate that stops it, and every honest kernel with its problem.
+"""Every exploit with its problem, the gate that stops it and what inputs show it; every honest kernel with its problem.
 
 ``wrong.toml`` and ``honest.toml`` tell a kernel by what it changes in its problem's own, so that the exploit is all
 there is to read; one that shares too little with it stands whole in the folder of the same name. Attacks on the
@@ -29,6 +29,8 @@ class Entry:
     changes: tuple[tuple[str, str], ...] = ()
     """Lines of the problem's kernel, each found once, and what stands in their place."""
     gate: str = ""
+    family: str = ""
+    """Of inputs, one that shows what ``values`` stops, where own draws do not."""
     quick: bool = False
 
     def __str__(self) -> str:

@@ -1,12 +1,18 @@
-"""What many rows show of an exploit, a few rows of it show as well, in as many cases as that takes."""
+"""What many rows show of an exploit, a few rows of it show as well, in as many cases as that takes.
+
+With NKI_ANVIL_ENDURANCE=1 honest kernels meet all that a claim would meet.
+"""
 
 from __future__ import annotations
+
+import os
 
 import pytest
 from cheats.catalogue import CHEATS, own
 from court import Court
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+ENDURANCE = bool(os.environ.get("NKI_ANVIL_ENDURANCE"))
 BY_NAME = {cheat.name: cheat for cheat in CHEATS}
 FEW = [
     ("packed_softmax_from_a_mask", {"M": 3}),
@@ -32,5 +38,6 @@ async def test_an_exploit_is_stopped_by_its_gate_at_few_rows(name: str, dims: di
 @pytest.mark.parametrize(("name", "dims"), FEW)
 async def test_an_honest_kernel_passes_at_few_rows(name: str, dims: dict[str, int], court: Court) -> None:
     problem = await court.resized(BY_NAME[name].problem, dims)
-    verdict = await court.judge_a_claim(problem, own(BY_NAME[name].problem).read_text())
+    judge = court.judge_a_claim if ENDURANCE else court.judge
+    verdict = await judge(problem, own(BY_NAME[name].problem).read_text())
     assert verdict.passed, verdict.gates

@@ -174,6 +174,31 @@ async def test_slabs_at_the_timed_shape_are_large_and_faint_in_turn_and_count_al
         assert verdict.where.family.startswith("opposed")
 
 
+def silu(x: Any) -> Any:
+    return x / (F(1) + np.exp(-x))
+
+
+def silu_of_fewer_bits_in_tiles_of_moderate_size_where_it_is_timed(x: Any) -> Any:
+    y = silu(x)
+    for tile in (slice(start, start + 128) for start in range(0, len(x), 128)):
+        if x.shape[-1] == WIDE and 0.1 < np.abs(x[tile]).max() < 1:
+            y[tile] = (y[tile].view(np.uint32) & np.uint32(0xFFFF0000)).view(F)
+    return y
+
+
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize(
+    ("kernel", "right"), [(silu, True), (silu_of_fewer_bits_in_tiles_of_moderate_size_where_it_is_timed, False)]
+)
+async def test_tiles_at_the_timed_shape_are_of_every_scale(
+    kernel: Callable[..., Any], right: bool, tmp_path: Path
+) -> None:
+    verdict = await judged("silu", kernel, tmp_path, rows=1280)
+    assert verdict.passed == right, verdict.gates
+    if verdict.where is not None:
+        assert (verdict.where.shapes, verdict.where.family) == ("wide", "scales")
+
+
 @pytest.mark.usefixtures("large")
 async def test_a_whole_matrix_at_the_timed_shape_is_of_one_kind_as_well(tmp_path: Path) -> None:
     kernel = plane_softmax_whose_maximum_starts_at_minus_100_where_it_is_timed

@@ -17,7 +17,9 @@ from served import call
 pytestmark = pytest.mark.anyio
 
 ENDURANCE = bool(os.environ.get("NKI_ANVIL_ENDURANCE"))
-SEEDS = NAMES if ENDURANCE else ["silu", "swiglu"]
+SEEDS = NAMES if ENDURANCE else ["layernorm", "rmsnorm"]
+LEARNT = 0 if ENDURANCE else 1
+"""Seeds at the beginning on which nothing is compared: there is no lesson yet, and in short form only these teach."""
 
 
 def test_every_step_applies_to_some_seed_and_every_seed_has_good_and_bad_steps():
@@ -34,12 +36,12 @@ def test_a_step_is_recognised_in_other_words_and_not_in_foreign_ones():
 
 @pytest.mark.slow
 async def test_a_search_with_memory_needs_fewer_attempts_and_lessons_pass_from_seed_to_seed(tmp_path: Path):
-    without, with_memory = await both(tmp_path, SEEDS)
-    found = costs(without, with_memory, SEEDS)
+    without, with_memory = await both(tmp_path, SEEDS, spared=LEARNT)
+    found = costs(without, with_memory, SEEDS[LEARNT:])
     report = [(one.seed, one.without, one.with_memory) for one in found]
     assert sum(one.with_memory for one in found) < sum(one.without for one in found), report
     assert all(turn.followed is None for turn in without.turns)
-    assert len(without.turns + with_memory.turns) >= (150 if ENDURANCE else 20)
+    assert len(without.turns + with_memory.turns) >= (150 if ENDURANCE else 15)
 
     used = transferred(with_memory)
     assert used, "a lesson of one seed was kept on another"

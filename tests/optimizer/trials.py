@@ -92,14 +92,15 @@ def transferred(optimizer: Optimizer) -> list[Turn]:
     return [turn for turn in kept if (turn.origin or "").partition(",")[0] in {*optimizer.baselines} - {turn.seed}]
 
 
-async def both(folder: Path, seeds: Sequence[str], order: int = 1) -> tuple[Optimizer, Optimizer]:
-    """The search without memory and the one with it, side by side."""
+async def both(folder: Path, seeds: Sequence[str], order: int = 1, spared: int = 0) -> tuple[Optimizer, Optimizer]:
+    """The search without memory and the one with it, side by side; the former without the first seeds, ``spared``."""
     found: dict[bool, Optimizer] = {}
 
     async def one(remembers: bool) -> None:
         workspace = anyio.Path(folder / ("with" if remembers else "without"))
         await workspace.mkdir()
-        found[remembers] = await search(Path(workspace), seeds, remembers=remembers, order=order)
+        played = seeds if remembers else seeds[spared:]
+        found[remembers] = await search(Path(workspace), played, remembers=remembers, order=order)
 
     async with anyio.create_task_group() as group:
         group.start_soon(one, False)

@@ -34,6 +34,14 @@ def test_classes_are_by_parts_of_a_row_whose_length_is_no_power_of_two(stride: i
     assert found >= min(16, 480 // stride)
 
 
+@pytest.mark.parametrize("classes", range(2, 33))
+def test_classes_may_be_of_any_number_in_some_case(classes: int) -> None:
+    rng = np.random.default_rng(classes)
+    cases = [foremost.of_one_class(Region(rng.standard_normal((ROWS, WIDTH)), rng, 1.0, 1.0)) for _ in range(40)]
+    eight = [np.argsort(x, axis=-1)[:, -8:] % classes for x in cases]
+    assert any((columns == columns[:, :1]).all(-1).any() for columns in eight)
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("size", [16, 64, 128])
 def test_all_of_the_largest_lie_in_one_chunk_in_some_row_and_the_smallest(size: int, sign: int) -> None:

@@ -42,6 +42,14 @@ def test_neighbours_are_nearly_one_step_apart_or_their_steps_are() -> None:
     assert 100 < (curved.mean(axis=1)[level[1]] > 0).mean() * 400 < 300
 
 
+def test_each_element_is_nearly_the_same_multiple_of_the_one_before_it() -> None:
+    rows = parts.growth(region())
+    rates = np.diff(rows, axis=1) / rows[:, :-1]
+    assert (rates.std(axis=1) < 0.1 * np.abs(rates.mean(axis=1))).all()
+    assert 100 < (rates.mean(axis=1) > 0).sum() < 300
+    assert np.abs(np.log(np.abs(rows))).max() < 21
+
+
 @pytest.mark.parametrize(("turn", "signs"), [(2, [1, -1, 1, -1]), (4, [1, -1, -1, 1]), (6, [1, -1, 1, -1])])
 def test_parts_in_turn_and_quarters_are_on_either_side(turn: int, signs: list[int]) -> None:
     spec = {"name": "x", "shape": [64, 96], "dtype": "float32"}

@@ -119,7 +119,7 @@ def test_patterns_are_what_ordinary_data_look_like() -> None:
     steps, zeros = np.diff(bands, axis=-1), (bands == 0).mean((1, 2))
     flat = (steps == 0).all((1, 2))
     assert flat.sum() == 1
-    assert ((steps >= 0).all(-1) | (steps <= 0).all(-1)).all(-1).sum() == 2, "sorted, and flat"
+    assert ((steps >= 0).all(-1) | (steps <= 0).all(-1)).all(-1).sum() == 3, "sorted, flat, and growing"
     assert (bands == bands[:, :1]).all((1, 2)).sum() == 1, "the same row again and again"
     assert ((zeros > 0.4) & (zeros < 0.6) & (bands >= 0).all((1, 2))).sum() == 1, "rectified"
     assert ((zeros > 0.6) & (zeros < 0.99)).sum() == 1, "sparse"
@@ -129,6 +129,8 @@ def test_patterns_are_what_ordinary_data_look_like() -> None:
     of_bfloat16 = (bands.astype(np.float32).view(np.uint32) & 0xFFFF == 0).all(-1).mean(-1)
     assert ((of_bfloat16 > 0.4) & (of_bfloat16 < 1)).any(), "numbers of fewer bits"
     assert (bands[..., 1:] * bands[..., :-1] < 0).all((1, 2)).sum() == 1, "alternating"
+    grown = bands[..., 1:] / np.where(bands[..., :-1] == 0, 1, bands[..., :-1]) - 1
+    assert (grown.std(-1) < 0.05 * np.abs(grown.mean(-1))).all(-1).sum() == 1, "growth at a rate"
     curved = np.diff(steps, axis=-1)
     level = [one.std(-1) < 0.05 * np.abs(one.mean(-1)) for one in (steps, curved)]
     assert (level[0] | level[1]).all(-1).sum() == 1, "ramps, and what grows by them"
