@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import Any, Final, cast
 
 import numpy as np
 
 from nki_anvil.sim.beta1.index import Index
-from nki_anvil.sim.beta1.masks import Box, boxes, cut, sliced
+from nki_anvil.sim.beta1.masks import Box, boxes, cut, overlap, sliced, torn
 from nki_anvil.sim.beta1.recorder import Recorder
 from nki_anvil.sim.beta1.tile import Part, Tile
 from nki_anvil.sim.builder import live
@@ -73,11 +74,15 @@ def _precision(dtype: DType) -> tuple[int, int, int]:
     return (dtype not in INTEGERS, _RANK.get(str(dtype), 0), size_of(dtype))
 
 
+def _same(box: Box) -> Box:
+    return box
+
+
 def masked(
     mask: Any,
     shape: Shape,
     run: Callable[[Callable[[Tile], NkiTensor]], NkiTensor],
-    result: Callable[[Box], Box] = lambda box: box,
+    result: Callable[[Box], Box] = _same,
     full: Shape | None = None,
 ) -> Tile:
     """Run an instruction on the part of a grid that a mask leaves.
@@ -118,10 +123,13 @@ def _gathered(
     from nki_anvil.sim.beta1.assignment import move
 
     whole: NkiTensor | None = None
-    for box in parts:
+    places = [_padded(result(box), wanted) for box in parts]
+    if result is not _same and any(overlap(one, other) for one, other in combinations(places, 2)):
+        raise torn("A reduction")
+    for box, into in zip(parts, places, strict=True):
         made = run(_cutter(box, shape))
         whole = whole or recorder().allocate(wanted, made.dtype, made.storage.buffer)
-        place = sliced(whole, _padded(result(box), wanted), wanted)
+        place = sliced(whole, into, wanted)
         if not recorder().redirect(made, place):
             move(place, made)
     assert whole is not None

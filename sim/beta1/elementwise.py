@@ -13,6 +13,7 @@ from nki_anvil.sim.beta1.calls import fresh, masked, operand, promoted, require
 from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.masks import matched
 from nki_anvil.sim.beta1.tile import Tile
+from nki_anvil.sim.beta1.unread import refuse_unknown
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.language import elementwise as current
 from nki_anvil.sim.layout import Shape
@@ -34,6 +35,7 @@ class Unary(Operation):
     """An operation on one tile."""
 
     def __call__(self, x: Any, *, dtype: Any = None, mask: Any = None, **options: Any) -> Any:
+        refuse_unknown(repr(self), list(options))
         if not isinstance(x, Tile):
             return self.of_number(x)
         tile = require(x, repr(self))
@@ -64,6 +66,7 @@ class Binary(Operation):
     """An operation on two tiles, or on a tile and a number; dimensions of size one are repeated."""
 
     def __call__(self, x: Any, y: Any, *, dtype: Any = None, mask: Any = None, **options: Any) -> Any:
+        refuse_unknown(repr(self), list(options))
         tiles = [require(value, repr(self)) for value in (x, y) if isinstance(value, Tile)]
         if not tiles:
             return self.of_numbers(x, y)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -44,6 +45,29 @@ class Box(NamedTuple):
 def whole(shape: Shape) -> Box:
     """The box of everything."""
     return Box((0,) * len(shape), shape)
+
+
+def overlap(one: Box, other: Box) -> bool:
+    """Whether two boxes have a place in common."""
+    low = zip(one.low, other.low, strict=True)
+    high = zip(one.high, other.high, strict=True)
+    return all(max(first) < min(last) for first, last in zip(low, high, strict=True))
+
+
+def in_one_run(mask: Any, shape: Shape, what: str) -> None:
+    """Raises TraceError where a mask leaves several parts of one row, for what works along rows."""
+    rows = [Box(box.low[:1], box.high[:1]) for box in boxes(mask, shape)]
+    if any(overlap(one, other) for one, other in combinations(rows, 2)):
+        raise torn(what)
+
+
+def torn(what: str) -> TraceError:
+    """What is said of an instruction along rows of which a mask leaves several parts."""
+    return TraceError(
+        "NKI-MASK",
+        f"{what} under a mask that leaves several parts of one row.",
+        remedy="Fill what is left out by nl.where, with a number that changes nothing, and take the whole row.",
+    )
 
 
 def boxes(mask: Any, shape: Shape) -> list[Box]:

@@ -25,6 +25,7 @@ from nki_anvil.sim.beta1 import (
 from nki_anvil.sim.beta1.instructions import arithmetic, moving, selecting, tensor_engine
 from nki_anvil.sim.beta1.kernel import jit, simulate_kernel, wrapper
 from nki_anvil.sim.beta1.tile import Tile
+from nki_anvil.sim.beta1.unread import strict
 from nki_anvil.sim.isa import enums
 from nki_anvil.sim.language import regions
 from nki_anvil.sim.typing import mutable_tensor, tensor
@@ -91,8 +92,9 @@ def _language() -> dict[str, Any]:
 
 
 def _named(table: Mapping[Any, str]) -> dict[str, Any]:
-    """The functions of a table by name."""
-    return {name: getattr(module, name) for module, names in table.items() for name in names.split()}
+    """The functions of a table by name, which refuse what they would not read."""
+    found = {name: getattr(module, name) for module, names in table.items() for name in names.split()}
+    return {name: strict(one) if isinstance(one, types.FunctionType) else one for name, one in found.items()}
 
 
 _LANGUAGE: Final[Mapping[Any, str]] = {

@@ -12,7 +12,7 @@ from nki_anvil.sim.beta1.conditions import Condition
 from nki_anvil.sim.beta1.dependencies import ACCUMULATES
 from nki_anvil.sim.beta1.elementwise import OPERATIONS, Operation
 from nki_anvil.sim.beta1.index import Index
-from nki_anvil.sim.beta1.masks import Box, boxes, sliced
+from nki_anvil.sim.beta1.masks import Box, boxes, in_one_run, sliced
 from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.isa.operands import operation
@@ -112,6 +112,7 @@ def var(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, **options: An
 
 def softmax(x: Any, axis: Any, *, dtype: Any = None, compute_dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     """exp(x - max) over its sum."""
+    in_one_run(mask, x.shape, "nl.softmax")
     return masked(mask, x.shape, lambda cut: current.softmax(cut(x), axis, dtype or x.dtype))
 
 

@@ -9,7 +9,7 @@ from nki_anvil.sim.beta1.assignment import spread
 from nki_anvil.sim.beta1.calls import fresh, masked, operand, promoted, require
 from nki_anvil.sim.beta1.computed import Cut, chosen, column, like
 from nki_anvil.sim.beta1.elementwise import Binary, common
-from nki_anvil.sim.beta1.masks import Box, boxes, cut
+from nki_anvil.sim.beta1.masks import Box, boxes, cut, in_one_run
 from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.isa.enums import engine, reduce_cmd
@@ -39,6 +39,8 @@ def activation(
         total = None if reduce_res is None else column(reduce_res, cut)
         isa.activation(result, op, source, column(bias, cut), column(scale, cut), reduce_op, total, reduce_cmd)
 
+    if reduce_res is not None:
+        in_one_run(mask, data.shape, "nisa.activation with reduce_res")
     made = like(require(data, "nisa.activation"), mask, dtype, fill)
     if reduce_res is not None:
         reduce_res.written = None
@@ -63,7 +65,9 @@ def activation_reduce(
         total = fresh((source.shape[0], 1), "float32") if reduce_res is None else column(reduce_res, cut)
         isa.activation_reduce(result, op, source, reduce_op, total, column(bias, cut), column(scale, cut))
 
-    return like(require(data, "nisa.activation_reduce"), mask, dtype, fill)
+    tile = require(data, "nisa.activation_reduce")
+    in_one_run(mask, tile.shape, "nisa.activation_reduce")
+    return like(tile, mask, dtype, fill)
 
 
 def tensor_scalar(
@@ -147,7 +151,9 @@ def tensor_scalar_reduce(
         number, total = column(operand0, cut), column(reduce_res, cut)
         isa.tensor_scalar_reduce(result, source, op0, number, reduce_op, total, reverse0)
 
-    return like(require(data, "nisa.tensor_scalar_reduce"), mask, dtype, fill)
+    tile = require(data, "nisa.tensor_scalar_reduce")
+    in_one_run(mask, tile.shape, "nisa.tensor_scalar_reduce")
+    return like(tile, mask, dtype, fill)
 
 
 def tensor_scalar_cumulative(
@@ -163,6 +169,7 @@ def tensor_scalar_cumulative(
     **options: Any,
 ) -> None:
     """dst[i] = op1(op0(src[i], imm0), dst[i-1])."""
+    in_one_run(mask, src.shape, "nisa.tensor_scalar_cumulative")
     for box in boxes(mask, src.shape):
         place, source = (cut(tile, box, src.shape) for tile in (dst, src))
         isa.tensor_scalar_cumulative(place, source, op0, op1, operand(imm0), operand(imm1), reduce_cmd)
@@ -192,7 +199,9 @@ def tensor_tensor_scan(
         isa.tensor_tensor_scan(result, spread(first, shape), spread(second, shape), start, op0, op1, reverse0, reverse1)
         return result
 
-    return masked(mask, common([left.shape, right.shape], "nisa.tensor_tensor_scan"), run)
+    wanted = common([left.shape, right.shape], "nisa.tensor_tensor_scan")
+    in_one_run(mask, wanted, "nisa.tensor_tensor_scan")
+    return masked(mask, wanted, run)
 
 
 def tensor_partition_reduce(op: Any, data: Any, *, mask: Any = None, dtype: Any = None, **options: Any) -> Tile:

@@ -10,7 +10,7 @@ import numpy as np
 from nki_anvil.sim import isa
 from nki_anvil.sim.beta1.calls import fresh, operand, require
 from nki_anvil.sim.beta1.computed import Cut, column, like, per_partition
-from nki_anvil.sim.beta1.masks import Box, boxes, cut
+from nki_anvil.sim.beta1.masks import Box, boxes, cut, in_one_run
 from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.isa.enums import reduce_cmd
 from nki_anvil.sim.layout import Shape
@@ -44,7 +44,9 @@ def range_select(
         asked = (comp_op0, comp_op1, low, high, reduce_cmd, total, reduce_op, start, otherwise)
         isa.range_select(result, source, *asked)
 
-    return like(require(on_true_tile, "nisa.range_select"), mask, dtype, fill)
+    tile = require(on_true_tile, "nisa.range_select")
+    in_one_run(mask, tile.shape, "nisa.range_select")
+    return like(tile, mask, dtype, fill)
 
 
 def select_reduce(
@@ -61,6 +63,8 @@ def select_reduce(
     **options: Any,
 ) -> None:
     """dst = on_true where the predicate holds, else on_false."""
+    if reduce_res is not None:
+        in_one_run(mask, dst.shape, "nisa.select_reduce with reduce_res")
     for box in boxes(mask, dst.shape):
 
         def part(tile: Any, box: Box = box) -> Any:
@@ -110,7 +114,9 @@ def nc_match_replace8(
         where = None if dst_idx is None else dst_idx.whole()
         isa.nc_match_replace8(result, source, operand(vals), float(operand(imm)), where)
 
-    return like(require(data, "nisa.nc_match_replace8"), mask, dtype, fill)
+    tile = require(data, "nisa.nc_match_replace8")
+    in_one_run(mask, tile.shape, "nisa.nc_match_replace8")
+    return like(tile, mask, dtype, fill)
 
 
 def local_gather(

@@ -453,3 +453,24 @@ def test_a_dynamic_index_is_one_integer_within_a_partition(beta1: Any):
             kernel(choose)(x, starts)
     with pytest.raises(TraceError, match="int32"):
         kernel(lambda p, f, at: (p, f + at[0, 0]))(x, starts.astype(np.float32))
+
+
+@pytest.mark.parametrize(("how", "runs"), [("sum", 1), ("sum", 2), ("max", 1), ("max", 2), ("softmax", 2)])
+def test_a_reduction_takes_one_run_of_each_row_that_a_mask_leaves(beta1: Any, how: str, runs: int):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray((32, 16 if how == "softmax" else 1), dtype=x.dtype, buffer=nl.shared_hbm)
+        p, f = nl.arange(32)[:, None], nl.arange(16)[None, :]
+        kept = (f < 3) | (f >= 12) if runs == 2 else (f < 3) | (f < 2)
+        nl.store(out, getattr(nl, how)(nl.load(x[p, f]), 1, mask=kept))
+        return out
+
+    x = np.ones((32, 16), np.float32)
+    if runs == 1:
+        kernel(x)
+        return
+    error = refused(kernel, x)
+    assert error.code == "NKI-MASK"
+    assert "several parts of one row" in error.message

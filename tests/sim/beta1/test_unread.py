@@ -1,0 +1,67 @@
+"""What a kernel says to a function of Beta 1 is read, or refused; nothing is taken and then ignored."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nki_anvil.sim.beta1 import modules
+from nki_anvil.sim.beta1.unread import PLACING, UNREAD
+from nki_anvil.sim.errors import TraceError
+
+FUNCTIONS = {
+    f"{kind}.{name}": function
+    for kind, named in (("nl", modules._language()), ("nisa", modules._isa()))  # pyright: ignore[reportPrivateUsage]
+    for name, function in named.items()
+    if isinstance(function, types.FunctionType)
+}
+HARMLESS = {
+    "device_print": {"mask"},  # says what is printed
+    "nc_matmul": {"tile_position", "tile_size"},  # say where on the array
+    "all_reduce": {"x", "op", "program_axes"},  # refused whatever it is told
+    "builtin_custom_op": {"arguments"},
+}
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_every_named_argument_is_read_or_refused(name: str) -> None:
+    function = inspect.unwrap(FUNCTIONS[name])
+    parsed = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    names = {node.id for one in parsed.body[0].body for node in ast.walk(one) if isinstance(node, ast.Name)}  # type: ignore[attr-defined]
+    further = {p.name for p in inspect.signature(function).parameters.values() if p.kind is p.VAR_KEYWORD}
+    unread = {*inspect.signature(function).parameters} - names - further - {*PLACING}
+    assert unread <= {*UNREAD.get(function.__name__, ())} | HARMLESS.get(function.__name__, set())
+
+
+def traced(beta1: Any, body: Any) -> Any:
+    def kernel(x):
+        out = beta1.nl.ndarray(x.shape, dtype=x.dtype, buffer=beta1.nl.shared_hbm)
+        beta1.nl.store(out, body(x))
+        return out
+
+    return beta1.nki.jit(kernel)(np.ones((32, 32), np.float32))
+
+
+@pytest.mark.parametrize(
+    ("code", "body"),
+    [
+        pytest.param("NKI-ARGUMENT", lambda nl, x: nl.exp(nl.load(x), axis=1), id="an operation"),
+        pytest.param("NKI-ARGUMENT", lambda nl, x: nl.load(x, transpose=True), id="a load"),
+        pytest.param("", lambda nl, x: nl.load_transpose2d(x, mask=nl.arange(32)[:, None] < 3), id="a mask"),
+        pytest.param("", lambda nl, x: nl.softmax(nl.load(x), 1, compute_dtype=nl.bfloat16), id="a format"),
+    ],
+)
+def test_what_would_be_ignored_is_refused(beta1: Any, code: str, body: Any) -> None:
+    with pytest.raises(TraceError) as refused:
+        traced(beta1, lambda x: body(beta1.nl, x))
+    assert code in refused.value.code
+
+
+def test_where_something_is_done_may_be_said(beta1: Any) -> None:
+    assert traced(beta1, lambda x: beta1.nl.exp(beta1.nl.load(x), name="exponential")).shape == (32, 32)
