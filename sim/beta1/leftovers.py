@@ -55,7 +55,7 @@ def _idle_fills(
     slot: NDArray[np.int64],
     attributes: list[dict[str, Any]],
 ) -> NDArray[np.bool_]:
-    """Which flagged fills the next instruction on their tensor overwrites altogether, or accumulates onto in PSUM."""
+    """Which flagged fills the next instruction on their tensor overwrites altogether, or, of zeros, adds to in PSUM."""
     idle = np.zeros(len(instructions), np.bool_)
     flagged = np.flatnonzero(instructions[:, _FLAG])
     if not len(flagged):
@@ -84,6 +84,8 @@ def _idle_fills(
     inside = following < len(owner)
     fills, following = fills[inside], following[inside]
     good = (tensor[following] == tensor[fills]) & replaced[following] & _only_write(owner, tensor, following)
+    zero = np.array([record.get("value") == 0 for record in attributes], np.bool_)
+    good &= zero[instructions[owner[fills], _INSTRUCTION["attributes"]]] | ~added[following]
     idle[owner[fills[good]]] = True
     return idle
 

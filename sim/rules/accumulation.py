@@ -21,6 +21,7 @@ _NOTHING, _MATMUL, _OTHER = 0, 1, 2
 """What wrote a place last."""
 _UNTOUCHED: Final = np.array(_NOTHING, np.uint8)
 _NC_MATMUL: Final = NAMES.index("nc_matmul")
+_MEMSET: Final = NAMES.index("memset")
 
 Marks: TypeAlias = NDArray[np.uint8]
 
@@ -62,6 +63,15 @@ class _Places:
             self._maps[tensor] = marks
         self._view(marks, access)[...] = mark
 
+    def put(self, access: int, mark: int) -> None:
+        """Mark what an access reaches but for what a matmul has written: an open one adds to whatever is there now."""
+        marks = self._maps.get(self._owner[access], _UNTOUCHED)
+        if not (marks == _MATMUL).any():
+            self.write(access, mark)
+        elif marks.ndim and self._known[access]:
+            seen = self._view(marks, access)
+            seen[seen != _MATMUL] = mark
+
     def _view(self, marks: Marks, access: int) -> Marks:
         steps, shape = zip(*self._patterns.different[int(self._patterns.of[access])], strict=True)
         return np.ndarray(shape, np.uint8, marks, int(self.program.tables["accesses"]["offset"][access]), steps)
@@ -73,11 +83,9 @@ def _sums(reading: Reading) -> list[tuple[int, int]]:
     In a loop these are its first turn's; one that leaves accumulate open adds to matmuls alone (``execution``).
     """
     program = reading.program
-    rows, places, every = program.tables["instructions"], _Places(program), operands(program)
-    psum = program.tables["tensors"]["memory"] == MEMORIES.index("psum")
-    chosen = every.writes & psum[program.tables["accesses"]["tensor"][every.access]]
+    rows, places = program.tables["instructions"], _Places(program)
     found: list[tuple[int, int]] = []
-    for index, access in zip(every.instruction[chosen].tolist(), every.access[chosen].tolist(), strict=True):
+    for index, access in _written(program):
         matmul = int(rows["opcode"][index]) == _NC_MATMUL
         adds = matmul and program.attributes[int(rows["attributes"][index])]["accumulate"]
         begun, stood = places.begun(access) if adds else (True, _MATMUL)
@@ -85,6 +93,30 @@ def _sums(reading: Reading) -> list[tuple[int, int]]:
             found.append((int(rows["line"][index]), stood))
         places.write(access, _MATMUL if matmul else _OTHER)
     return found
+
+
+def _written(program: Program) -> Iterator[tuple[int, int]]:
+    """(instruction, access) of all that is written to PSUM, in order."""
+    every, psum = operands(program), program.tables["tensors"]["memory"] == MEMORIES.index("psum")
+    chosen = every.writes & psum[program.tables["accesses"]["tensor"][every.access]]
+    yield from zip(every.instruction[chosen].tolist(), every.access[chosen].tolist(), strict=True)
+
+
+def _lost(reading: Reading) -> Iterator[Violation]:
+    """In Beta 1 an open matmul stands for ``+=``, and still overwrites what only others have written."""
+    program = reading.program
+    if program.version != BETA1:
+        return
+    rows, places = program.tables["instructions"], _Places(program)
+    for index, access in _written(program):
+        record = program.attributes[int(rows["attributes"][index])]
+        if int(rows["opcode"][index]) != _NC_MATMUL:
+            idle = int(rows["opcode"][index]) == _MEMSET and not record["value"]
+            places.put(access, _NOTHING if idle else _OTHER)
+            continue
+        if record["accumulate"] is None and places.begun(access)[1] == _OTHER:
+            yield Violation(int(rows["line"][index]), "+= adds a product to PSUM that no product has begun.")
+        places.write(access, _MATMUL)
 
 
 def _unset(reading: Reading) -> Iterator[Violation]:
@@ -113,6 +145,14 @@ def _open(reading: Reading) -> Iterator[Violation]:
 
 
 RULES = (
+    Rule(
+        code="TRN2-PSUM-FILL",
+        text="What is in PSUM before the first product that += adds there, is zero.",
+        severity="error",
+        remedy="Begin with nl.zeros, and add the other values to the sum once it is in SBUF.",
+        source="nki.isa.nc_matmul: the tensor engine adds to its own sums, and begins one where there is none",
+        breaches=_lost,
+    ),
     Rule(
         code="TRN2-PSUM-LOOP",
         text="In a loop on the device a matmul into PSUM from outside says whether it adds.",

@@ -474,3 +474,31 @@ def test_a_reduction_takes_one_run_of_each_row_that_a_mask_leaves(beta1: Any, ho
     error = refused(kernel, x)
     assert error.code == "NKI-MASK"
     assert "several parts of one row" in error.message
+
+
+@pytest.mark.parametrize("before", ["zeros", "ones", "a number", "a tile", "a product", "a product, doubled"])
+def test_a_product_is_added_to_zeros_or_to_what_a_product_began(beta1: Any, before: str):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray((32, 32), dtype=x.dtype, buffer=nl.shared_hbm)
+        tile = nl.load(x)
+        total = (nl.ones if before == "ones" else nl.zeros)((32, 32), dtype=nl.float32, buffer=nl.psum)
+        if before == "a number":
+            total[...] = 2.0
+        elif before == "a tile":
+            total[...] = nl.exp(tile)
+        elif before.startswith("a product"):
+            total += nl.matmul(tile, tile, transpose_x=True)
+        if before.endswith("doubled"):
+            total[...] = nl.multiply(total, 2.0)
+        total += nl.matmul(tile, tile, transpose_x=True)
+        nl.store(out, nl.copy(total))
+        return out
+
+    x = np.ones((32, 32), np.float32)
+    if before in ("ones", "a number", "a tile"):
+        assert refused(kernel, x).code == "TRN2-PSUM-FILL"
+        return
+    assert (kernel(x) == 32 * {"zeros": 1, "a product": 2, "a product, doubled": 3}[before]).all()

@@ -359,8 +359,12 @@ PAIRS: dict[str, Pair] = {
 }  # fmt: skip
 
 
+OF_BETA1 = {"TRN2-PSUM-FILL"}
+"""What only the older dialect can break: tests/sim/beta1/test_refusals.py."""
+
+
 def test_every_rule_has_a_kernel_on_either_side_of_its_limit() -> None:
-    assert set(PAIRS) == {rule.code for rule in TABLE}
+    assert set(PAIRS) == {rule.code for rule in TABLE} - OF_BETA1
 
 
 @pytest.mark.parametrize("code", PAIRS)
