@@ -32,7 +32,7 @@ def indexed(tile: Tile, key: Any) -> Tile:
     keys = _expanded(tile, key)
     if not keys:
         return tile
-    if tile.part is not None or tile.written is not None or tile.fresh:
+    if tile.part is not None or tile.held is not None or tile.fresh:
         tile.whole()
     if tile.outside:
         raise bounds.out_of_bounds(cast("Any", tile.outside[0]))
@@ -42,9 +42,15 @@ def indexed(tile: Tile, key: Any) -> Tile:
     base = tile.tensor
     if not keys:
         view = NkiTensor(storage, base.dtype, base.offset, base.shape, base.strides, base.indirection)
-        return Tile(view, rest)
+        return _held(Tile(view, rest), tile)
     look = looks.advanced(base, keys) if any(map(_is_grid, keys)) else looks.basic(base, keys)
-    return _viewed(storage, base, look, rest)
+    return _held(_viewed(storage, base, look, rest), tile)
+
+
+def _held(view: Tile, tile: Tile) -> Tile:
+    """A view of what was assigned to a place holds its value as long as that does."""
+    view.held = tile.held
+    return view
 
 
 def _viewed(storage: Placed, base: NkiTensor, look: Look, rest: Blocks) -> Tile:

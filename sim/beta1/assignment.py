@@ -10,8 +10,8 @@ from nki_anvil.sim import isa
 from nki_anvil.sim.beta1.dependencies import ACCUMULATES
 from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.masks import boxes, cut, sliced
-from nki_anvil.sim.beta1.places import declared
-from nki_anvil.sim.beta1.recorder import Last
+from nki_anvil.sim.beta1.recorder import Last, gone
+from nki_anvil.sim.beta1.storage import ADDED
 from nki_anvil.sim.beta1.tile import Tile, same
 from nki_anvil.sim.dtypes import numpy_dtype
 from nki_anvil.sim.errors import TraceError
@@ -106,7 +106,7 @@ def _adopt(place: NkiTensor, value: Tile) -> bool:
         return False
     value.tensor = target
     value.fresh, value.part = False, None
-    value.written = value.recorder.uses[declared(target)].written
+    value.held = value.recorder.held(target)
     return True
 
 
@@ -161,10 +161,12 @@ def spread(source: NkiTensor, shape: tuple[int, ...]) -> NkiTensor:
 
 def accumulate(name: str, target: Tile, value: Any) -> Tile:
     """``target op= value`` in place; a matmul's result is added by the tensor engine itself."""
-    if isinstance(value, Tile) and name == "add" and _accumulated(target, value):
+    if isinstance(value, Tile) and name == "add" and target.held is None and _accumulated(target, value):
         return target
     if not target.tensor.storage.on_chip:
         raise TraceError("NKI-MEMORY", f"{target!r} is in HBM.", remedy="Load it, compute, and store it.")
+    if target.held is not None:
+        raise gone(target.name)
     place = target.whole()
     if isinstance(value, Tile) and value.part is not None:
         part = value.part
@@ -194,7 +196,7 @@ def _accumulated(target: Tile, value: Tile) -> bool:
     if not recorder.redirect(result, place, values):
         return False
     value.tensor, value.fresh, value.part = place, False, None
-    value.written = recorder.uses[declared(place)].written
+    value.held = ADDED
     return True
 
 

@@ -15,12 +15,12 @@ from nki_anvil.sim.beta1.paths import Path
 from nki_anvil.sim.beta1.places import declared, out_of_scope, overlap, same_place
 from nki_anvil.sim.beta1.shared import Shared
 from nki_anvil.sim.beta1.sites import DEPTH, NOWHERE, WIDTH, along, moved
-from nki_anvil.sim.beta1.storage import Placed, Uses
+from nki_anvil.sim.beta1.storage import Held, Placed, Uses
 from nki_anvil.sim.beta1.tensors import DTYPE, Tensors
 from nki_anvil.sim.beta1.turning import EVER, FLAG, UNORDERED, held, turn_bodies, turn_iterations
 from nki_anvil.sim.beta1.turning import WIDTH as INSTRUCTION_WIDTH
 from nki_anvil.sim.coverage import dense_elements
-from nki_anvil.sim.errors import TraceError
+from nki_anvil.sim.errors import NotSimulated, TraceError
 from nki_anvil.sim.instructions import NAMES, TABLE
 from nki_anvil.sim.program import NONE, SCHEMA, Program
 from nki_anvil.sim.tensor import Indirect, NkiTensor
@@ -81,6 +81,7 @@ class Recorder(Tensors):
         self.loops: list[Loop] = []
         self.last: Last | None = None
         self.uses: dict[Placed, Uses] = {}
+        self._lent: dict[tuple[Placed, Held], NkiTensor] = {}
         self.grid: tuple[Index | int, ...] = ()
         self.extents: tuple[int, ...] = ()
         self._scope = 0
@@ -117,9 +118,29 @@ class Recorder(Tensors):
         marks = (self._tensors.mark(), self._sites.mark(), self._instructions.mark())
         return (*marks, sites, instructions)
 
+    def held(self, place: NkiTensor) -> Held:
+        """A result's standing at a place to which its instruction writes now."""
+        return Held(self.uses[declared(place)].written, self._instructions.count)
+
+    def lend(self, place: NkiTensor, held: Held) -> None:
+        """Raises NotSimulated where a result that was assigned to a place is used, and the place has changed since."""
+        if self.uses[declared(place)].written != held.written:
+            raise gone(place.storage.name)
+        if self.loops:
+            self._lent[declared(place), held] = place
+
+    def _keep_lent(self, times: int, before: int) -> None:
+        """What a turn uses that was there before it, and then overwrites, the next turn would find overwritten."""
+        for (place, lent), tensor in self._lent.items() if times > 1 else ():
+            if lent.since <= before and self.uses[place].written != lent.written:
+                raise gone(tensor.storage.name)
+        if len(self.loops) == 1:
+            self._lent.clear()
+
     def _repeat(self, loop: Loop, marks: tuple[int, int, int, int, int], remaining: int) -> int:
         """Close a body and repeat its rows for all following iterations that are like it; returns their number."""
         times = self.path.leave(loop.depth, remaining)
+        self._keep_lent(times, marks[4])
         self.scopes.pop()
         self.last = None
         tensors, sites = self._tensors.take(marks[0]), self._sites.take(marks[1])
@@ -287,6 +308,14 @@ class Recorder(Tensors):
             names=[self._names[number] for number in names],
             printed=printed,
         )
+
+
+def gone(name: str) -> NotSimulated:
+    """What is said of a result that is used after its place got other content."""
+    return NotSimulated(
+        f"A result was assigned to {name or 'a tensor'}, whose content has changed since, and is used again.",
+        remedy="Keep the value: assign nl.copy(result) instead.",
+    )
 
 
 _IN_PLACE: Final = frozenset(

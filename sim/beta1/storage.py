@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from nki_anvil.sim.memory import Storage
 
@@ -54,3 +55,16 @@ class Uses:
 
     touched: int = 0
     written: int = 0
+
+
+class Held(NamedTuple):
+    """That a result stands at a place to which it was assigned."""
+
+    written: int
+    """How often the place had been written by then."""
+    since: int
+    """How many instructions there were."""
+
+
+ADDED: Final = Held(-1, 0)
+"""Of a result that was added to a place: it stands nowhere by itself."""

@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from nki_anvil.sim.beta1 import access
 from nki_anvil.sim.beta1.bounds import Reach, out_of_bounds
 from nki_anvil.sim.beta1.operators import Operators
-from nki_anvil.sim.beta1.places import declared, same_place
+from nki_anvil.sim.beta1.places import same_place
 from nki_anvil.sim.beta1.recorder import Recorder
 from nki_anvil.sim.dtypes import DType, as_dtype
-from nki_anvil.sim.errors import NotSimulated, TraceError
+from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.layout import Shape
 from nki_anvil.sim.memory import MemoryRegion
 from nki_anvil.sim.tensor import NkiTensor
 
 if TYPE_CHECKING:
     from nki_anvil.sim.beta1.masks import Box
+    from nki_anvil.sim.beta1.storage import Held
 
 
 class Blocks(NamedTuple):
@@ -45,7 +46,7 @@ NO_BLOCKS = Blocks((), ())
 class Tile(Operators):
     """A tensor as Beta 1 kernels handle it."""
 
-    __slots__ = ("blocks", "fresh", "outside", "part", "tensor", "written")
+    __slots__ = ("blocks", "fresh", "held", "outside", "part", "tensor")
     __array_ufunc__ = None
 
     def __init__(
@@ -64,8 +65,8 @@ class Tile(Operators):
         self.part = part
         self.outside = outside
         """Dimensions that the index leaves, which is an error unless a mask cuts it off."""
-        self.written: int | None = None
-        """For a result that was assigned: how often its place had been written by then."""
+        self.held: Held | None = None
+        """Of a result that was assigned to a place."""
 
     # what it is
 
@@ -131,7 +132,7 @@ class Tile(Operators):
     def reshape(self, *shape: Any) -> Tile:
         """The same elements in another shape."""
         wanted = cast("Any", shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape)
-        return Tile(self.whole().reshape(tuple(int(size) for size in wanted)))
+        return self.seen(self.whole().reshape(tuple(int(size) for size in wanted)))
 
     def broadcast_to(self, *shape: Any) -> Tile:
         """Dimensions of size one repeated, the partitions included."""
@@ -142,11 +143,11 @@ class Tile(Operators):
 
     def expand_dims(self, axis: int) -> Tile:
         """A dimension of size one more."""
-        return Tile(self.whole().expanded(axis))
+        return self.seen(self.whole().expanded(axis))
 
     def view(self, dtype: Any) -> Tile:
         """The same bytes in another dtype."""
-        return Tile(self.whole().view(as_dtype(dtype)))
+        return self.seen(self.whole().view(as_dtype(dtype)))
 
     def astype(self, dtype: Any) -> Tile:
         """A converted copy."""
@@ -159,6 +160,12 @@ class Tile(Operators):
         if tuple(shape) != self.shape:
             raise TraceError("NKI-SHAPE", f"{self!r} does not have the shape {tuple(shape)}.", remedy="Reshape it.")
         return self
+
+    def seen(self, tensor: NkiTensor) -> Tile:
+        """A view of it, which holds its value as long as the tile itself does."""
+        view = Tile(tensor)
+        view.held = self.held
+        return view
 
     # as an operand
 
@@ -176,12 +183,8 @@ class Tile(Operators):
             raise out_of_bounds(self.outside[0])
         if self.part is not None:
             self._fill_part()
-        if self.written is not None and self.recorder.uses[declared(self.tensor)].written != self.written:
-            raise NotSimulated(
-                f"A result was assigned to {self.name or 'a tensor'}, whose content has changed since, and is used"
-                " again.",
-                remedy="Keep the value: assign nl.copy(result) instead.",
-            )
+        if self.held is not None:
+            self.recorder.lend(self.tensor, self.held)
         self.fresh = False
         return self.tensor
 

@@ -502,3 +502,44 @@ def test_a_product_is_added_to_zeros_or_to_what_a_product_began(beta1: Any, befo
         assert refused(kernel, x).code == "TRN2-PSUM-FILL"
         return
     assert (kernel(x) == 32 * {"zeros": 1, "a product": 2, "a product, doubled": 3}[before]).all()
+
+
+def lent(nl: Any, how: str, x: Any, held: Any, total: Any, tile: Any) -> Any:
+    """A tile whose value is asked for when it stands nowhere any more; or still does, ``kept``."""
+    if how == "a product that was added":
+        product = nl.matmul(tile, tile, transpose_x=True)
+        total += product
+        return nl.copy(product)
+    value = nl.exp(tile)
+    held[...] = value
+    if how == "the place":
+        value += tile
+        return held
+    view = value.reshape((32, 32)) if how == "a view" else value[0:32, 0:32]
+    if how == "in a loop":
+        for _ in nl.sequential_range(3):
+            held[...] = nl.add(value, 1.0)
+        return held
+    if how != "kept":
+        held[...] = tile
+    return nl.copy(view)
+
+
+@pytest.mark.parametrize("how", ["a product that was added", "the place", "a view", "a part", "in a loop", "kept"])
+def test_a_result_is_not_used_once_its_place_holds_another(beta1: Any, how: str):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray((32, 32), dtype=x.dtype, buffer=nl.shared_hbm)
+        held = nl.ndarray((32, 32), dtype=nl.float32, buffer=nl.sbuf)
+        total = nl.zeros((32, 32), dtype=nl.float32, buffer=nl.psum)
+        nl.store(out, lent(nl, how, x, held, total, nl.load(x)))
+        return out
+
+    x = np.full((32, 32), 0.5, np.float32)
+    if how == "kept":
+        assert np.allclose(kernel(x), np.exp(x))
+        return
+    with pytest.raises(NotSimulated, match="whose content has changed since"):
+        kernel(x)
