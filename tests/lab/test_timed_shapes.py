@@ -188,7 +188,11 @@ def silu_of_fewer_bits_in_tiles_of_moderate_size_where_it_is_timed(x: Any) -> An
 
 @pytest.mark.usefixtures("large")
 @pytest.mark.parametrize(
-    ("kernel", "right"), [(silu, True), (silu_of_fewer_bits_in_tiles_of_moderate_size_where_it_is_timed, False)]
+    ("kernel", "right"),
+    [
+        pytest.param(silu, True, marks=pytest.mark.slow),
+        (silu_of_fewer_bits_in_tiles_of_moderate_size_where_it_is_timed, False),
+    ],
 )
 async def test_tiles_at_the_timed_shape_are_of_every_scale(
     kernel: Callable[..., Any], right: bool, tmp_path: Path
