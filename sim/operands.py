@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,10 +13,20 @@ from nki_anvil.sim.instructions import NAMES, TABLE
 from nki_anvil.sim.program import NONE, Program
 
 _SLOTS: Final = max(len(row.slots) for row in TABLE.values())
-_WRITES: Final = np.array([len(TABLE[name].writes) for name in NAMES], np.int64)
-_UPDATES: Final = np.array(
-    [[slot in TABLE[name].updates for slot in (*TABLE[name].slots, *[""] * _SLOTS)][:_SLOTS] for name in NAMES]
-)
+
+
+def by_slot(holds: Callable[[str, str], bool]) -> NDArray[np.bool_]:
+    """For each opcode, and each slot that an instruction may have, what holds of the instruction's name and the slot's;
+    of one that it does not have, what holds of the name ``""``.
+    """
+    rows = [[holds(name, slot) for slot in (*TABLE[name].slots, *[""] * _SLOTS)][:_SLOTS] for name in NAMES]
+    return np.array(rows, np.bool_)
+
+
+WRITES: Final = np.array([len(TABLE[name].writes) for name in NAMES], np.int64)
+"""How many of its first slots each opcode writes."""
+UPDATES: Final = by_slot(lambda name, slot: slot in TABLE[name].updates)
+"""Slots whose old content also counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +52,8 @@ def operands(program: Program) -> Operands:
     filled = access != NONE
     instruction, slot, access = instruction[filled], slot[filled], access[filled]
     opcode = rows["opcode"][instruction]
-    writes = slot < _WRITES[opcode]
-    return Operands(instruction, slot, access, writes, _UPDATES[opcode, slot] | (writes & _skips(program)[instruction]))
+    writes = slot < WRITES[opcode]
+    return Operands(instruction, slot, access, writes, UPDATES[opcode, slot] | (writes & _skips(program)[instruction]))
 
 
 def _skips(program: Program) -> NDArray[np.bool_]:

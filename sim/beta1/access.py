@@ -42,15 +42,9 @@ def indexed(tile: Tile, key: Any) -> Tile:
     base = tile.tensor
     if not keys:
         view = NkiTensor(storage, base.dtype, base.offset, base.shape, base.strides, base.indirection)
-        return _held(Tile(view, rest), tile)
+        return tile.seen(Tile(view, rest))
     look = looks.advanced(base, keys) if any(map(_is_grid, keys)) else looks.basic(base, keys)
-    return _held(_viewed(storage, base, look, rest), tile)
-
-
-def _held(view: Tile, tile: Tile) -> Tile:
-    """A view of what was assigned to a place holds its value as long as that does."""
-    view.held = tile.held
-    return view
+    return tile.seen(_viewed(storage, base, look, rest))
 
 
 def _viewed(storage: Placed, base: NkiTensor, look: Look, rest: Blocks) -> Tile:

@@ -161,12 +161,12 @@ def spread(source: NkiTensor, shape: tuple[int, ...]) -> NkiTensor:
 
 def accumulate(name: str, target: Tile, value: Any) -> Tile:
     """``target op= value`` in place; a matmul's result is added by the tensor engine itself."""
-    if isinstance(value, Tile) and name == "add" and target.held is None and _accumulated(target, value):
+    if target.held is not None:
+        raise gone(target.name)
+    if isinstance(value, Tile) and name == "add" and _accumulated(target, value):
         return target
     if not target.tensor.storage.on_chip:
         raise TraceError("NKI-MEMORY", f"{target!r} is in HBM.", remedy="Load it, compute, and store it.")
-    if target.held is not None:
-        raise gone(target.name)
     place = target.whole()
     if isinstance(value, Tile) and value.part is not None:
         part = value.part

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from nki_anvil.sim.beta1.dependencies import ACCUMULATES
 from nki_anvil.sim.beta1.growth import Rows
 from nki_anvil.sim.errors import TraceError
-from nki_anvil.sim.instructions import NAMES, TABLE
+from nki_anvil.sim.instructions import NAMES
+from nki_anvil.sim.operands import WRITES
 from nki_anvil.sim.program import NONE, SCHEMA
 
 _INSTRUCTION: Final = {name: column for column, name in enumerate(SCHEMA["instructions"])}
@@ -22,7 +23,6 @@ _SITE: Final = {name: column for column, name in enumerate(SCHEMA["accesses"])}
 _PLACE: Final = [_SITE[name] for name in ("tensor", "dtype", "offset", "first_pair", "pairs")]
 _FLAG: Final = len(SCHEMA["instructions"])
 _COPY, _ADDITION = NAMES.index("tensor_copy"), NAMES.index("tensor_tensor")
-_WRITES: Final = np.array([len(TABLE[name].writes) for name in NAMES], np.int64)
 
 
 class Sums:
@@ -36,7 +36,7 @@ class Sums:
         copies = opcode[adding] == _COPY
         self._additions, self._begun = _pairs(adding, copies, sites[operands[first[adding]]][:, _PLACE])
         self._taken = sites[operands[first[self._additions] + 2], 0]
-        counts = _WRITES[opcode] if len(self._additions) else np.zeros(0, np.int64)
+        counts = WRITES[opcode] if len(self._additions) else np.zeros(0, np.int64)
         writers = np.repeat(np.arange(len(counts)), counts)
         targets = operands[first[writers] + np.arange(len(writers)) - np.repeat(np.cumsum(counts) - counts, counts)]
         self._writers, self._written = writers[targets != NONE], sites[targets[targets != NONE], 0]

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim.beta1.dependencies import adding_to, dependent, operands_of
-from nki_anvil.sim.instructions import NAMES, TABLE
 from nki_anvil.sim.kinds import WIDTHS
 from nki_anvil.sim.marks import reached
+from nki_anvil.sim.operands import WRITES
 from nki_anvil.sim.program import NONE, SCHEMA
 
 Rows = NDArray[np.int64]
@@ -23,7 +23,6 @@ Looks = dict[Way, list[list[int]]]
 _SITE: Final = {name: column for column, name in enumerate(SCHEMA["accesses"])}
 _LOOK: Final = [_SITE[name] for name in ("dtype", "offset", "first_pair", "pairs")]
 _INSTRUCTION: Final = {name: column for column, name in enumerate(SCHEMA["instructions"])}
-_WRITES: Final = np.array([len(TABLE[name].writes) for name in NAMES], np.int64)
 _AGAINST: Final[dict[Way, tuple[Way, ...]]] = {
     "written": ("written", "added", "read"),
     "added": ("written", "read"),
@@ -115,7 +114,7 @@ def _touched(
     there = (tensor != NONE) & (tensor < first_tensor)
     for moving in ("scalar_access", "vector_access"):
         there &= used[:, _SITE[moving]] == NONE
-    writes = slot < _WRITES[instructions[owner, _INSTRUCTION["opcode"]]]
+    writes = slot < WRITES[instructions[owner, _INSTRUCTION["opcode"]]]
     sums = _sums(instructions, owner, slot, used, recorder)
     chosen: dict[Way, NDArray[np.bool_]] = {"written": writes & ~sums, "added": sums, "read": ~writes & ~sums}
     found: dict[int, Looks] = {}

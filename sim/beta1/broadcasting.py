@@ -30,7 +30,7 @@ def broadcast_to(src: Any, shape: Any, *, dtype: Any = None, mask: Any = None, *
         raise TraceError(
             "NKI-SHAPE", f"{src!r} cannot be broadcast to {wanted}.", remedy="Only dimensions of size one repeat."
         )
-    return Tile(view)
+    return src.seen(Tile(view)) if isinstance(src, Tile) and view.storage is src.tensor.storage else Tile(view)
 
 
 def _leading(source: NkiTensor) -> NkiTensor:

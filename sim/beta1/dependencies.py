@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.instructions import NAMES, TABLE
 from nki_anvil.sim.kinds import WIDTHS
+from nki_anvil.sim.operands import WRITES
 from nki_anvil.sim.program import NONE, SCHEMA
 
 Rows = NDArray[np.int64]
@@ -31,7 +32,6 @@ _FLAG: Final = len(SCHEMA["instructions"])
 _MOVES: Final = len(SCHEMA["accesses"]) + 1
 _UPDATING: Final = frozenset(NAMES.index(name) for name in NAMES if TABLE[name].updates and name != "nc_matmul")
 _MATMUL: Final = NAMES.index("nc_matmul")
-_WRITES: Final = np.array([len(TABLE[name].writes) for name in NAMES], np.int64)
 _MOST: Final = 1 << 10
 """Pairs of a write and a read of one tensor that are compared one by one."""
 _TURNS: Final = 32
@@ -48,7 +48,7 @@ def check(loop: Any, times: int, sites: Rows, instructions: Rows, first_tensor: 
     turns, shifts = _MOVES + loop.depth - 1, _MOVES + depths + loop.depth - 1
     owner, slot, used = operands_of(instructions, sites, recorder.sites_before())
     outside = (used[:, 0] != NONE) & (used[:, 0] < first_tensor)
-    writes = outside & (slot < _WRITES[instructions[owner, _INSTRUCTION["opcode"]]])
+    writes = outside & (slot < WRITES[instructions[owner, _INSTRUCTION["opcode"]]])
     still = (used[:, turns] == 0) & (used[:, shifts] == 0) & (used[:, _SITE["vector_access"]] == NONE)
     plain = _plain_writes(instructions, recorder.attribute_records())
     for place in np.flatnonzero(writes & still & plain[owner] & (not launch)).tolist():

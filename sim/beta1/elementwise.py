@@ -35,7 +35,7 @@ class Unary(Operation):
     """An operation on one tile."""
 
     def __call__(self, x: Any, *, dtype: Any = None, mask: Any = None, **options: Any) -> Any:
-        refuse_unknown(repr(self), list(options))
+        refuse_unknown(self, options)
         if not isinstance(x, Tile):
             return self.of_number(x)
         tile = require(x, repr(self))
@@ -66,7 +66,7 @@ class Binary(Operation):
     """An operation on two tiles, or on a tile and a number; dimensions of size one are repeated."""
 
     def __call__(self, x: Any, y: Any, *, dtype: Any = None, mask: Any = None, **options: Any) -> Any:
-        refuse_unknown(repr(self), list(options))
+        refuse_unknown(self, options)
         tiles = [require(value, repr(self)) for value in (x, y) if isinstance(value, Tile)]
         if not tiles:
             return self.of_numbers(x, y)

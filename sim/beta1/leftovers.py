@@ -7,7 +7,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.sim.instructions import NAMES, TABLE
+from nki_anvil.sim.instructions import NAMES
+from nki_anvil.sim.operands import UPDATES, WRITES
 from nki_anvil.sim.program import NONE, ROLES, SCHEMA
 
 Rows = NDArray[np.int64]
@@ -16,7 +17,6 @@ _SITE: Final = {name: column for column, name in enumerate(SCHEMA["accesses"])}
 _TENSOR: Final = {name: column for column, name in enumerate(SCHEMA["tensors"])}
 _INSTRUCTION: Final = {name: column for column, name in enumerate(SCHEMA["instructions"])}
 _FLAG: Final = len(SCHEMA["instructions"])
-_WRITES: Final = np.array([len(TABLE[name].writes) for name in NAMES], np.int64)
 _MATMUL: Final = NAMES.index("nc_matmul")
 
 
@@ -68,7 +68,7 @@ def _idle_fills(
     opcode = instructions[owner, _INSTRUCTION["opcode"]]
     opening = np.array([record.get("accumulate", False) is None for record in attributes], np.bool_)
     added = (opcode == _MATMUL) & opening[instructions[owner, _INSTRUCTION["attributes"]]]
-    updates = _UPDATES[opcode, np.minimum(slot, _UPDATES.shape[1] - 1)] & (opcode != _MATMUL)
+    updates = UPDATES[opcode, np.minimum(slot, UPDATES.shape[1] - 1)] & (opcode != _MATMUL)
     held = tensors[:, _TENSOR["partitions"]] * tensors[:, _TENSOR["elements"]]
     dense = (sites[number, _SITE["offset"]] == 0) & (sites[number, _DENSE] == held[tensor])
     kept = opcode == _MATMUL
@@ -78,7 +78,7 @@ def _idle_fills(
             instructions[owner, _INSTRUCTION["attributes"]]
         ]
     )
-    replaced = (slot < _WRITES[opcode]) & ~updates & ~kept & dense
+    replaced = (slot < WRITES[opcode]) & ~updates & ~kept & dense
     fills = np.flatnonzero(instructions[owner, _FLAG] == 1)
     following = fills + 1
     inside = following < len(owner)
@@ -97,10 +97,6 @@ def _only_write(owner: NDArray[np.int64], tensor: NDArray[np.int64], at: NDArray
     return ~again
 
 
-_SLOTS: Final = max(len(row.slots) for row in TABLE.values())
-_UPDATES: Final = np.array(
-    [[slot in TABLE[name].updates for slot in (*TABLE[name].slots, *[""] * _SLOTS)][:_SLOTS] for name in NAMES]
-)
 _DENSE: Final = len(SCHEMA["accesses"])
 """The column of a site that says how many elements it reaches, each once and without a gap."""
 

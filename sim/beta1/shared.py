@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from nki_anvil.sim.beta1.dependencies import adding_to, operands_of
 from nki_anvil.sim.beta1.growth import Rows
-from nki_anvil.sim.instructions import NAMES, TABLE
+from nki_anvil.sim.operands import WRITES
 from nki_anvil.sim.program import NONE, SCHEMA
 
 _OPCODE: Final = list(SCHEMA["instructions"]).index("opcode")
-_WRITES: Final = np.array([len(TABLE[name].writes) for name in NAMES], np.int64)
 
 
 class Shared:
@@ -35,7 +34,7 @@ class Shared:
         """Take one more body, which runs so many times. What only adds meets nobody: it is one instruction."""
         owner, slot, used = operands_of(instructions, sites, first_site)
         there = (used[:, 0] != NONE) & (used[:, 0] < first_tensor) & ~adding_to(instructions, attributes)[owner]
-        writes = there & (slot < _WRITES[instructions[owner, _OPCODE]])
+        writes = there & (slot < WRITES[instructions[owner, _OPCODE]])
         written = np.full(len(instructions), NONE, np.int64)
         written[owner[writes]] = used[writes, 0]
         self._written.append(np.tile(written, times))

@@ -132,7 +132,7 @@ class Tile(Operators):
     def reshape(self, *shape: Any) -> Tile:
         """The same elements in another shape."""
         wanted = cast("Any", shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape)
-        return self.seen(self.whole().reshape(tuple(int(size) for size in wanted)))
+        return self.seen(Tile(self.whole().reshape(tuple(int(size) for size in wanted))))
 
     def broadcast_to(self, *shape: Any) -> Tile:
         """Dimensions of size one repeated, the partitions included."""
@@ -143,11 +143,11 @@ class Tile(Operators):
 
     def expand_dims(self, axis: int) -> Tile:
         """A dimension of size one more."""
-        return self.seen(self.whole().expanded(axis))
+        return self.seen(Tile(self.whole().expanded(axis)))
 
     def view(self, dtype: Any) -> Tile:
         """The same bytes in another dtype."""
-        return self.seen(self.whole().view(as_dtype(dtype)))
+        return self.seen(Tile(self.whole().view(as_dtype(dtype))))
 
     def astype(self, dtype: Any) -> Tile:
         """A converted copy."""
@@ -161,9 +161,8 @@ class Tile(Operators):
             raise TraceError("NKI-SHAPE", f"{self!r} does not have the shape {tuple(shape)}.", remedy="Reshape it.")
         return self
 
-    def seen(self, tensor: NkiTensor) -> Tile:
+    def seen(self, view: Tile) -> Tile:
         """A view of it, which holds its value as long as the tile itself does."""
-        view = Tile(tensor)
         view.held = self.held
         return view
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from nki_anvil.sim.errors import NotSimulated, TraceError
 
-PLACING: Final = ("name", "engine", "dge_mode", "directives", "lazy_initialization", "precise_schedule", "data")
-"""Which say where and how something is done, not what; or are read out of a function's further options."""
+PLACING: Final = ("name", "engine", "dge_mode", "directives", "lazy_initialization", "precise_schedule")
+"""Which say where and how something is done, not what."""
 UNREAD: Final[Mapping[str, tuple[str, ...]]] = {
     "load_transpose2d": ("mask",),
     "gather_flattened": ("mask",),
@@ -36,7 +36,7 @@ def strict(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def read(*given: Any, **named: Any) -> Any:
-        refuse_unknown(function.__name__, [name for name in named if name not in known])
+        refuse_unknown(function.__name__, (name for name in named if name not in known))
         for name in unread:
             if named.get(name) is not None and named[name] is not True:
                 raise NotSimulated(
@@ -48,7 +48,7 @@ def strict(function: Callable[..., Any]) -> Callable[..., Any]:
     return read
 
 
-def refuse_unknown(function: str, names: list[str]) -> None:
+def refuse_unknown(function: object, names: Iterable[str]) -> None:
     """Raises TraceError for the first argument that says what to compute and that the function does not know."""
     name = next((name for name in names if name not in PLACING), None)
     if name is not None:

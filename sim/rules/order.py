@@ -15,10 +15,10 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.sim.instructions import NAMES, TABLE
+from nki_anvil.sim.instructions import NAMES
 from nki_anvil.sim.kinds import WIDTHS, Pattern, Patterns, dynamic, patterns
 from nki_anvil.sim.marks import reached
-from nki_anvil.sim.operands import Operands, operands
+from nki_anvil.sim.operands import Operands, by_slot, operands
 from nki_anvil.sim.program import MEMORIES, Program
 from nki_anvil.sim.rules.reading import Reading
 from nki_anvil.sim.rules.rule import Rule, Violation
@@ -39,8 +39,6 @@ _MOST = 1 << 24
 """Elements of an access that is looked at one by one: as many as fit on a chip, of two bytes each."""
 _SPAN = 1 << 31
 """Bytes of a tensor that are marked one by one, of the 96 GiB of HBM."""
-
-_SLOTS = max(len(row.slots) for row in TABLE.values())
 
 Places = NDArray[np.int64]
 Merged: TypeAlias = tuple[tuple[int, int], ...]
@@ -77,7 +75,7 @@ def _pairs(program: Program) -> Iterator[tuple[int, str, Pair]]:
     table = program.tables["instructions"]
     for write, read in _together(every, ~every.writes):
         one, other = every.access[write], every.access[read]
-        turned = _turned(every.slot[read], table["opcode"][every.instruction[read]])
+        turned = _TURNING[table["opcode"][every.instruction[read]], every.slot[read]]
         alike = (seen.of[one] == seen.of[other]) & (rows["offset"][one] == rows["offset"][other])
         alike &= (rows["dtype"][one] == rows["dtype"][other]) & ~repeats[seen.of[one]]
         chosen = (rows["tensor"][one] == rows["tensor"][other]) & still[one] & still[other] & ~(alike & ~turned)
@@ -111,11 +109,7 @@ def is_spread(written: int, read: int) -> bool:
     return read == 1 < written
 
 
-def _turned(slot: Places, opcode: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    known = np.zeros((len(NAMES), _SLOTS), np.bool_)
-    for name, slots in _TURNED.items():
-        known[NAMES.index(name), [TABLE[name].slots.index(one) for one in slots]] = True
-    return known[opcode, slot]
+_TURNING = by_slot(turns)
 
 
 def _together(every: Operands, others: NDArray[np.bool_]) -> Iterator[tuple[Places, Places]]:

@@ -137,9 +137,9 @@ def local_gather(
     return Tile(result, fresh=True) if num_elem_per_idx == 1 else Tile(result.reshape(shape))
 
 
-def sequence_bounds(segment_ids: Any = None, *, dtype: Any = None, **options: Any) -> Tile:
-    """First and last index of each element's segment."""
-    ids = require(options.get("data", segment_ids), "nisa.sequence_bounds")
+def sequence_bounds(segment_ids: Any = None, *, data: Any = None, dtype: Any = None, **options: Any) -> Tile:
+    """First and last index of each element's segment; they may be called ``data``."""
+    ids = require(segment_ids if data is None else data, "nisa.sequence_bounds")
     result = fresh((ids.shape[0], 2, math.prod(ids.shape[1:])), dtype or "float32")
     isa.sequence_bounds(result, ids.whole())
     return Tile(result, fresh=True)

@@ -52,6 +52,9 @@ def traced(beta1: Any, body: Any) -> Any:
     ("code", "body"),
     [
         pytest.param("NKI-ARGUMENT", lambda nl, x: nl.exp(nl.load(x), axis=1), id="an operation"),
+        pytest.param(
+            "NKI-ARGUMENT", lambda nl, x: nl.exp(nl.load(x), data=nl.load(x)), id="another function's operand"
+        ),
         pytest.param("NKI-ARGUMENT", lambda nl, x: nl.load(x, transpose=True), id="a load"),
         pytest.param("", lambda nl, x: nl.load_transpose2d(x, mask=nl.arange(32)[:, None] < 3), id="a mask"),
         pytest.param("", lambda nl, x: nl.softmax(nl.load(x), 1, compute_dtype=nl.bfloat16), id="a format"),
