@@ -134,6 +134,12 @@ def _mask_cuts(mask: Any, rows: int, stationary: int, moving: int) -> Any:
         return (0, 0), (0, 0), (0, 0)
     (low, high) = found[0]
     along = (low[1], high[1])
+    if stationary == moving and along != (0, moving):
+        raise TraceError(
+            "NKI-MASK",
+            f"A matmul's mask on columns, of which stationary and moving both have {moving}.",
+            remedy="Mask the operand that is meant before, when it is loaded or with nl.where.",
+        )
     return ((low[0], high[0]), (0, stationary), along) if of_moving else ((low[0], high[0]), along, (0, moving))
 
 

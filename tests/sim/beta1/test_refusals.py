@@ -548,3 +548,25 @@ def test_a_result_is_not_used_once_its_place_holds_another(beta1: Any, how: str)
         return
     with pytest.raises(NotSimulated, match="whose content has changed since"):
         kernel(x)
+
+
+@pytest.mark.parametrize(("moving", "code"), [(64, "NKI-MASK"), (128, "")])
+def test_a_matmuls_mask_says_whose_columns_it_means(beta1: Any, moving: int, code: str):
+    nl, nisa = beta1.nl, beta1.nisa
+
+    @beta1.nki.jit
+    def kernel(x, y):
+        out = nl.ndarray((64, moving), dtype=x.dtype, buffer=nl.shared_hbm)
+        nl.store(out, nl.zeros((64, moving), dtype=x.dtype))
+        columns = nl.arange(moving)[None, :] < 48
+        product = nisa.nc_matmul(nl.load(x), nl.load(y), mask=columns)
+        nl.store(out, nl.copy(product, mask=columns), mask=columns)
+        return out
+
+    x, y = np.ones((128, 64), np.float32), np.ones((128, moving), np.float32)
+    if not code:
+        kernel(x, y)
+        return
+    error = refused(kernel, x, y)
+    assert error.code == code
+    assert "both have 64" in error.message
