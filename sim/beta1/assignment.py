@@ -106,7 +106,7 @@ def _adopt(place: NkiTensor, value: Tile) -> bool:
         return False
     value.tensor = target
     value.fresh, value.part = False, None
-    value.held = value.recorder.held(target)
+    value.held, value.grown = value.recorder.held(target), value.recorder.grown(target)
     return True
 
 
@@ -164,7 +164,7 @@ def accumulate(name: str, target: Tile, value: Any) -> Tile:
     if target.held is not None:
         raise gone(target.name)
     if isinstance(value, Tile) and name == "add" and _accumulated(target, value):
-        return target
+        return _grown(target)
     if not target.tensor.storage.on_chip:
         raise TraceError("NKI-MEMORY", f"{target!r} is in HBM.", remedy="Load it, compute, and store it.")
     place = target.whole()
@@ -176,7 +176,13 @@ def accumulate(name: str, target: Tile, value: Any) -> Tile:
         value.part = None
     _combine(name, place, value)
     target.recorder.flag_last(ACCUMULATES)
-    return target
+    return _grown(target)
+
+
+def _grown(target: Tile) -> Tile:
+    """What ``+=`` leaves in the name: another look than all from before, which may no longer be used."""
+    target.recorder.grow(target.tensor)
+    return Tile(target.tensor, target.blocks)
 
 
 def _accumulated(target: Tile, value: Tile) -> bool:
@@ -196,7 +202,7 @@ def _accumulated(target: Tile, value: Tile) -> bool:
     if not recorder.redirect(result, place, values):
         return False
     value.tensor, value.fresh, value.part = place, False, None
-    value.held = ADDED
+    value.held, value.grown = ADDED, recorder.grown(place)
     return True
 
 

@@ -58,6 +58,8 @@ class Loop:
     """What its bodies do to tensors from outside of it."""
     held: int = EVER
     """How many of its bodies that are unlike may stand side by side: as many as the largest of them lets."""
+    grew: bool = False
+    """Whether it changed a result from outside by ``+=``: its second iteration is traced, which may use another."""
 
 
 @dataclass
@@ -82,6 +84,7 @@ class Recorder(Tensors):
         self.last: Last | None = None
         self.uses: dict[Placed, Uses] = {}
         self._lent: dict[tuple[Placed, Held], NkiTensor] = {}
+        self._grown: dict[Placed, int] = {}
         self.grid: tuple[Index | int, ...] = ()
         self.extents: tuple[int, ...] = ()
         self._scope = 0
@@ -129,6 +132,17 @@ class Recorder(Tensors):
         if self.loops:
             self._lent[declared(place), held] = place
 
+    def grown(self, tensor: NkiTensor, *, fresh: bool = False) -> int:
+        """How often ``grow`` changed a result; what a kernel declares itself is no result and shows what it holds."""
+        return self._grown.setdefault(declared(tensor), 0) if fresh else self._grown.get(declared(tensor), 0)
+
+    def grow(self, tensor: NkiTensor) -> None:
+        """Note that a result, if it is one, was changed in place."""
+        if declared(tensor) in self._grown:
+            self._grown[declared(tensor)] += 1
+            for loop in self.loops:
+                loop.grew |= declared(tensor).scope < loop.scope
+
     def _keep_lent(self, times: int, before: int) -> None:
         """What a turn uses that was there before it, and then overwrites, the next turn would find overwritten."""
         for (place, lent), tensor in self._lent.items() if times > 1 else ():
@@ -139,7 +153,7 @@ class Recorder(Tensors):
 
     def _repeat(self, loop: Loop, marks: tuple[int, int, int, int, int], remaining: int) -> int:
         """Close a body and repeat its rows for all following iterations that are like it; returns their number."""
-        times = self.path.leave(loop.depth, remaining)
+        times = self.path.leave(loop.depth, 1 if loop.grew and not loop.done else remaining)
         self._keep_lent(times, marks[4])
         self.scopes.pop()
         self.last = None

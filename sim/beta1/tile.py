@@ -16,7 +16,7 @@ from nki_anvil.sim.beta1.operators import Operators
 from nki_anvil.sim.beta1.places import same_place
 from nki_anvil.sim.beta1.recorder import Recorder
 from nki_anvil.sim.dtypes import DType, as_dtype
-from nki_anvil.sim.errors import TraceError
+from nki_anvil.sim.errors import NotSimulated, TraceError
 from nki_anvil.sim.layout import Shape
 from nki_anvil.sim.memory import MemoryRegion
 from nki_anvil.sim.tensor import NkiTensor
@@ -46,7 +46,7 @@ NO_BLOCKS = Blocks((), ())
 class Tile(Operators):
     """A tensor as Beta 1 kernels handle it."""
 
-    __slots__ = ("blocks", "fresh", "held", "outside", "part", "tensor")
+    __slots__ = ("blocks", "fresh", "grown", "held", "outside", "part", "tensor")
     __array_ufunc__ = None
 
     def __init__(
@@ -67,6 +67,8 @@ class Tile(Operators):
         """Dimensions that the index leaves, which is an error unless a mask cuts it off."""
         self.held: Held | None = None
         """Of a result that was assigned to a place."""
+        self.grown = self.recorder.grown(tensor, fresh=fresh)
+        """How often ``+=`` had changed a result when this look at it was taken."""
 
     # what it is
 
@@ -125,7 +127,10 @@ class Tile(Operators):
     def __setitem__(self, key: Any, value: Any) -> None:
         from nki_anvil.sim.beta1.assignment import assign
 
-        assign(access.indexed(cast("Any", self), key), value)
+        place = cast("Any", access.indexed(cast("Any", self), key))
+        assign(place, value)
+        if isinstance(value, Tile) and same(place, value):
+            self.grown = value.grown
 
     # its views
 
@@ -163,7 +168,7 @@ class Tile(Operators):
 
     def seen(self, view: Tile) -> Tile:
         """A view of it, which holds its value as long as the tile itself does."""
-        view.held = self.held
+        view.held, view.grown = self.held, self.grown
         return view
 
     # as an operand
@@ -184,6 +189,8 @@ class Tile(Operators):
             self._fill_part()
         if self.held is not None:
             self.recorder.lend(self.tensor, self.held)
+        if self.grown != self.recorder.grown(self.tensor):
+            raise outgrown(self.name)
         self.fresh = False
         return self.tensor
 
@@ -194,6 +201,7 @@ class Tile(Operators):
         assert self.part is not None
         part, self.part = self.part, None
         full = self.recorder.allocate(part.shape, self.dtype, self.buffer)
+        self.grown = self.recorder.grown(full, fresh=True)
         if part.box.empty:
             self.tensor = full
             return
@@ -203,6 +211,14 @@ class Tile(Operators):
 
             move(box, self.tensor)
         self.tensor = full
+
+
+def outgrown(name: str) -> NotSimulated:
+    """What is said of a look at a result that was taken before ``+=`` changed it."""
+    return NotSimulated(
+        f"A result{f' {name!r}' if name else ''} was changed by += or its like, and a look at it from before is used.",
+        remedy="Use what t += x left in t, write t[...] += x, or keep nl.copy(t) from before.",
+    )
 
 
 def same(one: Tile, other: Tile) -> bool:

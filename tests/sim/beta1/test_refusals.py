@@ -570,3 +570,54 @@ def test_a_matmuls_mask_says_whose_columns_it_means(beta1: Any, moving: int, cod
     error = refused(kernel, x, y)
     assert error.code == code
     assert "both have 64" in error.message
+
+
+def grown(nl: Any, how: str, x: Any) -> Any:
+    """A result that ``+=`` changed, and what is used of it then."""
+    total = nl.load(x)
+    before = {"a view": total[0:32], "another shape": total.reshape((32, 32)), "another name": total}
+    if how in before:
+        total += 1.0
+        return nl.copy(before[how])
+    if how == "a name from before a loop":
+        before, copied = total, nl.ndarray((nl.par_dim(32), 32), dtype=x.dtype, buffer=nl.sbuf)
+        for _ in nl.sequential_range(4):
+            copied[...] = nl.copy(before)
+            total += 1.0
+        return copied
+    if how == "a product":
+        total = nl.matmul(total, total)
+        before = total
+        total += nl.matmul(nl.load(x), nl.load(x))
+        return nl.copy(before)
+    if how == "a part that is added to":
+        total[:, 0:16] += 1.0
+    elif how == "all of it":
+        total[...] *= 2.0
+    elif how == "in a loop":
+        for _ in nl.sequential_range(4):
+            total += nl.multiply(total, 2.0)
+    return nl.copy(total)
+
+
+GREW = ["a view", "another shape", "another name", "a name from before a loop", "a product"]
+
+
+@pytest.mark.parametrize("how", [*GREW, "a part that is added to", "all of it", "in a loop"])
+def test_a_look_at_a_result_is_not_used_once_it_was_added_to(beta1: Any, how: str):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        nl.store(out, grown(nl, how, x))
+        return out
+
+    x = np.ones((32, 32), np.float32)
+    if how in GREW:
+        error = refused(kernel, x)
+        assert isinstance(error, NotSimulated)
+        assert "look at it from before" in error.message
+        return
+    expected = {"a part that is added to": 1.5, "all of it": 2.0, "in a loop": 81.0}[how]
+    assert float(np.mean(kernel(x))) == expected
