@@ -115,8 +115,8 @@ async def judged(
     [
         ("softmax", softmax),
         ("rmsnorm", rmsnorm),
-        ("bmm_softmax", bmm_softmax),
-        ("plane_softmax", plane_softmax),
+        pytest.param("bmm_softmax", bmm_softmax, marks=pytest.mark.slow),
+        pytest.param("plane_softmax", plane_softmax, marks=pytest.mark.slow),
         pytest.param("dense_rmsnorm", dense_rmsnorm, marks=pytest.mark.slow),
     ],
 )
@@ -186,13 +186,10 @@ def silu_of_fewer_bits_in_tiles_of_moderate_size_where_it_is_timed(x: Any) -> An
     return y
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("large")
 @pytest.mark.parametrize(
-    ("kernel", "right"),
-    [
-        pytest.param(silu, True, marks=pytest.mark.slow),
-        (silu_of_fewer_bits_in_tiles_of_moderate_size_where_it_is_timed, False),
-    ],
+    ("kernel", "right"), [(silu, True), (silu_of_fewer_bits_in_tiles_of_moderate_size_where_it_is_timed, False)]
 )
 async def test_tiles_at_the_timed_shape_are_of_every_scale(
     kernel: Callable[..., Any], right: bool, tmp_path: Path
@@ -203,6 +200,7 @@ async def test_tiles_at_the_timed_shape_are_of_every_scale(
         assert (verdict.where.shapes, verdict.where.family) == ("wide", "scales")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("large")
 async def test_a_whole_matrix_at_the_timed_shape_is_of_one_kind_as_well(tmp_path: Path) -> None:
     kernel = plane_softmax_whose_maximum_starts_at_minus_100_where_it_is_timed
