@@ -117,6 +117,7 @@ def _planned(
             *(_of_one_kind(varied, floats, gathered or {}, lone) if exact is None else ()),
             *(families_by_lot.medleys(varied, large, lots) if exact is None else ()),
             *integer_families.whole_throughout(whole, gathered or {}),
+            *integer_families.level(whole, varied),
         ]
     return [
         *own,
@@ -136,6 +137,7 @@ def _planned(
         *(families_by_lot.medleys(varied, large, lots) if exact is None else ()),
         *integer_families.whole([spec for spec in varied if spec not in floats]),
         *integer_families.whole_throughout([spec for spec in varied if spec not in floats], gathered or {}),
+        *integer_families.level([spec for spec in varied if spec not in floats], varied),
         *_exact(specification, exact),
         *(_planes(floats, gathered or {}, large) if exact is None else ()),
         *_probes(floats, large),

@@ -8,7 +8,7 @@ from math import prod
 from typing import Final
 
 from nki_anvil.backends.job import InputSpec
-from nki_anvil.backends.worker import laid, planes, whole_numbers
+from nki_anvil.backends.worker import laid, planes, relations, whole_numbers
 from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many
 
 EDGES: Final = 32
@@ -17,6 +17,8 @@ APART: Final = 4
 """Numbers of a range from which on distances of two such integers mean something."""
 BESIDE: Final = 8
 """Pairs of integers at most that are beside each other, and cases of each pair."""
+LEVEL: Final = 4
+"""Pairs of integers and of what spreads over them at most."""
 
 
 def whole(integers: list[InputSpec]) -> Iterator[Plan]:
@@ -52,6 +54,17 @@ def whole_throughout(integers: list[InputSpec], gathered: Mapping[str, Sequence[
     for one, other in combinations(integers, 2):
         if drawn_shape(one) == drawn_shape(other) and is_many(one):
             yield from [Plan(f"whole/nearly:{other.name}", one.name)] * 2
+
+
+def level(integers: list[InputSpec], varied: list[InputSpec]) -> Iterator[Plan]:
+    """Integers that are, in rows, the input which spreads over them: what is left of them is nothing, or next to it."""
+    pairs = [
+        (spec, other)
+        for spec in integers
+        for other in varied
+        if is_many(spec) and relations.spreads(drawn_shape(other), drawn_shape(spec))
+    ]
+    yield from (Plan(f"whole/level:{other.name}", spec.name) for spec, other in pairs[:LEVEL] for _ in range(2))
 
 
 def _beside(integers: list[InputSpec], ranges: list[whole_numbers.Range]) -> Iterator[Plan]:

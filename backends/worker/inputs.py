@@ -255,6 +255,9 @@ def _whole(spec: Spec, own: Array, axes: Sequence[int], rng: Any, variant: str, 
         return whole_numbers.throughout(own, axes, rng, within, turn_of(variant.removeprefix("throughout/")))
     if variant.startswith("nearly:"):
         return whole_numbers.nearly(own, _other(variant.removeprefix("nearly:"), seed, every), rng, within)
+    if variant.startswith("level:"):
+        over = relations.laid_over(_other(variant.split(":")[1], seed, every), own.shape)
+        return whole_numbers.level(own, over, rng, within)
     if variant.startswith("ends"):
         first = next(other["name"] for other in every if is_whole(other))
         lowest = variant == "ends/1" and spec["name"] == first

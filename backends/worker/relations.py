@@ -241,6 +241,11 @@ def spread(small: Sequence[int], large: Sequence[int]) -> tuple[int, ...] | None
     return tuple(n if at == axis else 1 for at, n in enumerate(large))
 
 
+def spreads(small: Sequence[int], large: Sequence[int]) -> bool:
+    """Whether one input, or its only element, spreads over a larger one."""
+    return prod(small) == 1 < prod(large) or spread(small, large) is not None
+
+
 def share_rows(small: Sequence[int], large: Sequence[int]) -> bool:
     """Whether rows of one input may be rows of the other: points and centres, queries and keys."""
     return len(small) > 1 and len(large) > 1 and small[-1] == large[-1] > 1 and tuple(small) != tuple(large)

@@ -214,6 +214,20 @@ def nearly(own: Array, other: Array, rng: Any, within: Range) -> Array:
     return np.clip(other + steps, within.low, within.high)
 
 
+def level(own: Array, other: Array, rng: Any, within: Range) -> Array:
+    """Rows of what spreads over them, a zero point for instance, which dequantised are nothing: all of a row, all but
+    one place, and all up to the next number; others stay as they were drawn. ``other`` has the shape of ``own``.
+    """
+    rows = own.reshape(-1, own.shape[-1] if own.ndim else 1)
+    kinds = rng.permutation(np.arange(len(rows)) + int(rng.integers(4)))[:, None] % 4
+    steps: Array = rng.choice([-1, 0, 1], rows.shape)
+    lone: Array = cast(Any, np).arange(rows.shape[1]) == rng.integers(rows.shape[1], size=(len(rows), 1))
+    steps = np.where(kinds == 2, steps, np.where((kinds == 1) & lone, rng.choice([-1, 1], (len(rows), 1)), 0))
+    met = np.clip(np.rint(other).reshape(rows.shape) + steps, within.low, within.high)
+    found: Array = np.where(kinds == 3, rows, met)
+    return found.astype(own.dtype).reshape(own.shape)
+
+
 def turns(shape: Sequence[int], turned: bool) -> int:
     """Cases until an input of this shape had each regime."""
     rows = len(_rows(np.broadcast_to(np.int64(0), tuple(shape)), turned))

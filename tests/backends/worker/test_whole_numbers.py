@@ -5,7 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nki_anvil.backends.job import InputSpec
 from nki_anvil.backends.worker import inputs, whole_numbers
+from nki_anvil.lab.integer_families import level
+from nki_anvil.lab.planned_case import Plan
 
 
 def drawn(family: str, shape: list[int], low: int = 0, high: int = 1, **spec: Any) -> Any:
@@ -74,3 +77,22 @@ def test_beside_towers_at_the_ends_tables_of_indices_name_the_first_once_and_the
     assert ((table[:, 1:-1] > 0) & (table[:, 1:-1] < 19)).all()
     assert (drawn("towers/0,1/0", [3, 1], 0, 256) == 256).all(), "a prefix has its full length"
     assert (drawn("towers/0,1/0", [3, 64]) == 1).all(), "a mask keeps everything"
+
+
+def test_rows_of_integers_are_the_zero_points_that_spread_over_them_or_next_to_these() -> None:
+    quantised = {"name": "q", "shape": [160, 64], "dtype": "uint8", "domain": "integer", "low": 0, "high": 255}
+    points = {"name": "z", "shape": [64], "dtype": "float32", "low": 10.0, "high": 200.0}
+    case = {"seed": 1, "family": "whole/level:z", "only": "q"}
+    found = inputs.draw({"inputs": [quantised, points]}, case)
+    left = np.abs(found["q"] - np.rint(found["z"]))
+    assert 0.2 < (left == 0).all(-1).mean() < 0.3
+    assert 0.2 < (left.sum(-1) == 1).mean() < 0.3, "all but one place"
+    assert 0.2 < ((left <= 1).all(-1) & (left.sum(-1) > 1)).mean() < 0.3, "up to the next number"
+    assert 0.2 < (left > 1).any(-1).mean() < 0.3, "as they were drawn"
+
+
+@pytest.mark.parametrize(("shape", "planned"), [((64,), 2), ((160, 1), 2), ((1,), 2), ((3, 64), 0)])
+def test_zero_points_are_met_where_they_spread_over_integers(shape: tuple[int, ...], planned: int) -> None:
+    quantised = InputSpec(name="q", shape=(160, 64), dtype="uint8", domain="integer", low=0, high=255)
+    points = InputSpec(name="z", shape=shape, dtype="float32")
+    assert list(level([quantised], [quantised, points])) == [Plan("whole/level:z", "q")] * planned
