@@ -15,7 +15,7 @@ from anyio.to_thread import run_sync
 from numpy.random import Generator as Random
 
 from nki_anvil.backends.backend import Backend, Report, silent
-from nki_anvil.lab import flags, plan
+from nki_anvil.lab import drawn_work, flags, plan
 from nki_anvil.lab.comparison import Comparison, Round, told
 from nki_anvil.lab.decision import decide_modelled
 from nki_anvil.lab.end_to_end import Which
@@ -45,6 +45,8 @@ class Rounds:
     floor_us: float = 0.0
     environment: dict[str, str] = field(default_factory=dict[str, str])
     timer: str = ""
+    draws_us: tuple[float, ...] = ()
+    """Of the new kernel, where the model's latency hangs on what is drawn."""
 
     def marked(self, void: frozenset[int]) -> tuple[Round, ...]:
         """All of them, with those that the plan made void."""
@@ -54,15 +56,14 @@ class Rounds:
         self.seconds += timed.seconds
         self.environment, self.timer = {**self.environment, **timed.environment}, timed.timer
         if new:
-            self.floor_us = timed.floor_us
+            self.floor_us, self.draws_us = timed.floor_us, timed.draws_us
 
 
 @dataclass
 class Held:
-    """What all processes of a call share: the core, as far as the backend says, and on the model the inputs."""
+    """What all processes of a call share: the core, as far as the backend says."""
 
     core: str = ""
-    seed: int | None = None
 
 
 def free(_seconds: float) -> None:
@@ -101,6 +102,7 @@ class Sampler:
             timer=timed[-1].timer,
             floor_us=timed[-1].floor_us,
             seconds=sum(one.seconds for one in timed),
+            flags=drawn_work.told(timed[-1].draws_us),
         )
 
     async def compare(self, new: Arm, best: Arm, *, confirm: bool = True) -> Comparison:
@@ -183,30 +185,35 @@ class Sampler:
         return taken
 
     async def _run(self, arm: Arm, number: int, which: Which, seed: int) -> Timed:
-        if arm.digest in self.modelled:
-            return self.modelled[arm.digest]
+        if self.backend.origin == "modelled":
+            return await self._modelled(arm, number, which)
         core = self.held.core
         timed = await time_arm(self.backend, self.specification, arm, seed=seed, number=number, which=which, core=core)
         self.held.core = timed.environment.get("core", "")
-        if self.backend.origin == "modelled":
-            self.modelled[arm.digest] = timed
-        else:
-            await run_sync(self.spend, timed.seconds)
+        await run_sync(self.spend, timed.seconds)
         return timed
 
-    def _seed(self) -> int:
-        """Another draw of the inputs for every round; on the model, which says each kernel's latency once, the same.
+    async def _modelled(self, arm: Arm, number: int, which: Which) -> Timed:
+        """What the model says of a kernel, once in a call: at the same draws of the inputs as of every other kernel."""
+        if arm.digest not in self.modelled:
 
-        Where integer inputs steer loops, candidates would else be compared by different work.
-        """
-        if self.held.seed is None or self.backend.origin != "modelled":
-            self.held.seed = int(self.random.integers(2**31))
-        return self.held.seed
+            async def at(seed: int) -> Timed:
+                return await time_arm(self.backend, self.specification, arm, seed=seed, number=number, which=which)
+
+            self.modelled[arm.digest] = await drawn_work.over_draws(self.specification, at)
+        return self.modelled[arm.digest]
+
+    def _seed(self) -> int:
+        """Another draw of the inputs for every round; on the model the first of those at which it costs kernels."""
+        if self.backend.origin == "modelled":
+            return drawn_work.seeds(self.specification)[0]
+        return int(self.random.integers(2**31))
 
     def _judged(self, new: Arm, best: Arm, rounds: Rounds, ruling: Ruling, terms: Terms | None) -> Comparison:
         marked = rounds.marked(ruling.void)
         valid = [r for r in marked if not r.void] or marked
-        known = flags.of(marked, rounds.environment, ruling, terms) if terms else ()
+        measured = flags.of(marked, rounds.environment, ruling, terms) if terms else ()
+        known = (*measured, *drawn_work.told(rounds.draws_us))
         return self._comparison(
             new,
             best,

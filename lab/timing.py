@@ -43,6 +43,8 @@ class Timed:
     seconds: float
     figures: Figures | None = None
     """What an end-to-end command reports of itself; its latency is ``us``."""
+    draws_us: tuple[float, ...] = ()
+    """On the model, of a kernel whose loops integer inputs steer: at each draw; ``us`` is their median."""
 
     @property
     def core(self) -> str:

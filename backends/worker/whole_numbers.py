@@ -224,8 +224,8 @@ def level(own: Array, other: Array, rng: Any, within: Range) -> Array:
     lone: Array = cast(Any, np).arange(rows.shape[1]) == rng.integers(rows.shape[1], size=(len(rows), 1))
     steps = np.where(kinds == 2, steps, np.where((kinds == 1) & lone, rng.choice([-1, 1], (len(rows), 1)), 0))
     met = np.clip(np.rint(other).reshape(rows.shape) + steps, within.low, within.high)
-    found: Any = np.where(kinds == 3, rows, met)
-    return cast(Array, found.astype(own.dtype).reshape(own.shape))
+    values: Array = cast(Any, np).where(kinds == 3, rows, met).astype(own.dtype)
+    return values.reshape(own.shape)
 
 
 def turns(shape: Sequence[int], turned: bool) -> int:

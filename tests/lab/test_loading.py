@@ -278,6 +278,8 @@ async def test_what_is_odd_about_a_problem_is_in_its_specification_when_it_is_op
         ("tolerance = 2.0", "tolerance"),
         ('verify = ["big"]', "'big'"),
         ("[dims]\nM = 8\n[shapes.big]\nK = 1", "'K'"),
+        ("[dims]\nM = 8\n[shapes.'../big']\nM = 1", "shapes.../big"),
+        ("[dims]\nM = 8\n[shapes.'/tmp/big']\nM = 1", "shapes./tmp/big"),
         ('[inputs.x]\ndomain = "real"', "needs a shape"),
         ("inputs = 3", "inputs"),
         ("inputs.x = 3", "inputs.x"),
