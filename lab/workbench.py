@@ -185,17 +185,17 @@ class Workbench:
     def keep_verdict(self, attempt: Attempt, verdict: Verdict, *, counts: bool = False) -> Verdict:
         """Store a judgement and everything that is derived from it. Returns the one that stands.
 
-        What costs the user something comes first: a call that is broken off here has been counted and paid for. What
-        the same instructions failed at under another text, this text fails at too, and the other way round.
+        What costs the user something comes first: a call that is broken off here has been counted and paid for. And a
+        failure is noted in the data folder before anything in the workspace, whose files are anybody's, is looked at.
+        What the same instructions failed at under another text, this text fails at too, and the other way round.
         """
-        self.refuse_when_gone(attempt)
-        verdict = self._of_its_program(attempt, verdict)
-        debt = owed.begin(self.problem.folder, attempt.number, verdict)
         if not verdict.passed:
-            failures.note(self.lab.data, self.specification, verdict)
-        if counts:
-            self.count_failure(attempt, guard.weight(verdict))
-        self.spend(verdict.seconds)
+            self._charge(attempt, verdict, counts)
+        self.refuse_when_gone(attempt)
+        if verdict.passed:
+            verdict = self._of_its_program(attempt, verdict)
+            self._charge(attempt, verdict, counts)
+        debt = owed.begin(self.problem.folder, attempt.number, verdict)
         standing = attempt.add_verdict(verdict)
         if verdict.heat is not None:
             title = f"Attempt {attempt.number}, output {verdict.heat.output} {list(verdict.heat.shape)}"
@@ -208,6 +208,14 @@ class Workbench:
         standing = self._follow(attempt, standing, counts=counts)
         owed.end(self.problem.folder, debt)
         return standing
+
+    def _charge(self, attempt: Attempt, verdict: Verdict, counts: bool) -> None:
+        """What a verdict costs, in the data folder: the failure that it is, the guard's count and the time."""
+        if not verdict.passed:
+            failures.note(self.lab.data, self.specification, verdict)
+        if counts:
+            self.count_failure(attempt, guard.weight(verdict))
+        self.spend(verdict.seconds)
 
     def refuse_when_gone(self, attempt: Attempt) -> None:
         """Raises AttemptUnknown where the problem's state, or the attempt's, is another's by now."""

@@ -6,7 +6,7 @@ import anyio
 import pytest
 from lab_world import WordedBackend, World, kernel
 
-from nki_anvil.backends.errors import BackendUnreachable, ReflexionRequired
+from nki_anvil.backends.errors import AttemptUnknown, BackendUnreachable, ReflexionRequired
 from nki_anvil.lab.admission import judged
 from nki_anvil.lab.auditing import audit
 from nki_anvil.lab.results import Candidate
@@ -201,3 +201,21 @@ async def test_what_a_call_on_another_origin_found_wrong_counts_there_alone(worl
     world.lab = world.again()
     await world.open(backend="simulator")
     assert (await world.verify(kernel(8))).guard.failures == 1
+
+
+async def test_a_failure_stands_though_its_attempt_was_moved_away_while_it_was_judged(world: World) -> None:
+    await world.open()
+    attempts, aside = world.state / "attempts", world.root / "aside"
+
+    def move() -> None:
+        if not aside.exists():
+            max(path for path in attempts.iterdir() if path.is_dir()).rename(aside)
+
+    world.meanwhile, wrong = move, kernel(9) + "fails values\n"
+    with pytest.raises(AttemptUnknown):
+        await world.verify(wrong)
+    aside.rename(attempts / "0001")
+    judged = len(world.verifications)
+    assert (await world.status()).guard.failures == 1
+    assert not (await world.verify(wrong)).passed
+    assert len(world.verifications) == judged, "no other cases"
