@@ -219,3 +219,72 @@ def test_a_kernel_prints_from_the_device_when_it_runs(capsys):
 
     simulate(kernel, X)
     assert capsys.readouterr().out.startswith("first row [[0. 1. 2.")
+
+
+@pytest.mark.parametrize(
+    "view", [lambda x: x[::2, :], lambda x: x.permute((1, 0)), lambda x: x.reshape((4, 12))[:, 0:6]]
+)
+def test_a_vector_of_rows_counts_by_the_rows_of_the_tensor_itself(view):
+    def kernel(x, rows):
+        index, tile = nl.ndarray((3, 1), nl.int32), nl.ndarray((3, 6), nl.float32)
+        nisa.dma_copy(index, rows)
+        nisa.dma_copy(tile, view(x).vector_select(0, index))
+
+    with pytest.raises(TraceError, match="by which the hardware counts"):
+        trace(kernel, X, np.array([[0], [1], [2]], np.int32))
+
+
+def test_a_part_of_each_row_is_selected_by_the_rows_of_the_tensor_itself():
+    def kernel(x, rows):
+        index, tile = nl.ndarray((3, 1), nl.int32), nl.ndarray((3, 2), nl.float32)
+        nisa.dma_copy(index, rows)
+        nisa.dma_copy(tile, x[:, 2:4].vector_select(0, index))
+        out = nl.ndarray((3, 2), nl.float32, nl.shared_hbm)
+        nl.store(out, tile)
+        return out
+
+    rows = np.array([[5], [0], [2]], np.int32)
+    assert np.array_equal(simulate(kernel, X, rows), X[[5, 0, 2], 2:4])
+
+
+def added(how, x, index, tile, other):
+    """What ``nisa.dma_compute`` by index is told, by the case's name."""
+    rows = x.vector_select(0, index)
+    return {
+        "gathered to what is there": (tile, [tile, rows]),
+        "scattered to what is there": (rows, [rows, tile]),
+        "gathered to another tile": (tile, [other, rows]),
+        "from memory to memory": (x[0:3, :], [x[0:3, :], rows]),
+        "scattered over another place": (rows, [x[0:3, :], tile]),
+    }[how]
+
+
+@pytest.mark.parametrize(
+    ("how", "right"),
+    [
+        ("gathered to what is there", True),
+        ("scattered to what is there", True),
+        ("gathered to another tile", False),
+        ("from memory to memory", False),
+        ("scattered over another place", False),
+    ],
+)
+def test_a_dma_adds_by_index_only_to_what_is_there(how, right):
+    def kernel(x, rows):
+        index, tile, other = (
+            nl.ndarray((3, n), dtype) for n, dtype in ((1, nl.int32), (6, nl.float32), (6, nl.float32))
+        )
+        nisa.dma_copy(index, rows)
+        nisa.memset(tile, 1.0)
+        nisa.memset(other, 2.0)
+        own = nl.ndarray((8, 6), nl.float32, nl.private_hbm)
+        nisa.dma_copy(own, x)
+        dst, sources = added(how, own, index, tile, other)
+        nisa.dma_compute(dst, sources, nl.add)
+
+    rows = np.array([[5], [0], [2]], np.int32)
+    if right:
+        trace(kernel, X, rows)
+        return
+    with pytest.raises(TraceError, match="dst is one of its two sources"):
+        trace(kernel, X, rows)
