@@ -12,6 +12,7 @@ from nki_anvil.sim.beta1.computed import chosen
 from nki_anvil.sim.beta1.masks import Box
 from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.dtypes import as_dtype
+from nki_anvil.sim.errors import NotSimulated
 from nki_anvil.sim.isa.enums import engine
 from nki_anvil.sim.memory import MemoryRegion
 from nki_anvil.sim.tensor import NkiTensor
@@ -32,12 +33,20 @@ def nc_matmul(
 ) -> Tile:
     """stationary.T @ moving in PSUM; operands that stand in PSUM are copied to SBUF first."""
     left, right = require(stationary, "nisa.nc_matmul"), require(moving, "nisa.nc_matmul")
+    if tile_position or tile_size:
+        raise _unread("tile_position and tile_size", "Leave them out: the whole tensor engine computes the same.")
     if perf_mode not in (None, "none"):
+        if is_transpose or not (mask is None or mask is True):
+            raise _unread("perf_mode beside mask or is_transpose", "Cut the operands before instead.")
         return _two_rows(left, right)
     if is_transpose and not _selecting(right) and not _selecting(left):
-        is_transpose = False
+        raise _unread("is_transpose, where no factor is square as an identity is,", "Leave it out for a product.")
     flags = (is_stationary_onezero, is_moving_onezero, is_transpose)
     return movement.multiplied(left, right, mask, *flags)
+
+
+def _unread(what: str, remedy: str) -> NotSimulated:
+    return NotSimulated(f"nisa.nc_matmul(...) with {what} is not simulated.", remedy=remedy)
 
 
 def _selecting(tile: Tile) -> bool:

@@ -13,7 +13,7 @@ import pytest
 
 from nki_anvil.sim.beta1 import modules
 from nki_anvil.sim.beta1.unread import PLACING, UNREAD
-from nki_anvil.sim.errors import TraceError
+from nki_anvil.sim.errors import NotSimulated, TraceError
 
 FUNCTIONS = {
     f"{kind}.{name}": function
@@ -23,7 +23,6 @@ FUNCTIONS = {
 }
 HARMLESS = {
     "device_print": {"mask"},  # says what is printed
-    "nc_matmul": {"tile_position", "tile_size"},  # say where on the array
     "all_reduce": {"x", "op", "program_axes"},  # refused whatever it is told
     "builtin_custom_op": {"arguments"},
 }
@@ -68,3 +67,30 @@ def test_what_would_be_ignored_is_refused(beta1: Any, code: str, body: Any) -> N
 
 def test_where_something_is_done_may_be_said(beta1: Any) -> None:
     assert traced(beta1, lambda x: beta1.nl.exp(beta1.nl.load(x), name="exponential")).shape == (32, 32)
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "said"),
+    [
+        (16, {"is_transpose": True}, "is_transpose, where no factor is square"),
+        (16, {"tile_position": (0, 0), "tile_size": (64, 64)}, "tile_position and tile_size"),
+        (16, {"tile_position": (), "tile_size": ()}, ""),
+        (16, {"perf_mode": "double_row", "is_transpose": True}, "perf_mode beside"),
+    ],
+)
+def test_what_a_matmul_would_leave_unread_is_refused(beta1: Any, columns: int, options: Any, said: str) -> None:
+    nl, nisa = beta1.nl, beta1.nisa
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray((columns, 8), dtype=x.dtype, buffer=nl.shared_hbm)
+        left, right = nl.load(x[:, 0:columns]), nl.load(x[:, 32:40])
+        nl.store(out, nl.copy(nisa.nc_matmul(left, right, **options)))
+        return out
+
+    x = np.ones((32, 40), np.float32)
+    if said:
+        with pytest.raises(NotSimulated, match=said):
+            kernel(x)
+    else:
+        kernel(x)
