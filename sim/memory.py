@@ -46,8 +46,6 @@ class Storage:
     """Whether a dynamic loop around it writes it by matmul, so that only execution knows what is written."""
     strayed: bool = False
     """Whether some ``ap`` of it lies outside, so that instructions have to look at what they are given."""
-    stride: int = 0
-    """Elements from one row to the next of the shape that it was declared with, in HBM."""
     on_chip: bool = field(init=False)
     """Whether the first dimension walks partitions."""
     _started: set[int] = field(default_factory=set[int])

@@ -303,13 +303,6 @@ class NkiTensor:
             )
         if self.indirection is not None:
             raise _twice()
-        if self.strides[0] != self.storage.stride and not layout.contiguous(self.shape, self.strides):
-            raise TraceError(
-                "NKI-INDIRECT",
-                f"vector_select of rows that are {self.strides[0]} elements apart in a tensor whose own are"
-                f" {self.storage.stride}, by which the hardware counts.",
-                remedy="Select from the tensor itself, with indices of its own rows, or from a reshape of all of it.",
-            )
         rows = Indirect(vector_access=self.storage.trace.access(_tile(vector_offset)), vector_step=self.strides[0])
         return self._view(self.offset, (vector_offset.shape[0], *self.shape[1:]), self.strides, indirection=rows)
 

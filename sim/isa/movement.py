@@ -22,7 +22,6 @@ from nki_anvil.sim.isa.operands import (
     tile,
     unit_of,
 )
-from nki_anvil.sim.program import NONE
 from nki_anvil.sim.tensor import NkiTensor
 
 _TRANSPOSES: Final = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
@@ -111,37 +110,9 @@ def dma_compute(
         raise TraceError(
             "NKI-SHAPE", f"{len(weights)} scales for {len(sources)} sources.", remedy="Give one per source."
         )
-    _check_indirect(dst, sources)
     padded = (*sources, *(None,) * (_MAX_SOURCES - len(sources)))
     combine = operation(reduce_op, "dma_compute", "reduce_op", operations.REDUCTIONS)
     return emit("dma_compute", (dst, *padded), (combine, weights, flag(unique_indices), _oob("dma_compute", oob_mode)))
-
-
-def _check_indirect(dst: NkiTensor, sources: Sequence[NkiTensor]) -> None:
-    """By an index tile a DMA adds to what is there: in rows of HBM, or on chip what it gathers."""
-    if not any(_is_gathered(tensor) for tensor in (dst, *sources)):
-        return
-    others = [src for src in sources if not _is_same_place(src, dst)]
-    if len(others) == 1 and len(sources) == 2:
-        held, added = dst.storage.on_chip, others[0].storage.on_chip
-        if (held, added) in ((True, False), (False, True)) and _is_gathered(others[0]) == held:
-            return
-    raise TraceError(
-        "NKI-INDIRECT",
-        "nisa.dma_compute by index adds a tile on chip to rows in HBM, or rows of HBM to a tile on chip: dst is one of"
-        " its two sources.",
-        remedy="Gather with nisa.dma_copy and add with nisa.tensor_tensor, or pass dst as a source.",
-    )
-
-
-def _is_gathered(tensor: NkiTensor) -> bool:
-    return tensor.indirection is not None and tensor.indirection.vector_access != NONE
-
-
-def _is_same_place(one: NkiTensor, other: NkiTensor) -> bool:
-    return (one.storage, one.offset, one.shape, one.strides, one.indirection) == (
-        other.storage, other.offset, other.shape, other.strides, other.indirection,
-    )  # fmt: skip
 
 
 def tensor_copy(
