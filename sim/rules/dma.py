@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from nki_anvil.sim import dtypes
+from nki_anvil.sim.instructions import NAMES
+from nki_anvil.sim.program import MEMORIES, NONE
 from nki_anvil.sim.rules.reading import Reading, Use
 from nki_anvil.sim.rules.rule import Rule, Violation
 
 _DMA = ("dma_copy", "dma_transpose", "dma_compute")
 _AXES = ([1, 0], [2, 1, 0], [3, 1, 2, 0])
 _HWDGE_ENGINES = ("sync", "scalar")
+_SBUF = MEMORIES.index("sbuf")
 _HWDGE_ROWS = (1, 2, 4, 8, 16)
 
 
@@ -120,6 +125,25 @@ def _computes(reading: Reading) -> Iterator[Violation]:
             yield _breach(use, "dma_compute by index takes two sources and unique indices.")
 
 
+def _by_index(reading: Reading) -> Iterator[Violation]:
+    """dma_compute by an index tile that is not dst + other, with what it reads and writes by index in HBM."""
+    program = reading.program
+    rows, memory = program.tables["instructions"], program.tables["tensors"]["memory"]
+    owner, vector = program.tables["accesses"]["tensor"], program.tables["accesses"]["vector_access"]
+    for index in np.flatnonzero(rows["opcode"] == NAMES.index("dma_compute")).tolist():
+        first, count = int(rows["first_operand"][index]), int(rows["operands"][index])
+        accesses = [a for a in program.tables["operands"]["access"][first : first + count].tolist() if a != NONE]
+        if not any(vector[a] != NONE for a in accesses):
+            continue
+        dst, *srcs = accesses
+        others = [src for src in srcs if not reading.same(src, dst)]
+        line = int(rows["line"][index])
+        if len(srcs) == 2 and len(others) == 2:
+            yield Violation(line, "dma_compute by index has a dst that is none of its sources.")
+        elif not any(memory[owner[a]] == _SBUF for a in (dst, *others)):
+            yield Violation(line, "dma_compute by index from HBM to HBM.")
+
+
 def _integers(reading: Reading) -> Iterator[Violation]:
     for use in reading.named("dma_copy"):
         src, dst = use.tiles["src"].dtype, use.tiles["dst"].dtype
@@ -161,6 +185,9 @@ RULES = (
          "error", "Leave dge_mode out.", "nki.isa.dma_transpose, direct transpose constraints", _hardware_transposes),
     Rule("TRN2-DMA-COMPUTE", "dma_compute adds with scales of one, by index only with two sources.", "error",
          "Scale on an engine, and add with scales left out.", "nki.isa.dma_compute", _computes),
+    Rule("TRN2-DMA-COMPUTE-IX", "dma_compute by index adds to dst itself, one side of it in SBUF.", "error",
+         "Give dst as one source, dst = dst + src, with dst or src in SBUF; or gather with nisa.dma_copy, and add on an"
+         " engine.", "nki.isa.dma_compute, read-modify-write with vector_offset", _by_index),
     Rule("TRN2-DMA-INT", "A DMA converts between integer formats through float32.", "warning",
          "Keep the values below 2^24, or convert on GpSimd.", "nki.isa.dma_copy, data types", _integers),
 )  # fmt: skip

@@ -22,6 +22,7 @@ from nki_anvil.sim.kinds import WIDTHS, Column, dynamic, firsts, numbered, patte
 from nki_anvil.sim.program import MEMORIES, NONE, Program
 
 T = TypeVar("T")
+_INDICES = ("scalar_access", "vector_access")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +151,16 @@ class Reading:
         indirect = dynamic(program).astype(np.int64) + (rows["vector_access"] != NONE)
         inside = ~chip | ((low >= 0) & (high < row))
         return [seen.of, rows["dtype"], memory, indirect, inside, row, partition, byte]
+
+    def same(self, one: int, other: int) -> bool:
+        """Whether two accesses see the same elements in the same order, by the same indices."""
+        if one == other or NONE in (one, other):
+            return one == other
+        rows, seen = self._access_rows, patterns(self.program).of
+        plain = rows.keys() - {"first_pair", *_INDICES}
+        if seen[one] != seen[other] or any(rows[name][one] != rows[name][other] for name in plain):
+            return False
+        return all(self.same(rows[name][one], rows[name][other]) for name in _INDICES)
 
     @cached_property
     def _access_rows(self) -> dict[str, list[int]]:

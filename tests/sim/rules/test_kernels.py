@@ -268,6 +268,12 @@ PAIRS: dict[str, Pair] = {
                                  " dge_mode=nisa.dge_mode.hwdge)"),
     "TRN2-DMA-COMPUTE": one("nisa.dma_compute(tile(4, 4), [tile(4, 4), tile(4, 4)], nl.multiply)",
                             "nisa.dma_compute(tile(4, 4), [tile(4, 4), tile(4, 4)], nl.add)"),
+    "TRN2-DMA-COMPUTE-IX": one("t = tile(4, 4); i = tile(4, 1, dtype=nl.int32)\n"
+                               "r = x.ap([[512, 4], [1, 4]], vector_offset=i)\n"
+                               "nisa.dma_compute(t, [tile(4, 4), r], nl.add)",
+                               "t = tile(4, 4); i = tile(4, 1, dtype=nl.int32)\n"
+                               "r = x.ap([[512, 4], [1, 4]], vector_offset=i)\n"
+                               "nisa.dma_compute(t, [t, r], nl.add)"),
     "TRN2-DMA-INT": one("nisa.dma_copy(tile(8, 1, dtype=nl.uint32), i)",
                          "nisa.dma_copy(tile(8, 1, dtype=nl.int32), i)"),
     "TRN2-SHAPE": one("nisa.tensor_tensor(tile(4, 4), tile(4, 4), tile(4, 5), nl.add)",

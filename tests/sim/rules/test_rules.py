@@ -184,6 +184,30 @@ def gathered(memory: str) -> Callable[[Kernel], None]:
     return build
 
 
+def gathers_and_adds(to: str) -> Callable[[Kernel], None]:
+    """A sum of gathered rows and a tile, into that tile or another, or all of it in HBM."""
+
+    def build(k: Kernel) -> None:
+        dst = k.hbm(8, 4) if to == "HBM" else k.sbuf(8, 4)
+        rows = k.gathered(k.hbm(16, 4)[0:8], 4, k.sbuf(8, 1, dtype="int32"))
+        k.emit("dma_compute", dst, k.sbuf(8, 4) if to == "another tile" else dst, rows, reduce_op="add",
+               unique_indices=True, line=5)  # fmt: skip
+
+    return build
+
+
+def scatters_and_adds(by: str) -> Callable[[Kernel], None]:
+    """A sum of rows in HBM and a tile, put back by the same index tile or by another."""
+
+    def build(k: Kernel) -> None:
+        table, index = k.tensor((16, 4), "float32", "shared_hbm", line=900)[0:8], k.sbuf(8, 1, dtype="int32")
+        back = index if by == "the same" else k.sbuf(8, 1, dtype="int32")
+        k.emit("dma_compute", k.gathered(table, 4, back), k.gathered(table, 4, index), k.sbuf(8, 4), reduce_op="add",
+               unique_indices=True, line=5)  # fmt: skip
+
+    return build
+
+
 def fresh(name: str, width: int, **attributes: Any) -> Callable[[Kernel], None]:
     """An instruction that reads a tile of which ``width`` of eight columns are written."""
 
@@ -333,6 +357,7 @@ CASES: dict[str, tuple[Callable[[Kernel], Any], Callable[[Kernel], Any]]] = {
         engine("dma_compute", s(4, 4), h(4, 4), reduce_op="multiply"),
         engine("dma_compute", s(4, 4), h(4, 4), reduce_op="add"),
     ),
+    "TRN2-DMA-COMPUTE-IX": (gathers_and_adds("another tile"), gathers_and_adds("itself")),
     "TRN2-DMA-INT": (
         engine("dma_copy", s(4, 4, dtype=INT32), h(4, 4, dtype="uint32")),
         engine("dma_copy", s(4, 4, dtype=INT32), h(4, 4, dtype=INT32)),
@@ -553,3 +578,19 @@ def test_tiles_that_follow_each_other_share_their_room() -> None:
     for _ in range(40):
         k.sbuf(128, 13000)
     assert check(k.program()) == []
+
+
+def test_what_is_added_by_index_is_added_to_its_destination_from_on_chip() -> None:
+    breaking = {
+        "HBM": gathers_and_adds("HBM"),
+        "another tile": gathers_and_adds("another tile"),
+        "itself": gathers_and_adds("itself"),
+        "the same": scatters_and_adds("the same"),
+        "another": scatters_and_adds("another"),
+    }
+    found = {}
+    for name, build in breaking.items():
+        kernel = Kernel()
+        build(kernel)
+        found[name] = "TRN2-DMA-COMPUTE-IX" in codes(kernel)
+    assert found == {"HBM": True, "another tile": True, "itself": False, "the same": False, "another": True}
