@@ -106,7 +106,7 @@ class Builder:
             self._rows["tensors"].append((*row, *place, region, self.core, self.line()))
             self._shapes.append(shape)
             self._names.append(name)
-            storage = Storage(index, self, buffer, dtype, partitions, elements, region, name)
+            storage = Storage(index, self, buffer, dtype, partitions, elements, region, name, row_major(shape))
             if shared and self.core == 0:
                 self._shared.append(storage)
         return NkiTensor(storage, dtype, 0, shape, row_major(shape))

@@ -42,6 +42,8 @@ class Storage:
     region: int
     """The dynamic loop in whose body it is allocated anew each time, else NONE."""
     name: str
+    steps: Shape
+    """Elements from one index to the next, by dimension of the tensor as it was made."""
     dynamic: bool = False
     """Whether a dynamic loop around it writes it by matmul, so that only execution knows what is written."""
     strayed: bool = False

@@ -303,6 +303,7 @@ class NkiTensor:
             )
         if self.indirection is not None:
             raise _twice()
+        self._check_rows()
         rows = Indirect(vector_access=self.storage.trace.access(_tile(vector_offset)), vector_step=self.strides[0])
         return self._view(self.offset, (vector_offset.shape[0], *self.shape[1:]), self.strides, indirection=rows)
 
@@ -502,7 +503,23 @@ class NkiTensor:
                 "vector_offset needs indirect_dim=0 of a tensor in HBM.",
                 remedy="Use nisa.nc_n_gather on chip.",
             )
+        self._check_rows()
         return Indirect(vector_access=self.storage.trace.access(_tile(vector)), vector_step=step)
+
+    def _check_rows(self) -> None:
+        """Raise TraceError where an index would count other rows than those that lie in memory."""
+        old, new = size_of(self.storage.dtype), size_of(self.dtype)
+        step, within = self.strides[0], layout.extent(self.shape[1:], self.strides[1:])
+        rows = [size * old // new for size in self.storage.steps]
+        turned = self.shape[0] > 1 and step < within
+        stepped = self.shape[0] > 1 and step not in rows
+        stepped = stepped and any(within <= row < step and step % row == 0 for row in rows[:-1])
+        if turned or stepped:
+            raise TraceError(
+                "NKI-INDIRECT",
+                f"An index tile counts rows of the tensor in memory; {self!r} is {'turned' if turned else 'stepped'}.",
+                remedy="Index the tensor itself, and step or scale the indices instead.",
+            )
 
     def _scalar_index(self, index: Any) -> NkiTensor:
         tile = _tile(index)

@@ -42,6 +42,7 @@ class Placed(Storage):
             self.elements,
             self.region,
             self.name,
+            self.steps,
             scope=self.scope,
             turns=turns,
             shifts=shifts,

@@ -69,7 +69,7 @@ class Tensors(Builder):
             self._tensors.add(full)
         else:
             self._tensors.put(np.tile(np.array(full, np.int64), (blocks, 1)))
-        storage = Placed(index, self, buffer, dtype, partitions, elements, NONE, name, blocks=blocks)
+        storage = Placed(index, self, buffer, dtype, partitions, elements, NONE, name, row_major(shape), blocks=blocks)
         storage.scope = self.scopes[-1] if buffer.on_chip else 0
         tensor = NkiTensor(storage, dtype, 0, shape, row_major(shape))
         if self.on_hbm is not None and not buffer.on_chip and role == "internal":

@@ -180,6 +180,31 @@ def test_a_vector_of_rows_fixes_the_first_dimension(live, hbm):
             refused()
 
 
+@pytest.mark.parametrize(
+    "of",
+    [
+        pytest.param(lambda t: t[::2], id="every second row"),
+        pytest.param(lambda t: t[1, ::3], id="every third row of a part"),
+        pytest.param(lambda t: t.permute((2, 1, 0)), id="turned"),
+        pytest.param(lambda t: t[:, 0].permute((1, 0)), id="turned, of a part"),
+    ],
+)
+def test_an_index_tile_takes_no_rows_of_a_view_that_are_none_in_memory(live, hbm, of):
+    rows, view = nl.ndarray((3, 1), nl.int32), of(hbm)
+    for refused in (lambda: view.vector_select(0, rows), lambda: view.ap([[1, 3], [1, 1]], vector_offset=rows)):
+        with pytest.raises(TraceError) as error:
+            refused()
+        assert error.value.code == "NKI-INDIRECT"
+
+
+@pytest.mark.parametrize(
+    "of", [lambda t: t[1:3], lambda t: t[:, 2], lambda t: t[:, :, ::2], lambda t: t.reshape((24, 8)), lambda t: t[2]]
+)
+def test_an_index_tile_takes_rows_of_parts_and_of_other_shapes(live, hbm, of):
+    rows, view = nl.ndarray((3, 1), nl.int32), of(hbm)
+    assert view.vector_select(0, rows).indirection.vector_step == view.strides[0]
+
+
 @pytest.mark.parametrize("use", [bool, int, iter, lambda r: range(r), lambda r: r < 3, lambda r: r == 0])
 def test_a_register_cannot_be_read_in_python(use):
     with pytest.raises(TraceError) as error:
