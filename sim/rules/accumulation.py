@@ -103,7 +103,7 @@ def _written(program: Program) -> Iterator[tuple[int, int]]:
 
 
 def _lost(reading: Reading) -> Iterator[Violation]:
-    """In Beta 1 an open matmul stands for ``+=``, and still overwrites what only others have written."""
+    """In Beta 1 an open matmul stands for ``+=``; of what others have written last, none knows what it makes."""
     program = reading.program
     if program.version != BETA1:
         return
@@ -111,11 +111,13 @@ def _lost(reading: Reading) -> Iterator[Violation]:
     for index, access in _written(program):
         record = program.attributes[int(rows["attributes"][index])]
         if int(rows["opcode"][index]) != _NC_MATMUL:
-            idle = int(rows["opcode"][index]) == _MEMSET and not record["value"]
-            places.put(access, _NOTHING if idle else _OTHER)
+            if int(rows["opcode"][index]) == _MEMSET and not record["value"]:
+                places.put(access, _NOTHING)
+            else:
+                places.write(access, _OTHER)
             continue
         if record["accumulate"] is None and places.begun(access)[1] == _OTHER:
-            yield Violation(int(rows["line"][index]), "+= adds a product to PSUM that no product has begun.")
+            yield Violation(int(rows["line"][index]), "+= adds a product to PSUM that another instruction has written.")
         places.write(access, _MATMUL)
 
 
@@ -147,9 +149,9 @@ def _open(reading: Reading) -> Iterator[Violation]:
 RULES = (
     Rule(
         code="TRN2-PSUM-FILL",
-        text="What is in PSUM before the first product that += adds there, is zero.",
+        text="What += adds a product to in PSUM is zero, or a sum of products that nothing has rewritten.",
         severity="error",
-        remedy="Begin with nl.zeros, and add the other values to the sum once it is in SBUF.",
+        remedy="Begin with nl.zeros, and rescale the sum, or add other values to it, once it is in SBUF.",
         source="nki.isa.nc_matmul: the tensor engine adds to its own sums, and begins one where there is none",
         breaches=_lost,
     ),
