@@ -46,6 +46,8 @@ class InputSpec(Record):
     """Largest \\|mean\\| / sigma that a family may give it."""
     marks: tuple[int | float, ...] = ()
     """Numbers in its range that mean something to the problem (``lab/marks.py``): integers of an integer."""
+    zero_or_one: bool = False
+    """Floats of which the problem's own draws hold nothing but these two: labels, or a mask."""
     static: bool = False
     mutable: bool = False
 

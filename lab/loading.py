@@ -316,7 +316,8 @@ def _declared(name: str, entry: InputEntry, inferred: InputSpec, dims: Mapping[s
     real = entry.domain == "real" and inferred.domain == "real"
     sigma = entry.sigma or (_rounded(inferred.sigma) if real else 1.0)
     mean = entry.mean if entry.mean is not None else (_rounded(inferred.mean) if real else 0.0)
-    given: dict[str, Any] = {**facts, "dtype": dtype, "sigma": sigma, "mean": mean}
+    two = "float" in dtype and inferred.domain == "integer" and (inferred.low, inferred.high) == (0, 1)
+    given: dict[str, Any] = {**facts, "dtype": dtype, "sigma": sigma, "mean": mean, "zero_or_one": two}
     return InputSpec(name=name, shape=shape, **given)
 
 

@@ -24,6 +24,8 @@ TERRACED: Final = 8
 """Cases at most of keys in terraces along queries."""
 LONGEST_PLAIN: Final = 64
 """Elements that one output gathers from which on they are laid in terraces, of which few rows have several cases."""
+LABELLED: Final = 4
+"""Pairs at most of floats that may be labels and of what they label."""
 ATTENDED: Final = 8
 """Cases at most of values beside nothing whose keys' weights are small."""
 
@@ -158,8 +160,15 @@ def _attended(floats: list[InputSpec]) -> Iterator[Plan]:
             yield from (Plan(f"sole/{keys}/{queries}/{turn}", values) for turn in range(2 * alone.HALVES))
 
 
-def named(varied: list[InputSpec], floats: list[InputSpec]) -> Iterator[Plan]:
-    """Rows whose elements an integer for each of them names, as a label does; elements of which each has a side."""
+def named(varied: list[InputSpec], floats: list[InputSpec], large: bool) -> Iterator[Plan]:
+    """Rows whose elements an integer for each of them names, as a label does; elements of which each has a side.
+
+    Floats that may be such labels are, in pairs with what has their shape.
+    """
+    labels = [(label, spec) for label in floats if _may_be_labels(label) for spec in floats if spec is not label]
+    pairs = [(label.name, spec.name) for label, spec in labels if drawn_shape(spec) == drawn_shape(label) != ()]
+    turns = range(relations.SURE if large else 2 * relations.SURE)
+    yield from (Plan(f"named/{label}/{turn}", name) for label, name in pairs[:LABELLED] for turn in turns)
     for label in varied:
         if label in floats or not is_many(label):
             continue
@@ -170,3 +179,8 @@ def named(varied: list[InputSpec], floats: list[InputSpec]) -> Iterator[Plan]:
                 yield from (Plan(f"named/{label.name}/{turn}", spec.name) for turn in range(2))
             elif shape == drawn_shape(label) and most - int(label.low or 0) == 1:
                 yield from (Plan(f"named/{label.name}/{turn}", spec.name) for turn in range(len(relations.AGREED)))
+
+
+def _may_be_labels(spec: InputSpec) -> bool:
+    """Whether floats are zeros and ones in the problem's own draws, or may lie from one of them to the other."""
+    return spec.zero_or_one or spec.domain == "unit" or (spec.low, spec.high) == (0, 1)

@@ -313,6 +313,24 @@ def _sole(d: Draw) -> Array:
     return sole.along_in_a_half(d.own, d.first(), d.rng, d.scale, half) if d.spec["name"] == keys else d.own
 
 
+def _named(d: Draw) -> Array:
+    """The variant names what names, integers or labels that are floats, and the case's number."""
+    name, _, number = d.variant.partition("/")
+    turn, places = turn_of(number), d.first()
+    if not d.is_target:
+        return places if d.spec["name"] == name else d.own
+    if places.dtype.kind == "f":
+        return relations.certain(d.own, places, d.rng, turn)
+    return relations.named(d.own, places, d.rng, turn)
+
+
+def _labels(variant: str, seed: int, every: list[Spec]) -> Array:
+    """What the variant's first name holds: integers as they were drawn, floats of the kind that its number says."""
+    name, _, number = variant.partition("/")
+    places = _other(name, seed, every)
+    return relations.labels(places, turn_of(number)) if places.dtype.kind == "f" else places
+
+
 def _terraces(d: Draw) -> Array:
     """The variant is the case's number; before it queries are named whose keys the target holds."""
     named, _, turn = d.variant.rpartition("/")
@@ -406,7 +424,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "kindred": lambda d: kindred.kindred(d.own, d.first(), d.rng, d.scale, turn_of(d.variant.partition("/")[2])),
     "sole": _sole,
     "terraces": _terraces,
-    "named": lambda d: relations.named(d.own, d.first(), d.rng, turn_of(d.variant.partition("/")[2])),
+    "named": _named,
     "mixed": bending.mixed,
     "whole": lambda d: d.own,
     "exact20": bending.exact20,
@@ -415,7 +433,7 @@ _BESIDE: dict[str, Callable[[Spec, str, int, list[Spec]], Array]] = {
     "near": _met,
     "level": _met,
     "kindred": lambda _, variant, seed, every: _other(variant.partition("/")[0], seed, every),
-    "named": lambda _, variant, seed, every: _other(variant.partition("/")[0], seed, every),
+    "named": lambda _, variant, seed, every: _labels(variant, seed, every),
     "sole": lambda _, variant, seed, every: _other(variant.split("/")[1], seed, every),
 }
 """What another input holds that a family needs."""
@@ -426,7 +444,7 @@ _MINGLED = ("planes", "towers", "peaks", "signs", "x100")
 """Of floats, in which integers that stand alone, lengths and positions, are not all as they were drawn."""
 _PLAIN = ("integers", "ties", "marks", "about", "cancelling", "opposed", "exact20", "named", "terraces")
 """Of floats, in which integers stay as they were drawn: sums of both are exact, or cancel."""
-_PAIRED = ("cancelling", "exact20", "sole", "terraces", *_RELATED)
+_PAIRED = ("cancelling", "exact20", "sole", "terraces", "named", *_RELATED)
 
 MET = AGAINST, EVEN, AIMED, MOVED, RETURNED = "against", "even", "aimed", "moved", "returned"
 """Families that only the reference's process can draw: they depend on what the reference computes, or the kernel."""

@@ -35,6 +35,10 @@ LOST = (-33.0, -20.0)
 NAMED = (1.1, 1.5)
 """Powers of ten of how far what an integer names stands above the rest: exponentials of it are numbers, of what is
 left of one as well."""
+CERTAIN, CERTAINLY = (8.0, 22.0), 3.0
+"""How far logits lie on the side that labels of floats say, throughout, and how much farther some rows do."""
+SURE = 4
+"""Turns of that: labels as they fall, all one, all zero, and as they fall while logits say the reverse."""
 AGREED = ((1.0, 1.9), (2.0, 4.0), (4.0, 7.0), (0.6, 1.0))
 FEW = ((-2.0, -1.0), (-2.0, -1.0), (-2.0, -1.0), (-4.0, -3.0))
 """Powers of ten of how far elements lie on the side that a label says, and of how many do not, in each turn."""
@@ -165,6 +169,20 @@ def _agreed(own: Array, sides: Array, rng: Any, turn: int) -> Array:
     far = side * 10.0 ** rng.uniform(*AGREED[turn % len(AGREED)]) * (1 + own / 64)
     values: Array = cast(Any, np).where(as_drawn, own, far)
     return values.astype(np.float32)
+
+
+def labels(own: Array, turn: int) -> Array:
+    """Floats that are zero or one: as an own draw falls about its middle, all one, or all zero."""
+    kind = turn % SURE
+    return (own > np.median(own) if kind in (0, 3) else np.full(own.shape, kind == 1)).astype(np.float32)
+
+
+def certain(own: Array, sides: Array, rng: Any, turn: int) -> Array:
+    """Logits that lie far on the side which such labels say, or on the other, each of them: no loss hides another."""
+    rows = own.shape[:-1] if own.ndim > 1 else ()
+    heights = rng.uniform(*CERTAIN) + rng.uniform(0, CERTAINLY, (*rows, 1))
+    signs = np.where(sides > 0, 1.0, -1.0) * (-1.0 if turn % SURE == SURE - 1 else 1.0)
+    return (signs * heights * (1 + rng.uniform(-1, 1, own.shape) / 64)).astype(np.float32)
 
 
 def against(own: Array, opposite: Array, rng: Any, *, throughout: bool = False, nearer: bool = False) -> Array:

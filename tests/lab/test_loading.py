@@ -612,3 +612,22 @@ async def test_a_file_that_a_reference_looks_for_and_does_not_find_is_part_of_th
     assert fingerprint(missed) != "", "and so tools answer that the problem changed"
     with pytest.raises(ProblemInvalid, match=f"{missed.name}, which the reference reads, changed"):
         await Pool(found, tmp_path / "more").prepare(np.random.default_rng(1), silent)
+
+
+@pytest.mark.parametrize(("drawn", "labels"), [("np.random.random((8, 32)) < 0.5", True), ("x", False)])
+async def test_floats_of_which_own_draws_are_zeros_and_ones_are_told_from_others(
+    tmp_path: Path, drawn: str, labels: bool
+) -> None:
+    (tmp_path / "reference.py").write_text(
+        "import numpy as np\n"
+        "def get_inputs():\n"
+        "    x = np.random.standard_normal((8, 32)).astype(np.float32)\n"
+        f"    return [x, np.float32({drawn})]\n"
+        "def forward(x, t):\n"
+        "    return x * t\n"
+    )
+    (tmp_path / "problem.toml").write_text(
+        'name = "masked"\n[dims]\n[inputs.x]\nshape = [8, 32]\n[inputs.t]\nshape = [8, 32]\n'
+    )
+    x, t = (await load(tmp_path)).shape_sets["default"].inputs
+    assert (x.zero_or_one, t.zero_or_one) == (False, labels)
