@@ -24,6 +24,8 @@ TERRACED: Final = 8
 """Cases at most of keys in terraces along queries."""
 LONGEST_PLAIN: Final = 64
 """Elements that one output gathers from which on they are laid in terraces, of which few rows have several cases."""
+GATED: Final = 12
+"""Cases at most of an input that is next to nothing beside a gate; half as many at large shapes."""
 LABELLED: Final = 4
 """Pairs at most of floats that may be labels and of what they label."""
 ATTENDED: Final = 8
@@ -179,6 +181,23 @@ def named(varied: list[InputSpec], floats: list[InputSpec], large: bool) -> Iter
                 yield from (Plan(f"named/{label.name}/{turn}", spec.name) for turn in range(2))
             elif shape == drawn_shape(label) and most - int(label.low or 0) == 1:
                 yield from (Plan(f"named/{label.name}/{turn}", spec.name) for turn in range(len(relations.AGREED)))
+
+
+def gated(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
+    """One input next to nothing while another is far to a side, as where a gate lets only the first one through.
+
+    First those of one shape, or of which one spreads over the other.
+    """
+    of = {spec.name: drawn_shape(spec) for spec in floats}
+    pairs = [(one, gate) for one in of for gate in of if one != gate]
+    pairs.sort(key=lambda pair: not _meet(of[pair[0]], of[pair[1]]))
+    turns = (relations.EITHER,) if large else range(relations.EITHER)
+    plans = [Plan(f"gated/{gate}/{turn}", one) for one, gate in pairs for turn in turns]
+    yield from plans[: GATED // 2 if large else GATED]
+
+
+def _meet(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    return one == other or relations.spreads(one, other) or relations.spreads(other, one)
 
 
 def _may_be_labels(spec: InputSpec) -> bool:

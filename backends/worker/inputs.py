@@ -331,6 +331,17 @@ def _labels(variant: str, seed: int, every: list[Spec]) -> Array:
     return relations.labels(places, turn_of(number)) if places.dtype.kind == "f" else places
 
 
+def _gated(d: Draw) -> Array:
+    """The variant names what is far to a side, or at one of its bounds, and the case's number."""
+    name, _, number = d.variant.partition("/")
+    if d.is_target:
+        return relations.dwarfed(d.own, d.rows, d.rng, d.scale)
+    if d.spec["name"] != name:
+        return d.own
+    bent, bounds = relations.wide_open(d.own, d.rows, d.rng, d.scale, turn_of(number)), _bounds(d.spec)
+    return bent if bounds is None else np.where(bent > 0, bounds[1], bounds[0]).astype(np.float32)
+
+
 def _terraces(d: Draw) -> Array:
     """The variant is the case's number; before it queries are named whose keys the target holds."""
     named, _, turn = d.variant.rpartition("/")
@@ -425,6 +436,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "sole": _sole,
     "terraces": _terraces,
     "named": _named,
+    "gated": _gated,
     "mixed": bending.mixed,
     "whole": lambda d: d.own,
     "exact20": bending.exact20,
@@ -442,9 +454,9 @@ _WHOLE = ("whole", "mixed")
 """What integers answer as such; to others they stay as they were drawn."""
 _MINGLED = ("planes", "towers", "peaks", "signs", "x100")
 """Of floats, in which integers that stand alone, lengths and positions, are not all as they were drawn."""
-_PLAIN = ("integers", "ties", "marks", "about", "cancelling", "opposed", "exact20", "named", "terraces")
+_PLAIN = ("integers", "ties", "marks", "about", "cancelling", "opposed", "exact20", "named", "terraces", "gated")
 """Of floats, in which integers stay as they were drawn: sums of both are exact, or cancel."""
-_PAIRED = ("cancelling", "exact20", "sole", "terraces", "named", *_RELATED)
+_PAIRED = ("cancelling", "exact20", "sole", "terraces", "named", "gated", *_RELATED)
 
 MET = AGAINST, EVEN, AIMED, MOVED, RETURNED = "against", "even", "aimed", "moved", "returned"
 """Families that only the reference's process can draw: they depend on what the reference computes, or the kernel."""
@@ -457,7 +469,7 @@ PARTIAL = (
     "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "near",
     "level", "opposed", "faint", "mixed", "whole", "planes", "steady", "sided",
     "medley", "halved", "nothing", "named", "last", "kindred", "sole",
-    "terraces", "narrow", "about", "laid", "circle",
+    "terraces", "narrow", "about", "laid", "circle", "gated",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 TIED = ("integers", "ties", "marks", MOVED)

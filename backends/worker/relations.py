@@ -35,6 +35,11 @@ LOST = (-33.0, -20.0)
 NAMED = (1.1, 1.5)
 """Powers of ten of how far what an integer names stands above the rest: exponentials of it are numbers, of what is
 left of one as well."""
+DWARFED, OPEN = (-6.0, -2.0), (1.3, 1.9)
+"""Powers of ten of an input that is next to nothing, and of one that opens a gate or closes it: as far as exponentials
+are numbers."""
+EITHER = 2
+"""The turn in which each row is open or closed, after that in which all are open, and that in which none is."""
 CERTAIN, CERTAINLY = (8.0, 22.0), 3.0
 """How far logits lie on the side that labels of floats say, throughout, and how much farther some rows do."""
 SURE = 4
@@ -183,6 +188,18 @@ def certain(own: Array, sides: Array, rng: Any, turn: int) -> Array:
     heights = rng.uniform(*CERTAIN) + rng.uniform(0, CERTAINLY, (*rows, 1))
     signs = np.where(sides > 0, 1.0, -1.0) * (-1.0 if turn % SURE == SURE - 1 else 1.0)
     return (signs * heights * (1 + rng.uniform(-1, 1, own.shape) / 64)).astype(np.float32)
+
+
+def dwarfed(own: Array, rows: Sequence[int], rng: Any, scale: float) -> Array:
+    """Each row far below what it was drawn as, and not nothing."""
+    return (own * 10.0 ** (scale * rng.uniform(*DWARFED, rows))).astype(np.float32)
+
+
+def wide_open(own: Array, rows: Sequence[int], rng: Any, scale: float, turn: int) -> Array:
+    """Far above zero throughout, or far below, or each row on either side: gates are as open, or as closed."""
+    signs = rng.choice([-1.0, 1.0], rows) if turn == EITHER else -1.0 if turn else 1.0
+    heights = signs * 10.0 ** (scale * rng.uniform(*OPEN, rows))
+    return (heights * (1 + rng.uniform(-1, 1, own.shape) / 64)).astype(np.float32)
 
 
 def against(own: Array, opposite: Array, rng: Any, *, throughout: bool = False, nearer: bool = False) -> Array:

@@ -6,6 +6,7 @@ from nki_anvil.lab import related_families
 X = InputSpec(name="x", shape=(64, 48))
 T = InputSpec(name="t", shape=(64, 48))
 BIAS = InputSpec(name="bias", shape=(48,))
+OTHER = InputSpec(name="other", shape=(7, 5))
 
 
 def test_floats_that_may_be_labels_name_sides_of_what_has_their_shape():
@@ -17,3 +18,14 @@ def test_floats_that_may_be_labels_name_sides_of_what_has_their_shape():
         assert len(small) == 2 * len(large) > 0
         assert not list(related_families.named([BIAS, label], [BIAS, label], False))
     assert not list(related_families.named([X, T], [X, T], False))
+
+
+def test_each_input_is_next_to_nothing_beside_each_gate_and_first_beside_those_that_meet_it():
+    plans = list(related_families.gated([X, OTHER, BIAS], False))
+    pairs = [(plan.only, plan.family.split("/")[1]) for plan in plans]
+    assert set(pairs[:4]) == {("x", "bias"), ("bias", "x")}
+    assert len(set(pairs)) == 6
+    assert len(plans) == related_families.GATED
+    many = [InputSpec(name=name, shape=(64, 48)) for name in "abcdef"]
+    assert len(list(related_families.gated(many, True))) == related_families.GATED // 2
+    assert not list(related_families.gated([X], False))

@@ -185,3 +185,21 @@ def test_labels_that_are_floats_are_zeros_and_ones_and_each_logit_lies_far_on_th
         assert ((found["x"] > 0) == (ones if kind < 3 else ~ones)).all()
         assert np.abs(found["x"]).min() > 7
         assert np.abs(found["x"]).max() < 26
+
+
+def test_one_input_is_next_to_nothing_and_no_zero_while_a_gate_is_open_or_closed_throughout() -> None:
+    for turn, sign in enumerate((1, -1)):
+        found, own = drawn(FOUR, f"gated/m/{turn}", "v"), drawn(FOUR, "own")
+        assert 0 < np.abs(found["v"][own["v"] != 0]).max() < 0.1
+        assert (sign * found["m"]).min() > 15
+        assert (sign * found["m"]).max() < 100
+        assert np.array_equal(found["grad"], own["grad"])
+    either = drawn(FOUR, f"gated/m/{relations.EITHER}", "v")["m"] > 0
+    assert 0.2 < either.mean() < 0.8
+    assert (either == either[:, :1]).all()
+
+
+def test_a_gate_between_bounds_is_at_one_of_them() -> None:
+    unit = [FOUR[0], {**FOUR[1], "domain": "unit"}]
+    found = [drawn(unit, f"gated/grad/{turn}", "theta")["grad"] for turn in range(2)]
+    assert [(one == wanted).all() for one, wanted in zip(found, (1, 0), strict=True)] == [True, True]
