@@ -11,7 +11,7 @@ import functools
 import hashlib
 import importlib.abc
 import os
-import re
+import site
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Sequence
@@ -26,8 +26,8 @@ SYSTEM: Final = ("/proc", "/sys", "/dev", "/run", "/etc", "/usr", "/lib", "/lib6
 DATA: Final = ("/dev/shm", "/run/media")  # noqa: S108
 """What of it a person puts data into."""
 
-_INSTALLED: Final = re.compile(r"/(lib/python3[^/]*/(site|dist)-packages|__pycache__)/")
-"""Parts of paths that Python keeps for itself, in any environment; a folder of that name elsewhere is anybody's."""
+_INSTALLED: Final = "__pycache__"
+"""A folder that Python keeps for itself. Another environment's packages are anybody's, wherever they lie."""
 
 
 class Footprint:
@@ -86,13 +86,15 @@ class Footprint:
     def installed(self, path: Path) -> bool:
         """Whether a resolved path is the system's or an installation's."""
         outside = any(map(path.is_relative_to, self._outside)) and not any(map(path.is_relative_to, DATA))
-        return outside or _INSTALLED.search(path.as_posix()) is not None
+        return outside or _INSTALLED in path.parts[:-1]
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event not in ("open", "sqlite3.connect") or isinstance(arguments[0], int):
+        if event not in ("open", "sqlite3.connect", "ctypes.dlopen") or isinstance(arguments[0], (int, type(None))):
             return
+        if event == "ctypes.dlopen" and "/" not in os.fsdecode(arguments[0]):
+            return  # the system's loader finds it by its name
         with contextlib.suppress(OSError, ValueError, TypeError):  # whoever opens a file must not fail by this
-            flags = arguments[2] if event == "open" else os.O_RDWR
+            flags = {"open": arguments[-1], "ctypes.dlopen": os.O_RDONLY}.get(event, os.O_RDWR)
             self._note(Path(os.fsdecode(arguments[0])).absolute(), flags)
 
     def _note(self, path: Path, flags: int) -> None:
@@ -161,5 +163,5 @@ def _is_ours(module: str) -> bool:
 def _roots() -> set[Path]:
     """Where the system, Python, what is installed beside it, and this package lie."""
     ours = [path for name, module in sys.modules.items() if _is_ours(name) for path in getattr(module, "__path__", ())]
-    python = [sys.prefix, sys.base_prefix, sys.exec_prefix, *sysconfig.get_paths().values()]
+    python = [sys.prefix, sys.base_prefix, sys.exec_prefix, site.getusersitepackages(), *sysconfig.get_paths().values()]
     return {Path(path).resolve() for path in (*SYSTEM, *python, *ours) if path}

@@ -128,7 +128,13 @@ def resolve(
 
 
 def refuse_additions(reference: str, specification: Specification) -> None:
-    """Raises ProblemChanged where what a name stands for would rest on a file that somebody put beside it."""
+    """Raises ProblemChanged where what a name stands for would rest on a file that somebody put beside it, or in the
+    place of one of its own while it was read.
+    """
+    if reference.startswith(seeds.PREFIX):
+        seeds.refuse_exchanged(reference.removeprefix(seeds.PREFIX), specification)
+    if reference.startswith(naming.PREFIX) and specification.declared_digest:
+        raise seeds.another(Path(specification.reference).parent / "problem.toml", reference)
     if reference.startswith((seeds.PREFIX, naming.PREFIX)):
         for file in (path for path, digest in specification.reference_beside.items() if digest):
             raise seeds.another(Path(file), reference)

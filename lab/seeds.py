@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 from importlib.resources import files
 from pathlib import Path
 
 from nki_anvil.backends.errors import ProblemChanged, ProblemUnknown
 from nki_anvil.lab import state, working_file
+from nki_anvil.lab.specification import Specification
 
 PREFIX = "seed:"
 
@@ -43,6 +45,14 @@ def refuse_another(shipped: Path, there: Path, name: str) -> None:
     """Raises ProblemChanged where a file that was copied once is not what the name stands for."""
     if not there.is_file() or there.read_bytes() != shipped.read_bytes():
         raise another(there, name)
+
+
+def refuse_exchanged(name: str, specification: Specification) -> None:
+    """Raises ProblemChanged where what was read is not what ships: files are compared before they are read as well."""
+    read = {"reference.py": specification.reference_digest, "problem.toml": specification.declared_digest}
+    for file, digest in read.items() if name not in TEMPLATES else ():
+        if digest and digest != hashlib.sha256((place(name) / file).read_bytes()).hexdigest():
+            raise another(Path(specification.reference).parent / file, PREFIX + name)
 
 
 def another(there: Path, name: str) -> ProblemChanged:

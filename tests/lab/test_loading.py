@@ -1,8 +1,10 @@
 """Problems are read from folders and bare modules, and every mistake in them is one clear sentence."""
 
+import _ctypes
 import contextlib
 import os
 import py_compile
+import shutil
 import sqlite3
 import tempfile
 from pathlib import Path
@@ -486,13 +488,21 @@ async def test_a_declared_reference_that_is_a_link_is_part_of_the_problem_as_suc
     await Pool(found, tmp_path / "data").prepare(np.random.default_rng(1), silent)
 
 
-async def test_a_folder_called_like_pythons_own_is_part_of_the_problem_where_it_is_none(tmp_path: Path) -> None:
-    for name, pinned in (("vendor/site-packages", True), (".venv/lib/python3.11/site-packages", False)):
+async def test_packages_of_no_environment_that_runs_are_part_of_the_problem(tmp_path: Path) -> None:
+    for name in ("vendor/site-packages", ".venv/lib/python3.11/site-packages"):
         helper = tmp_path / name / "helper.py"
         helper.parent.mkdir(parents=True)
         helper.write_text("def halved(x):\n    return x / 2\n")
         found = await load(written(tmp_path, f"import sys\nsys.path.insert(0, {str(helper.parent)!r})\n{HELPED}"))
-        assert list(found.reference_beside) == ([str(helper)] if pinned else [])
+        assert list(found.reference_beside) == [str(helper)]
+
+
+async def test_a_library_that_a_reference_loads_is_part_of_the_problem(tmp_path: Path) -> None:
+    library = shutil.copy(_ctypes.__file__, tmp_path / "library.so")
+    found = await load(
+        written(tmp_path, f"import ctypes\nctypes.CDLL({str(library)!r})\n{GOOD}def forward(x):\n    return x * 2\n")
+    )
+    assert list(found.reference_beside) == [str(library)]
 
 
 @pytest.mark.parametrize("how", ["from helper import halved", "halved = loaded('helper.py').halved"])

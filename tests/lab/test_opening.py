@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from lab_world import World, kernel
 from served import call, refusal, served, staffed
 
-from nki_anvil.lab import opening
+from nki_anvil.backends.errors import ProblemChanged
+from nki_anvil.lab import opening, seeds
+from nki_anvil.lab.loading import load
 
 pytestmark = pytest.mark.anyio
 
@@ -107,3 +111,12 @@ async def test_a_problem_whose_record_is_gone_is_opened_anew_and_keeps_no_speeds
         opened = await world.open(tolerance=1e-6)
         assert opened.baseline.attempt == 0
         assert len(world.lab.problem("p").attempts.all()) == 1
+
+
+@pytest.mark.parametrize("file", ["reference", "declared"])
+async def test_a_seed_is_what_was_read_and_not_what_was_compared_before(tmp_path: Path, file: str):
+    found = await load(seeds.place("softmax"))
+    seeds.refuse_exchanged("softmax", found)
+    exchanged = found.model_copy(update={f"{file}_digest": "0" * 64})
+    with pytest.raises(ProblemChanged, match="is not that of seed:softmax"):
+        seeds.refuse_exchanged("softmax", exchanged)
