@@ -156,7 +156,10 @@ class World:
     async def load(
         self, reference: Path, *, name: Any, kernel: Any, tolerance: Any, chip: Any, **_: Any
     ) -> Specification:
-        reference = self.workspace / "reference.py" if reference.suffix != ".py" else reference
+        if reference.suffix != ".py":
+            reference = next(
+                one for one in (reference / "reference.py", self.workspace / "reference.py") if one.exists()
+            )
         version = hashlib.sha256(f"{reference}{tolerance}".encode()).hexdigest()
         inputs = (InputSpec(name="x", shape=(128, 128)),)
         return Specification(
