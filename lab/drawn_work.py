@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from statistics import median
 from typing import Final
@@ -32,7 +32,7 @@ def _steered(specification: Specification) -> bool:
 
 
 async def over_draws(specification: Specification, at: Callable[[int], Awaitable[Timed]]) -> Timed:
-    """The median latency over the draws, and each of them where they differ. Raises what ``at`` does, for a seed."""
+    """The median latency over the draws; where they differ, each is a sample. Raises what ``at`` does, for a seed."""
     wanted = seeds(specification)
     found = [await at(seed) for seed in wanted[:FIRST]]
     if len({one.us for one in found}) == 1:
@@ -45,12 +45,11 @@ async def over_draws(specification: Specification, at: Callable[[int], Awaitable
         floor_us=median(one.floor_us for one in found),
         seconds=sum(one.seconds for one in found),
         samples_us=latencies,
-        draws_us=latencies,
     )
 
 
-def told(draws_us: tuple[float, ...]) -> tuple[str, ...]:
-    """The flag of a latency that hangs on what was drawn; none where it does not."""
-    if not draws_us:
+def told(us: Sequence[float]) -> tuple[str, ...]:
+    """The flag of a modelled latency that hangs on what was drawn, by its samples; none where it does not."""
+    if len(us) < DRAWS:
         return ()
-    return (f"integers steer the work: median of {len(draws_us)} draws, {min(draws_us):.4g} to {max(draws_us):.4g} us",)
+    return (f"integers steer the work: median of {len(us)} draws, {min(us):.4g} to {max(us):.4g} us",)

@@ -96,9 +96,9 @@ def _planned(
     own = [Plan()] * (TIMED_CASES if timed_only else OWN_CASES)
     varied = [spec for spec in inputs if spec.domain != "constant"]
     floats = [spec for spec in varied if "float" in spec.dtype and spec.domain not in ("integer", "index")]
+    whole = [spec for spec in varied if spec not in floats]
     lone = all(prod(output.shape) == 1 for output in specification.outputs.get("default", ()))
     if timed_only:
-        whole = [spec for spec in varied if spec not in floats]
         kept = [plan for plan in integer_families.whole(whole) if "turned" not in plan.family]
         return [
             *own,
@@ -137,9 +137,9 @@ def _planned(
         *(_of_one_kind(varied, floats, gathered or {}, lone) if exact is None else ()),
         *(related_families.terraces(specification, shapes, floats, gathered or {}, large) if exact is None else ()),
         *(families_by_lot.medleys(varied, large, lots) if exact is None else ()),
-        *integer_families.whole([spec for spec in varied if spec not in floats]),
-        *integer_families.whole_throughout([spec for spec in varied if spec not in floats], gathered or {}),
-        *integer_families.level([spec for spec in varied if spec not in floats], varied),
+        *integer_families.whole(whole),
+        *integer_families.whole_throughout(whole, gathered or {}),
+        *integer_families.level(whole, varied),
         *_exact(specification, exact),
         *(_planes(floats, gathered or {}, large) if exact is None else ()),
         *_probes(floats, large),

@@ -26,8 +26,12 @@ SYSTEM: Final = ("/proc", "/sys", "/dev", "/run", "/etc", "/usr", "/lib", "/lib6
 DATA: Final = ("/dev/shm", "/run/media")  # noqa: S108
 """What of it a person puts data into."""
 
-_INSTALLED: Final = "__pycache__"
+_BYTECODE: Final = "__pycache__"
 """A folder that Python keeps for itself. Another environment's packages are anybody's, wherever they lie."""
+
+
+_OPENED_AS: Final = {"sqlite3.connect": os.O_RDWR, "ctypes.dlopen": os.O_RDONLY}
+"""What events mean that name a file and say no flags, as ``open`` does."""
 
 
 class Footprint:
@@ -86,15 +90,15 @@ class Footprint:
     def installed(self, path: Path) -> bool:
         """Whether a resolved path is the system's or an installation's."""
         outside = any(map(path.is_relative_to, self._outside)) and not any(map(path.is_relative_to, DATA))
-        return outside or _INSTALLED in path.parts[:-1]
+        return outside or _BYTECODE in path.parts[:-1]
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event not in ("open", "sqlite3.connect", "ctypes.dlopen") or isinstance(arguments[0], (int, type(None))):
+        if (event != "open" and event not in _OPENED_AS) or isinstance(arguments[0], (int, type(None))):
             return
         if event == "ctypes.dlopen" and "/" not in os.fsdecode(arguments[0]):
             return  # the system's loader finds it by its name
         with contextlib.suppress(OSError, ValueError, TypeError):  # whoever opens a file must not fail by this
-            flags = {"open": arguments[-1], "ctypes.dlopen": os.O_RDONLY}.get(event, os.O_RDWR)
+            flags = arguments[2] if event == "open" else _OPENED_AS[event]
             self._note(Path(os.fsdecode(arguments[0])).absolute(), flags)
 
     def _note(self, path: Path, flags: int) -> None:

@@ -194,11 +194,7 @@ class HonestRuns:
 
     def _disturbed(self, inputs: Sequence[Any], how: Arithmetic, roundings: float) -> list[Any]:
         u = roundings * UNIT_ROUNDOFF["tfloat32" if self.precision == "tfloat32" else "float32"]
-        rounds = [is_float(i) and not _is_of_zeros_and_ones(i) for i in inputs]
-        return [
-            i.astype(np.float64) * (1 + how.lots(u, i.shape)) if off else i
-            for i, off in zip(inputs, rounds, strict=True)
-        ]
+        return [i.astype(np.float64) * (1 + how.lots(u, i.shape)) if _is_rounded(i) else i for i in inputs]
 
 
 def _told(inputs: Sequence[Any]) -> frozenset[float]:
@@ -237,9 +233,9 @@ def is_float(item: Any) -> bool:
     return is_array(item) and (item.dtype.kind == "f" or "float" in item.dtype.name)
 
 
-def _is_of_zeros_and_ones(item: Array) -> bool:
-    """Labels and masks, which nothing rounds: 1 - t is nothing where such a t is one."""
-    return bool(((item == 0) | (item == 1)).all())
+def _is_rounded(item: Any) -> bool:
+    """Floats, but for labels and masks of zeros and ones: 1 - t is nothing where such a t is one."""
+    return is_float(item) and not ((item == 0) | (item == 1)).all()
 
 
 def _stored(item: Any, dtype: str) -> Any:

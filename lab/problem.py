@@ -20,7 +20,7 @@ from nki_anvil.backends.errors import (
 )
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import seals, state
+from nki_anvil.lab import problem_file, seals, state
 from nki_anvil.lab.attempt import Evidence
 from nki_anvil.lab.attempts import Attempts
 from nki_anvil.lab.best import BestPointer
@@ -29,7 +29,7 @@ from nki_anvil.lab.specification import Specification
 
 RECORD: Final = "problem.json"
 
-NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+NAME: Final = re.compile(problem_file.NAME)
 
 
 class ProblemRecord(Record):

@@ -15,7 +15,7 @@ from nki_anvil.lab.rules import MOST_ROUNDS
 from nki_anvil.lab.specification import Precision
 from nki_anvil.sim.dtypes import NAMES
 
-_NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
+NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 """Of problems and shape sets, whose records lie in files and folders of these names."""
 _RANGE = re.compile(r"integer\s*\[([^\[\],]+),([^\[\],]+)\]")
 _INDEX = re.compile(r"index\s+of\s+(?:input\s+)?(\w+)")
@@ -123,7 +123,7 @@ class EndToEndEntry(Strict):
 class ProblemFile(Strict):
     """A whole ``problem.toml``; every default is the one of the format."""
 
-    name: str | None = Field(default=None, pattern=_NAME)
+    name: str | None = Field(default=None, pattern=NAME)
     entry: str | None = None
     reference: str = "reference.py"
     kernel: str = "kernel.py"
@@ -137,7 +137,7 @@ class ProblemFile(Strict):
     verify: tuple[str, ...] = ("default",)
     timed: str = "default"
     dims: dict[str, int] = {}
-    shapes: dict[Annotated[str, Field(pattern=_NAME)], dict[str, int]] = {}
+    shapes: dict[Annotated[str, Field(pattern=NAME)], dict[str, int]] = {}
     inputs: dict[str, InputEntry] = {}
     work: WorkEntry = WorkEntry()
     e2e: EndToEndEntry | None = None

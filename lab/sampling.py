@@ -45,8 +45,6 @@ class Rounds:
     floor_us: float = 0.0
     environment: dict[str, str] = field(default_factory=dict[str, str])
     timer: str = ""
-    draws_us: tuple[float, ...] = ()
-    """Of the new kernel, where the model's latency hangs on what is drawn."""
 
     def marked(self, void: frozenset[int]) -> tuple[Round, ...]:
         """All of them, with those that the plan made void."""
@@ -56,7 +54,7 @@ class Rounds:
         self.seconds += timed.seconds
         self.environment, self.timer = {**self.environment, **timed.environment}, timed.timer
         if new:
-            self.floor_us, self.draws_us = timed.floor_us, timed.draws_us
+            self.floor_us = timed.floor_us
 
 
 @dataclass
@@ -102,7 +100,7 @@ class Sampler:
             timer=timed[-1].timer,
             floor_us=timed[-1].floor_us,
             seconds=sum(one.seconds for one in timed),
-            flags=drawn_work.told(timed[-1].draws_us),
+            flags=drawn_work.told(timed[-1].samples_us) if self.backend.origin == "modelled" else (),
         )
 
     async def compare(self, new: Arm, best: Arm, *, confirm: bool = True) -> Comparison:
@@ -196,11 +194,10 @@ class Sampler:
     async def _modelled(self, arm: Arm, number: int, which: Which) -> Timed:
         """What the model says of a kernel, once in a call: at the same draws of the inputs as of every other kernel."""
         if arm.digest not in self.modelled:
-
-            async def at(seed: int) -> Timed:
-                return await time_arm(self.backend, self.specification, arm, seed=seed, number=number, which=which)
-
-            self.modelled[arm.digest] = await drawn_work.over_draws(self.specification, at)
+            self.modelled[arm.digest] = await drawn_work.over_draws(
+                self.specification,
+                lambda seed: time_arm(self.backend, self.specification, arm, seed=seed, number=number, which=which),
+            )
         return self.modelled[arm.digest]
 
     def _seed(self) -> int:
@@ -212,8 +209,8 @@ class Sampler:
     def _judged(self, new: Arm, best: Arm, rounds: Rounds, ruling: Ruling, terms: Terms | None) -> Comparison:
         marked = rounds.marked(ruling.void)
         valid = [r for r in marked if not r.void] or marked
-        measured = flags.of(marked, rounds.environment, ruling, terms) if terms else ()
-        known = (*measured, *drawn_work.told(rounds.draws_us))
+        modelled = drawn_work.told(marked[-1].new_samples_us)
+        known = flags.of(marked, rounds.environment, ruling, terms) if terms else modelled
         return self._comparison(
             new,
             best,

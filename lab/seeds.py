@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
 from importlib.resources import files
 from pathlib import Path
 
 from nki_anvil.backends.errors import ProblemChanged, ProblemUnknown
 from nki_anvil.lab import state, working_file
+from nki_anvil.lab.footprint import fingerprint
 from nki_anvil.lab.specification import Specification
 
 PREFIX = "seed:"
@@ -49,9 +49,9 @@ def refuse_another(shipped: Path, there: Path, name: str) -> None:
 
 def refuse_exchanged(name: str, specification: Specification) -> None:
     """Raises ProblemChanged where what was read is not what ships: files are compared before they are read as well."""
-    read = {"reference.py": specification.reference_digest, "problem.toml": specification.declared_digest}
-    for file, digest in read.items() if name not in TEMPLATES else ():
-        if digest and digest != hashlib.sha256((place(name) / file).read_bytes()).hexdigest():
+    read = (specification.reference_digest, specification.declared_digest)
+    for file, digest in zip(JUDGED_BY, read, strict=True) if name not in TEMPLATES else ():
+        if digest and digest != fingerprint(place(name) / file):
             raise another(Path(specification.reference).parent / file, PREFIX + name)
 
 

@@ -35,7 +35,7 @@ class Timed:
     """One fresh process of one arm."""
 
     us: float
-    """Median of the timed runs."""
+    """Median of the timed runs; on the model, of the draws where integer inputs steer the work."""
     samples_us: tuple[float, ...]
     timer: str
     floor_us: float
@@ -43,8 +43,6 @@ class Timed:
     seconds: float
     figures: Figures | None = None
     """What an end-to-end command reports of itself; its latency is ``us``."""
-    draws_us: tuple[float, ...] = ()
-    """On the model, of a kernel whose loops integer inputs steer: at each draw; ``us`` is their median."""
 
     @property
     def core(self) -> str:

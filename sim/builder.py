@@ -93,6 +93,7 @@ class Builder:
         loops, whose turns the cores need not begin together.
         """
         partitions, elements = _block(shape, buffer)
+        steps = row_major(shape)
         shared = buffer is MemoryRegion.shared_hbm and role == "internal"
         if shared and self.cores > 1 and self.region != NONE:
             raise _in_a_loop()
@@ -106,10 +107,10 @@ class Builder:
             self._rows["tensors"].append((*row, *place, region, self.core, self.line()))
             self._shapes.append(shape)
             self._names.append(name)
-            storage = Storage(index, self, buffer, dtype, partitions, elements, region, name, row_major(shape))
+            storage = Storage(index, self, buffer, dtype, partitions, elements, region, name, steps)
             if shared and self.core == 0:
                 self._shared.append(storage)
-        return NkiTensor(storage, dtype, 0, shape, row_major(shape))
+        return NkiTensor(storage, dtype, 0, shape, steps)
 
     def _share(self, partitions: int, elements: int, dtype: DType) -> Storage:
         if self._next_shared < len(self._shared):

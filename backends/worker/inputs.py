@@ -256,7 +256,7 @@ def _whole(spec: Spec, own: Array, axes: Sequence[int], rng: Any, variant: str, 
     if variant.startswith("nearly:"):
         return whole_numbers.nearly(own, _other(variant.removeprefix("nearly:"), seed, every), rng, within)
     if variant.startswith("level:"):
-        over = relations.laid_over(_other(variant.split(":")[1], seed, every), own.shape)
+        over = relations.laid_over(_other(variant.removeprefix("level:"), seed, every), own.shape)
         return whole_numbers.level(own, over, rng, within)
     if variant.startswith("ends"):
         first = next(other["name"] for other in every if is_whole(other))
@@ -324,7 +324,7 @@ def _named(d: Draw) -> Array:
     return relations.named(d.own, places, d.rng, turn)
 
 
-def _labels(variant: str, seed: int, every: list[Spec]) -> Array:
+def _labels(_spec: Spec, variant: str, seed: int, every: list[Spec]) -> Array:
     """What the variant's first name holds: integers as they were drawn, floats of the kind that its number says."""
     name, _, number = variant.partition("/")
     places = _other(name, seed, every)
@@ -445,7 +445,7 @@ _BESIDE: dict[str, Callable[[Spec, str, int, list[Spec]], Array]] = {
     "near": _met,
     "level": _met,
     "kindred": lambda _, variant, seed, every: _other(variant.partition("/")[0], seed, every),
-    "named": lambda _, variant, seed, every: _labels(variant, seed, every),
+    "named": _labels,
     "sole": lambda _, variant, seed, every: _other(variant.split("/")[1], seed, every),
 }
 """What another input holds that a family needs."""

@@ -21,12 +21,13 @@ from nki_anvil.sim.beta1.turning import EVER, FLAG, UNORDERED, held, turn_bodies
 from nki_anvil.sim.beta1.turning import WIDTH as INSTRUCTION_WIDTH
 from nki_anvil.sim.coverage import dense_elements
 from nki_anvil.sim.errors import NotSimulated, TraceError
-from nki_anvil.sim.instructions import NAMES, TABLE
+from nki_anvil.sim.instructions import NAMES
+from nki_anvil.sim.operands import WRITES
 from nki_anvil.sim.program import NONE, SCHEMA, Program
 from nki_anvil.sim.tensor import Indirect, NkiTensor
 
 INSTRUCTION: Final = tuple(SCHEMA["instructions"])
-_WRITES: Final = tuple(len(TABLE[name].writes) for name in NAMES)
+_WRITES: Final = tuple(WRITES.tolist())
 _DIRECT: Final = Indirect()
 _STRAIGHT: Final = (0,) * (INSTRUCTION_WIDTH - FLAG)
 """No flag, and in all orders where it stands."""

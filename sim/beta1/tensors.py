@@ -61,7 +61,7 @@ class Tensors(Builder):
         place = address or (NONE, NONE)
         row = (_MEMORY[buffer], ROLES.index(role), DTYPE[dtype], partitions, elements, argument, constant, *place)
         full = (*row, NONE, self.core, self.line(), self._shape_number(shape), self._name_number(name))
-        index = self._tensors.count
+        index, steps = self._tensors.count, row_major(shape)
         while self._bases and self._bases[-1] >= index:
             self._bases.pop()
         self._bases.append(index)
@@ -69,9 +69,9 @@ class Tensors(Builder):
             self._tensors.add(full)
         else:
             self._tensors.put(np.tile(np.array(full, np.int64), (blocks, 1)))
-        storage = Placed(index, self, buffer, dtype, partitions, elements, NONE, name, row_major(shape), blocks=blocks)
+        storage = Placed(index, self, buffer, dtype, partitions, elements, NONE, name, steps, blocks=blocks)
         storage.scope = self.scopes[-1] if buffer.on_chip else 0
-        tensor = NkiTensor(storage, dtype, 0, shape, row_major(shape))
+        tensor = NkiTensor(storage, dtype, 0, shape, steps)
         if self.on_hbm is not None and not buffer.on_chip and role == "internal":
             self.on_hbm(tensor)
         return tensor

@@ -17,6 +17,7 @@ from nki_anvil.sim.costs.meetings import meetings
 from nki_anvil.sim.costs.registers import Control, Sides, in_sequence, registers
 from nki_anvil.sim.costs.storage import Storage
 from nki_anvil.sim.instructions import NAMES, TABLE
+from nki_anvil.sim.operands import WRITES
 from nki_anvil.sim.program import NONE, Program
 from nki_anvil.sim.queues import PER_CORE
 
@@ -194,7 +195,7 @@ def operands(program: Program, columns: Layout) -> list[Sides]:
         int(a): [int(i) for i in (accesses["scalar_access"][a], accesses["vector_access"][a]) if i != NONE]
         for a in np.flatnonzero((accesses["scalar_access"] != NONE) | (accesses["vector_access"] != NONE))
     }
-    writes_of = [len(TABLE[name].writes) for name in NAMES]
+    writes_of = WRITES.tolist()
     updates_of = [_updates(name) for name in NAMES]
     codes: list[int] = program.tables["instructions"]["opcode"].tolist()
     rows: list[list[int]] = columns.slots.tolist()

@@ -63,14 +63,14 @@ class _Places:
             self._maps[tensor] = marks
         self._view(marks, access)[...] = mark
 
-    def put(self, access: int, mark: int) -> None:
-        """Mark what an access reaches but for what a matmul has written: an open one adds to whatever is there now."""
+    def clear(self, access: int) -> None:
+        """Take the marks off what an access reaches, but for what a matmul has written: an open one adds to zeros."""
         marks = self._maps.get(self._owner[access], _UNTOUCHED)
         if not (marks == _MATMUL).any():
-            self.write(access, mark)
+            self.write(access, _NOTHING)
         elif marks.ndim and self._known[access]:
             seen = self._view(marks, access)
-            seen[seen != _MATMUL] = mark
+            seen[seen != _MATMUL] = _NOTHING
 
     def _view(self, marks: Marks, access: int) -> Marks:
         steps, shape = zip(*self._patterns.different[int(self._patterns.of[access])], strict=True)
@@ -112,7 +112,7 @@ def _lost(reading: Reading) -> Iterator[Violation]:
         record = program.attributes[int(rows["attributes"][index])]
         if int(rows["opcode"][index]) != _NC_MATMUL:
             if int(rows["opcode"][index]) == _MEMSET and not record["value"]:
-                places.put(access, _NOTHING)
+                places.clear(access)
             else:
                 places.write(access, _OTHER)
             continue

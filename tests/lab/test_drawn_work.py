@@ -43,7 +43,7 @@ async def test_work_that_hangs_on_the_draw_is_its_median_and_the_reader_is_told(
     found = await drawn_work.over_draws(problem := await counted(tmp_path), at)
     assert tuple(asked) == drawn_work.seeds(problem)
     assert (found.us, found.floor_us, found.seconds) == (5.0, 2.5, 9.0)
-    assert drawn_work.told(found.draws_us) == ("integers steer the work: median of 9 draws, 1 to 9 us",)
+    assert drawn_work.told(found.samples_us) == ("integers steer the work: median of 9 draws, 1 to 9 us",)
 
 
 async def test_work_that_is_the_same_in_three_draws_asks_for_no_more(tmp_path: Path) -> None:
@@ -55,4 +55,4 @@ async def test_work_that_is_the_same_in_three_draws_asks_for_no_more(tmp_path: P
 
     found = await drawn_work.over_draws(await counted(tmp_path), at)
     assert len(asked) == drawn_work.FIRST
-    assert drawn_work.told(found.draws_us) == ()
+    assert drawn_work.told(found.samples_us) == ()
