@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Final, Literal, cast
+from typing import Any, Final, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -137,7 +137,7 @@ class ProblemFile(Strict):
     verify: tuple[str, ...] = ("default",)
     timed: str = "default"
     dims: dict[str, int] = {}
-    shapes: dict[Annotated[str, Field(pattern=NAME)], dict[str, int]] = {}
+    shapes: dict[str, dict[str, int]] = {}
     inputs: dict[str, InputEntry] = {}
     work: WorkEntry = WorkEntry()
     e2e: EndToEndEntry | None = None
@@ -150,6 +150,8 @@ class ProblemFile(Strict):
         if self.e2e is not None and (self.inputs or "reference" in self.model_fields_set):
             raise ValueError("a problem is a command ([e2e]) or a reference with inputs, not both")
         for name, dims in self.shapes.items():
+            if not re.fullmatch(NAME, name):
+                raise ValueError(f"shapes.{name} is no name: letters and digits, then '.', '_' and '-' as well")
             if unknown := sorted(set(dims) - set(self.dims)):
                 raise ValueError(f"shapes.{name} sets {unknown[0]!r}, which is not among the dims {sorted(self.dims)}")
         return self
