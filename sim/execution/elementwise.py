@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from nki_anvil.sim import dtypes
 from nki_anvil.sim.execution.alu import operation
 from nki_anvil.sim.execution.registry import defines
+from nki_anvil.sim.execution.shifting import bit_operation
 from nki_anvil.sim.execution.site import Site
 from nki_anvil.sim.operations import BITVEC, COMPARISONS, LOGICAL
 
@@ -51,7 +52,7 @@ def _words(site: Site, shape: tuple[int, ...], op: str) -> None:
 def _bits(site: Site, shape: tuple[int, ...], op: str) -> None:
     kind = _pattern_type(site, "dst")
     first, second = (site.raw(slot, shape).view(_pattern_type(site, slot)) for slot in ("data1", "data2"))
-    site.do(operation(op), first, second, site.raw_target("dst", shape).view(kind), casting="unsafe")
+    site.do(bit_operation(site.bench, op), first, second, site.raw_target("dst", shape).view(kind), casting="unsafe")
 
 
 def _pattern_type(site: Site, slot: str) -> np.dtype[Any]:
@@ -94,11 +95,11 @@ def _scalar_bits(site: Site, shape: tuple[int, ...]) -> None:
     ]
     for op, reverse, operand in stages[:-1]:
         middle = site.work(shape, kind)
-        site.do(operation(op, reverse), values, operand, middle)
+        site.do(bit_operation(site.bench, op, reverse), values, operand, middle)
         values = middle
     op, reverse, operand = stages[-1]
     final = site.work(shape, kind)
-    site.do(operation(op, reverse), values, operand, final)
+    site.do(bit_operation(site.bench, op, reverse), values, operand, final)
     site.do(np.copyto, out, final, casting="unsafe")
 
 

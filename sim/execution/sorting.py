@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nki_anvil.sim.execution.bench import Bench
 from nki_anvil.sim.execution.registry import defines
 from nki_anvil.sim.execution.site import Site
 
@@ -119,7 +120,10 @@ def _bounds(ids: Array, out: Array) -> None:
 
 @defines("topk")
 def topk(site: Site) -> None:
-    """The K largest of n elements that lie column by column over 16 partitions, ascending, with their positions."""
+    """The K largest of n elements that lie column by column over 16 partitions, ascending, with their positions.
+
+    Which of equals it takes, and in what order, is told nowhere: those that come last, or first, by lot.
+    """
     source, values, places = site.operand("src"), site.operand("val_dst"), site.operand("idx_dst")
     count, rows = values.size // values.shape[0], source.shape[0]
     width = source.size // rows
@@ -129,14 +133,14 @@ def topk(site: Site) -> None:
         raise site.fault("SIM-SHAPE", f"topk into {values.shape} and {places.shape}")
     data = site.read("src", (rows, width))
     out, where = site.target("val_dst", (rows, count)), site.raw_target("idx_dst", (rows, count))
-    site.do(_topk, data, site["n"], out, where)
+    site.do(_topk, site.bench, data, site["n"], out, where)
 
 
-def _topk(data: Array, n: int, out: Array, where: Array) -> None:
-    count = out.shape[1]
+def _topk(bench: Bench, data: Array, n: int, out: Array, where: Array) -> None:
+    count, back = out.shape[1], -1 if bench.lots.other("topk") else 1
     for start in range(0, data.shape[0], GPSIMD_CORE_PARTITIONS):
         core = slice(start, start + GPSIMD_CORE_PARTITIONS)
         snake = data[core].T.reshape(-1)[:n]
-        chosen = np.argsort(snake, kind="stable")[-count:]
+        chosen = np.arange(n)[::back][np.argsort(snake[::back], kind="stable")[-count:]]
         out[core] = snake[chosen]
         np.copyto(where[core], chosen, casting="unsafe")

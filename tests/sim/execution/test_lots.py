@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from program_builder import ProgramBuilder
 
+from nki_anvil.sim.dtypes import numpy_dtype
 from nki_anvil.sim.execution import Executable
 from nki_anvil.sim.execution.lots import Lots
 from nki_anvil.sim.execution.poison import pattern
@@ -57,3 +58,34 @@ def test_what_is_no_number_becomes_zero_or_the_end_of_an_integers_format(dtype: 
     executable, x = Executable(b.program()), np.array([[np.nan, 3], [2.5, np.nan]], np.float32)
     for poison, found in ((0, 0), (1, end)):
         assert executable.run([x], poison=poison).outputs[0].tolist() == [[found, 3], [2, found]]
+
+
+def shifted(op: str, places: int, poison: int) -> int:
+    b = ProgramBuilder()
+    source, held, out = b.input((1, 1), "uint8"), b.tensor((1, 1), "uint8"), b.tensor((1, 1), "uint8")
+    b.emit("dma_copy", held, source)
+    b.emit("tensor_scalar", out, held, op0=op, value0=places)
+    b.emit("dma_copy", b.result((1, 1), "uint8"), out)
+    return Executable(b.program()).run([np.array([[12]], np.uint8)], poison=poison).outputs[0].item()
+
+
+@pytest.mark.parametrize("op", ["left_shift", "right_shift"])
+def test_a_shift_by_a_whole_width_leaves_nothing_or_what_the_remainder_moves_it_by(op: str) -> None:
+    assert [shifted(op, places, poison=0) for places in (8, 9)] == [0, 0]
+    assert [shifted(op, places, poison=1) for places in (8, 9)] == [12, 24 if op == "left_shift" else 6]
+    assert shifted(op, 1, poison=0) == shifted(op, 1, poison=1)
+
+
+def chosen_of_equals(poison: int) -> list[int]:
+    b = ProgramBuilder()
+    source, held = b.input((16, 1), "bfloat16"), b.tensor((16, 1), "bfloat16")
+    values, places = b.tensor((16, 2), "bfloat16"), b.tensor((16, 2), "uint32")
+    b.emit("dma_copy", held, source)
+    b.emit("topk", values, places, held, n=16)
+    b.emit("dma_copy", b.result((16, 2), "uint32"), places)
+    row = np.array([[5 if place in (3, 7, 11) else 1] for place in range(16)], numpy_dtype("bfloat16"))
+    return Executable(b.program()).run([row], poison=poison).outputs[0][0].tolist()
+
+
+def test_of_equals_topk_names_the_last_or_the_first_as_a_chip_may_do() -> None:
+    assert [chosen_of_equals(poison) for poison in (0, 1)] == [[7, 11], [7, 3]]
