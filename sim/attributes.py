@@ -127,6 +127,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "initial_value": _scalar,
     "imm": number,
     "n": integer,
+    "snake": boolean,
     "index_offset": integer,
     "padding_val": integer,
     "register": integer,

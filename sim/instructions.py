@@ -94,7 +94,7 @@ TABLE: Final[dict[str, Instruction]] = dict(
         _row("max8", "dst", "src", "vector"),
         _row("nc_find_index8", "dst", "data vals", "vector"),
         _row("nc_match_replace8", "dst dst_idx?", "data vals", "vector", "imm"),
-        _row("topk", "val_dst idx_dst", "src", "gpsimd", "n"),
+        _row("topk", "val_dst idx_dst", "src", "gpsimd", "n snake"),
         _row("nonzero_with_count", "dst", "src", "gpsimd", "index_offset padding_val", "dst"),
         _row("sequence_bounds", "dst", "segment_ids", "gpsimd"),
         # registers

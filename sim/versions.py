@@ -143,6 +143,7 @@ FORMS: Final[Mapping[str, Mapping[str, str]]] = {
         "0.3": "dst data op0 operand0 reduce_op reduce_res reverse0 name",
         "0.5": "dst data op0 operand0 reduce_op reduce_res reverse0 reduce_cmd reduce_init name",
     },
+    "nki.isa.topk": {"0.6": "val_dst idx_dst src n name"},
     "nki.language.ndarray": {"0.2": "shape dtype buffer name"},
     "nki.language.shared_constant": {"0.2": "constant dtype"},
     "nki.language.shared_identity_matrix": {"0.2": "n dtype"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -120,9 +120,11 @@ def _bounds(ids: Array, out: Array) -> None:
 
 @defines("topk")
 def topk(site: Site) -> None:
-    """The K largest of n elements that lie column by column over 16 partitions, ascending, with their positions.
+    """The K largest of n elements that lie column by column over 16 partitions, with their positions.
 
-    Which of equals it takes, and in what order, is told nowhere: those that come last, or first, by lot.
+    All of them in each partition, ascending, until NKI 0.6; since 0.7 where the K first elements of such a snake lie,
+    in any order (``nki.isa.topk`` of SDK 2.32 and 2.33). What the snake's last column holds beside them, and which of
+    equals are taken, is told nowhere: by lot.
     """
     source, values, places = site.operand("src"), site.operand("val_dst"), site.operand("idx_dst")
     count, rows = values.size // values.shape[0], source.shape[0]
@@ -132,15 +134,29 @@ def topk(site: Site) -> None:
     if values.size != places.size or values.shape[0] != rows:
         raise site.fault("SIM-SHAPE", f"topk into {values.shape} and {places.shape}")
     data = site.read("src", (rows, width))
-    out, where = site.target("val_dst", (rows, count)), site.raw_target("idx_dst", (rows, count))
-    site.do(_topk, site.bench, data, site["n"], out, where)
+    out = site.target("val_dst", (rows, count), keep=True)
+    where = site.raw_target("idx_dst", (rows, count), keep=True)
+    site.do(_topk, site.bench, data, site["n"], _as_a_snake if site["snake"] else _in_each_partition, out, where)
 
 
-def _topk(bench: Bench, data: Array, n: int, out: Array, where: Array) -> None:
+def _topk(bench: Bench, data: Array, n: int, lay: Callable[..., None], out: Array, where: Array) -> None:
     count, back = out.shape[1], -1 if bench.lots.other("topk") else 1
     for start in range(0, data.shape[0], GPSIMD_CORE_PARTITIONS):
         core = slice(start, start + GPSIMD_CORE_PARTITIONS)
         snake = data[core].T.reshape(-1)[:n]
         chosen = np.arange(n)[::back][np.argsort(snake[::back], kind="stable")[-count:]]
-        out[core] = snake[chosen]
-        np.copyto(where[core], chosen, casting="unsafe")
+        lay(bench, out[core], snake[chosen])
+        lay(bench, where[core], chosen)
+
+
+def _in_each_partition(_: Bench, out: Array, found: Array) -> None:
+    np.copyto(out, found, casting="unsafe")
+
+
+def _as_a_snake(bench: Bench, out: Array, found: Array) -> None:
+    columns = -(-len(found) // GPSIMD_CORE_PARTITIONS)
+    snake = out[:, :columns].T.reshape(-1)
+    snake[: len(found)] = found[bench.lots.order(len(found), "topk")]
+    if bench.lots.other("topk", "beside"):
+        snake[len(found) :] = 0
+    out[:, :columns] = snake.reshape(columns, -1).T

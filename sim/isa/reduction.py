@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, cast
 
-from nki_anvil.sim import operations
-from nki_anvil.sim.errors import TraceError
+from nki_anvil.sim import operations, versions
+from nki_anvil.sim.builder import live
+from nki_anvil.sim.errors import NotSimulated, TraceError
 from nki_anvil.sim.isa.enums import NkiInstruction, reduce_cmd
 from nki_anvil.sim.isa.operands import (
     alike,
@@ -197,10 +198,23 @@ def nc_match_replace8(
     return emit("nc_match_replace8", (dst, where, data, wanted), (float(number(imm, "nc_match_replace8", "imm")),))
 
 
-def topk(val_dst: NkiTensor, idx_dst: NkiTensor, src: NkiTensor, n: int, name: str | None = None) -> NkiInstruction:
-    """The largest values and their indices, on GpSimd."""
+def topk(
+    val_dst: NkiTensor,
+    idx_dst: NkiTensor,
+    src: NkiTensor,
+    n: int,
+    sorted: bool = False,  # noqa: A002 - the names are NKI's
+    name: str | None = None,
+) -> NkiInstruction:
+    """The largest values and their indices, on GpSimd: since NKI 0.7 in places of the snake, before in each partition.
+
+    Raises NotSimulated for ``sorted``: into which order it brings them is not simulated.
+    """
+    if sorted:
+        raise NotSimulated("nisa.topk(sorted=True) is not simulated.", remedy="Sort the k values that it finds.")
     alike("topk", val_dst=val_dst, idx_dst=idx_dst)
-    return emit("topk", (val_dst, idx_dst, tile(src, "topk", "src")), (integer(n, "topk", "n"),))
+    snake = not versions.before(live().version, "0.7")
+    return emit("topk", (val_dst, idx_dst, tile(src, "topk", "src")), (integer(n, "topk", "n"), snake))
 
 
 def nonzero_with_count(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nki_anvil.sim import install, versions
-from nki_anvil.sim.errors import TraceError
+from nki_anvil.sim.errors import NotSimulated, TraceError
 from nki_anvil.sim.modules import emulated
 from nki_anvil.sim.simulation import simulate
 from nki_anvil.sim.tracing import trace
@@ -237,6 +237,29 @@ def test_list_arguments_were_refused_where_kernels_were_parsed():
             trace(kernel, X, [1, 1], version=version)
     for version in ("0.2", "0.7"):
         trace(kernel, X, [1, 1], version=version)
+
+
+@pytest.mark.parametrize("version", ["0.6", "0.7"])
+def test_what_topk_finds_lies_as_a_snake_from_0_7_on(version):
+    def kernel(x):
+        nl, nisa = Modules(version).nl, Modules(version).nisa
+        source = nl.ndarray((16, 2), dtype=nl.bfloat16, buffer=nl.sbuf)
+        values = nl.ndarray((16, 8), dtype=nl.bfloat16, buffer=nl.sbuf)
+        places = nl.ndarray((16, 8), dtype=nl.uint32, buffer=nl.sbuf)
+        nisa.topk(values, places, source, n=32)
+        return x
+
+    assert [record.get("snake") for record in trace(kernel, X, version=version).attributes] == [version == "0.7"]
+
+
+def test_how_topk_sorts_is_not_simulated():
+    def kernel(x):
+        nl, nisa = Modules("0.7").nl, Modules("0.7").nisa
+        tile = nl.ndarray((16, 8), dtype=nl.bfloat16, buffer=nl.sbuf)
+        nisa.topk(tile, nl.ndarray((16, 8), dtype=nl.uint32, buffer=nl.sbuf), tile, 16, sorted=True)
+
+    with pytest.raises(NotSimulated, match="sorted"):
+        trace(kernel, X)
 
 
 @pytest.mark.parametrize("version", versions.VERSIONS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from program_builder import ProgramBuilder, View
@@ -238,13 +239,38 @@ def test_sequence_bounds_give_each_element_its_segment() -> None:
 def test_topk_reads_its_snake_column_by_column() -> None:
     lab, x = Lab(), np.random.default_rng(0).permutation(48).reshape(16, 3)
     values, places = lab.b.tensor((16, 8), "bfloat16"), lab.b.tensor((16, 8), "uint32")
-    import ml_dtypes
-
     lab.b.emit("topk", values, places, lab.load(x.astype(ml_dtypes.bfloat16), "bfloat16"), n=42)
     top, where = lab.see(values, places)
     snake = x.T.reshape(-1)[:42]
     assert (np.asarray(top[0], int) == np.sort(snake)[-8:]).all()
     assert (snake[where[0]] == np.sort(snake)[-8:]).all()
+
+
+def snake_of_largest(lot: int, poison: int = 0) -> tuple[Any, Any, Any]:
+    lab, x = Lab(), np.random.default_rng(0).permutation(48).reshape(16, 3)
+    values, places = lab.b.tensor((16, 20), "bfloat16"), lab.b.tensor((16, 20), "uint32")
+    lab.b.emit("memset", values, value=100.0)
+    lab.b.emit("topk", values, places, lab.load(x.astype(ml_dtypes.bfloat16), "bfloat16"), n=48, snake=True)
+    lab.b.emit("dma_copy", lab.b.result((16, 20), "bfloat16"), values)
+    lab.b.emit("dma_copy", lab.b.result((16, 20), "uint32"), places)
+    top, where = Executable(lab.b.program()).run(lab.inputs, lot=lot, poison=poison).outputs
+    return x.T.reshape(-1), np.asarray(top, np.float32), where
+
+
+def test_topk_lays_the_largest_into_the_first_places_of_a_snake_in_any_order() -> None:
+    orders: set[tuple[float, ...]] = set()
+    for lot in range(4):
+        snake, top, where = snake_of_largest(lot)
+        found = top[:, :2].T.reshape(-1)[:20]
+        assert sorted(found) == sorted(snake)[-20:]
+        assert (snake[where[:, :2].T.reshape(-1)[:20]] == found).all()
+        assert (top[:, 2:] == 100).all()
+        orders.add(tuple(found.tolist()))
+    assert len(orders) > 1
+
+
+def test_beside_the_largest_the_snakes_last_column_keeps_what_it_held_or_does_not() -> None:
+    assert [set(snake_of_largest(0, poison)[1][4:, 1].tolist()) for poison in (0, 1)] == [{100}, {0}]
 
 
 @pytest.mark.parametrize("between", [None, "select_reduce"])
