@@ -68,19 +68,37 @@ def _name(dtype: np.dtype[np.generic]) -> str:
 
 
 def _changed_inputs(result: CaseResult, evidence: Evidence) -> str:
-    mutable = {
+    changed = next((name for name in result.mutated if not _is_judged(name, evidence)), None)
+    if changed is None:
+        return ""
+    left = ", which is mutable; the reference leaves it as it is" if changed in _mutable(evidence) else ""
+    return f"The kernel wrote to its input {changed}{left}."
+
+
+def _is_judged(name: str, evidence: Evidence) -> bool:
+    """A mutable input whose end is an output: the reference's, or the kernel's own that returns the input itself."""
+    if name not in _mutable(evidence):
+        return False
+    return name in evidence.specification.in_place or all(
+        _position(name, trace.shapes, evidence) in trace.returned for trace in evidence.traces()
+    )
+
+
+def _mutable(evidence: Evidence) -> set[str]:
+    return {
         spec.name for shapes in evidence.specification.shape_sets.values() for spec in shapes.inputs if spec.mutable
     }
-    changed = [name for name in result.mutated if name not in mutable]
-    return f"The kernel wrote to its input {changed[0]}." if changed else ""
+
+
+def _position(name: str, shapes: str, evidence: Evidence) -> int:
+    return [spec.name for spec in evidence.specification.arrays(shapes)].index(name)
 
 
 def _elsewhere(evidence: Evidence) -> str:
     """What the reference updates in place is judged where the caller will look for it."""
     for name, output in evidence.specification.in_place.items():
         for trace in evidence.traces():
-            names = [spec.name for spec in evidence.specification.arrays(trace.shapes)]
-            if not trace.returned or trace.returned[output] == names.index(name):
+            if not trace.returned or trace.returned[output] == _position(name, trace.shapes, evidence):
                 continue
             return f"Output {output} is not {name} itself, which the reference updates in place."
     return ""

@@ -138,6 +138,29 @@ async def test_a_gate_stops_what_passes_without_it(gate: str, data: Path, monkey
     assert verdict.passed, verdict.gates
 
 
+@pytest.mark.parametrize(
+    ("in_place", "returned", "passed"), [({}, (None,), False), ({"x": 0}, (0,), True), ({}, (0,), True)]
+)
+async def test_a_mutable_input_that_no_output_is_stays_as_it_is(
+    in_place: dict[str, int], returned: tuple[int | None, ...], passed: bool, data: Path
+) -> None:
+    def wiping(run: Run, job: Job) -> Run:
+        return traces(cases(run, job, chosen=lambda case: True, mutated=("x",)), job, returned=returned)
+
+    await judged(Wrong(), data)
+    [x] = OPENED[0].shape_sets["default"].inputs
+    shapes = {
+        "default": OPENED[0]
+        .shape_sets["default"]
+        .model_copy(update={"inputs": (x.model_copy(update={"mutable": True}),)})
+    }
+    verdict = await judged(Wrong(alter=wiping), data, shape_sets=shapes, in_place=in_place)
+    assert verdict.passed == passed, verdict.gates
+    if not passed:
+        said = next(gate.detail for gate in verdict.gates if gate.name == "outputs")
+        assert said == "The kernel wrote to its input x, which is mutable; the reference leaves it as it is."
+
+
 @pytest.mark.parametrize(("code", "declared"), [("DATA-LOOP", "data_loops"), ("DATA-LOT", "stochastic")])
 async def test_loops_that_floats_steer_and_lots_are_refused_unless_the_problem_allows_them(
     code: str, declared: str, data: Path
