@@ -77,7 +77,9 @@ class Pool:
 
     def __post_init__(self) -> None:
         known = self.specification
-        self.reference = Reference(Path(known.reference), known.reference_digest, known.reference_beside)
+        self.reference = Reference(
+            Path(known.reference), known.reference_digest, known.reference_beside, place=self.data / "asked"
+        )
 
     async def prepare(self, random: np.random.Generator, report: Report = silent) -> tuple[str, ...]:
         """Make the first cases where there are none. Returns the problem's warnings; raises ProblemInvalid."""
@@ -89,6 +91,19 @@ class Pool:
             warnings += check(_structure(index), self.specification.name)
             warnings += tuple(f"{count} cases of {f} were skipped." for f, count in index.skipped.items() if count > 4)
         return tuple(dict.fromkeys(warnings))
+
+    async def made(self) -> bool:
+        """Whether every shape set has its first cases."""
+        return all([await self._index(shapes) is not None for shapes in self.shape_sets()])
+
+    def publish(self, data: Path) -> None:
+        """Give the first cases to the pool in ``data``; where one was made there meanwhile, its cases hold."""
+        kept = Pool(self.specification, data)
+        for shapes in self.shape_sets():
+            index = _read_index(self._folder(shapes) / "index.json")
+            if index is not None:
+                kept._take(self._folder(shapes), shapes, index.cases)
+                kept._establish(shapes, index)
 
     def shape_sets(self) -> list[str]:
         """Those that get every gate, and the timed one."""
@@ -139,7 +154,7 @@ class Pool:
 
     async def given(self, cases: Sequence[Case], inputs_of: Sequence[dict[str, NDArray[Any]]]) -> list[Pooled]:
         """Measure cases of one shape set whose arrays are given; they are kept for those who hold them alone."""
-        async with scratch.aside(scratch.place(), "given-") as folder:
+        async with scratch.aside(self.data / "given", "cases-") as folder:
             paths = [str(folder / f"{case.key}.npz") for case in cases]
             for path, held in zip(paths, inputs_of, strict=True):
                 await anyio.to_thread.run_sync(_save, path, held)

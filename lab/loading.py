@@ -37,10 +37,12 @@ async def load(
     kernel: Path | None = None,
     tolerance: float | None = None,
     chip: str | None = None,
+    place: Path | None = None,
 ) -> Specification:
     """Read a problem: a folder with a problem.toml, that file itself, or a reference module.
 
     ``name``, ``kernel``, ``tolerance`` and ``chip`` override what is declared; a tolerance can only be made tighter.
+    The reference is asked in ``place``.
     Raises PathUnreadable, ProblemInvalid or ArgumentsInvalid, each with one sentence that says what to correct.
     """
     source = _source(reference)
@@ -57,7 +59,7 @@ async def load(
     if chip is not None or file.chip not in CHIPS:
         file = _on_chip(file, chip or file.chip)
     problem = _Problem(
-        file, module, name or file.name or _default_name(source), declared is None, module.read_bytes(), toml
+        file, module, name or file.name or _default_name(source), declared is None, module.read_bytes(), toml, place
     )
     return await problem.specify(source, kernel, tolerance)
 
@@ -101,6 +103,7 @@ class _Problem:
     """Of the module, read once: whoever is asked about it later must find the same."""
     toml: bytes
     """The same of problem.toml; empty where there is none."""
+    place: Path | None
 
     @property
     def digest(self) -> str:
@@ -108,7 +111,7 @@ class _Problem:
 
     async def specify(self, source: Path, kernel: Path | None, tolerance: float | None) -> Specification:
         dims = self.file.dimensions()
-        async with Reference(self.module, self.digest).ask(
+        async with Reference(self.module, self.digest, place=self.place).ask(
             "inspect", dims=dims["default"], seeds=DRAWS, forward=True
         ) as (seen, _):
             seen["beside"] |= self._link(source)
@@ -193,7 +196,9 @@ class _Problem:
             raise ProblemInvalid(message, _REMEDY)
         draws = seen["draws"]
         if shapes != "default" and _undeclared(self.file, seen):
-            async with Reference(self.module, self.digest).ask("inspect", dims=dims, seeds=DRAWS[:1]) as (there, _):
+            async with Reference(self.module, self.digest, place=self.place).ask(
+                "inspect", dims=dims, seeds=DRAWS[:1]
+            ) as (there, _):
                 draws = there["draws"]
         inputs = [self._argument(n, [d[p] for d in draws], dims) for p, n in enumerate(seen["names"])]
         by_name = {spec.name: spec for spec in inputs}

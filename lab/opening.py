@@ -11,6 +11,7 @@ from pathlib import Path
 
 from anyio.to_thread import run_sync
 
+from nki_anvil.backends import scratch
 from nki_anvil.backends.backend import Report, silent
 from nki_anvil.backends.errors import (
     ArgumentsInvalid,
@@ -24,6 +25,7 @@ from nki_anvil.backends.errors import (
 from nki_anvil.lab import budget, end_to_end, problem_file, seals, seeds, state, working_file, yields
 from nki_anvil.lab import problem as problems
 from nki_anvil.lab.best import Best
+from nki_anvil.lab.cases import Pool
 from nki_anvil.lab.contest import contest
 from nki_anvil.lab.held import Held, held
 from nki_anvil.lab.judging import judge, standing_best
@@ -72,20 +74,7 @@ async def open_problem(
     wanted = await run_sync(partial(resolve, lab, reference, kernel_path, name, tolerance, chip, backend))
     known = await run_sync(find, lab, wanted)
     if known is None:
-        await report("reading the reference")
-        specification = await lab.load(
-            wanted.reference,
-            kernel=wanted.kernel,
-            name=wanted.name,
-            tolerance=wanted.tolerance,
-            chip=wanted.chip,
-            data=lab.data,
-            random=lab.random,
-            report=report,
-        )
-        end_to_end.refuse_without_device(specification, lab.backend_named(wanted.backend))
-        refuse_additions(reference, specification)
-        problem = await run_sync(pin, lab, wanted, specification)
+        problem = await _opened(lab, reference, wanted, report)
     else:
         end_to_end.refuse_without_device(known.specification, lab.backend_named(wanted.backend))
         refuse_additions(reference, known.specification)
@@ -93,6 +82,28 @@ async def open_problem(
     bench = await run_sync(workbench, lab, problem.name)
     await establish(bench, report)
     return await run_sync(partial(describe, bench, resumed=known is not None))
+
+
+async def _opened(lab: Laboratory, reference: str, wanted: Wanted, report: Report) -> Problem:
+    """A new problem. Its cases are kept once nothing refuses it: what they were made of may be the reason."""
+    await report("reading the reference")
+    async with scratch.aside(lab.data / "opening", "problem-") as aside:
+        specification = await lab.load(
+            wanted.reference,
+            kernel=wanted.kernel,
+            name=wanted.name,
+            tolerance=wanted.tolerance,
+            chip=wanted.chip,
+            data=lab.data,
+            aside=aside,
+            random=lab.random,
+            report=report,
+        )
+        end_to_end.refuse_without_device(specification, lab.backend_named(wanted.backend))
+        refuse_additions(reference, specification)
+        problem = await run_sync(pin, lab, wanted, specification)
+        await run_sync(Pool(specification, aside).publish, lab.data)
+    return problem
 
 
 def resolve(

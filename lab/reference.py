@@ -42,11 +42,13 @@ class Reference:
     """SHA-256 that files must have which it imports or reads, by path; others it may not."""
     seconds: float = 300.0
     memory_bytes: int = 24 << 30
+    place: Path | None = None
+    """Where the folders of requests lie: the data folder, for a pool; else the user's own of temporary files."""
 
     @asynccontextmanager
     async def ask(self, operation: str, **request: Any) -> AsyncGenerator[tuple[dict[str, Any], Path]]:
         """The answer, and the folder with the arrays beside it, which is gone afterwards. Raises ProblemInvalid."""
-        async with scratch.aside(scratch.place(), "reference-") as folder:
+        async with scratch.aside(self.place or scratch.place(), "reference-") as folder:
             yield await self._answer(folder, {"operation": operation, **request}), folder
 
     async def _answer(self, folder: Path, request: dict[str, Any]) -> dict[str, Any]:

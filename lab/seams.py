@@ -24,9 +24,12 @@ class Load(Protocol):
         tolerance: float | None,
         chip: str | None,
         data: Path,
+        aside: Path,
         random: Generator,
         report: Report,
-    ) -> Specification: ...
+    ) -> Specification:
+        """Cases that are not in ``data`` are made in ``aside``: the problem may yet be refused."""
+        ...
 
 
 class Verify(Protocol):

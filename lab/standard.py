@@ -29,14 +29,19 @@ async def load(
     tolerance: float | None,
     chip: str | None,
     data: Path,
+    aside: Path,
     random: Generator,
     report: Report,
 ) -> Specification:
     """Read a problem and make its first cases, so that a reference that cannot be used is refused before it is open."""
-    specification = await loading.load(reference, name=name, kernel=kernel, tolerance=tolerance, chip=chip)
+    specification = await loading.load(
+        reference, name=name, kernel=kernel, tolerance=tolerance, chip=chip, place=aside / "asked"
+    )
     if specification.e2e is not None:
         return specification  # its command is its reference: there are no cases to draw
-    warnings = await Pool(specification, data).prepare(random, report)
+    kept = Pool(specification, data)
+    pool = kept if await kept.made() else Pool(specification, aside)
+    warnings = await pool.prepare(random, report)
     return specification.model_copy(update={"warnings": (*specification.warnings, *warnings)})
 
 
@@ -69,7 +74,7 @@ async def _cases(data: Path, unseen: bool) -> AsyncGenerator[Path]:
     if not unseen:
         yield data
         return
-    async with scratch.aside(scratch.place(), "cases-") as aside:
+    async with scratch.aside(data / "unseen", "cases-") as aside:
         yield aside
 
 

@@ -267,7 +267,7 @@ async def test_what_is_odd_about_a_problem_is_in_its_specification_when_it_is_op
     opened = await standard.load(
         written(tmp_path, source + "def forward(x, unused):\n    return x * 2\n"),
         name=None, kernel=None, tolerance=None, chip=None,
-        data=tmp_path / "data", random=np.random.default_rng(1), report=silent,
+        data=tmp_path / "data", aside=tmp_path / "aside", random=np.random.default_rng(1), report=silent,
     )  # fmt: skip
     assert any("unused" in warning for warning in opened.warnings)
 

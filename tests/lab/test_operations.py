@@ -137,6 +137,22 @@ async def test_a_problem_file_that_changes_while_it_is_opened_opens_nothing(decl
     assert declared.lab.names() == []
 
 
+async def test_a_refused_opening_keeps_no_cases_and_takes_none_away(declared: World) -> None:
+    def kept() -> set[Path]:
+        return set((declared.lab.data / "cases").rglob("index.json"))
+
+    await declared.open(reference="folder", kernel_path="kernel.py")
+    before = kept()
+    assert len(before) == 1
+    missing = {"kernel_path": "gone.py", "name": "q"}
+    with pytest.raises(KernelMissing):
+        await declared.open(reference="folder", **missing)
+    with pytest.raises(KernelMissing):
+        await declared.open(reference="folder", tolerance=1e-6, **missing)
+    assert kept() == before
+    assert list((declared.lab.data / "opening").iterdir()) == []
+
+
 async def test_an_unreadable_reference_or_kernel_opens_nothing(world: World) -> None:
     with pytest.raises(PathUnreadable, match="seed:<name>"):
         await world.open(reference="nothing.py")
