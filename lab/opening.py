@@ -27,6 +27,7 @@ from nki_anvil.lab import problem as problems
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.cases import Pool
 from nki_anvil.lab.contest import contest
+from nki_anvil.lab.digest import digest
 from nki_anvil.lab.held import Held, held
 from nki_anvil.lab.judging import judge, standing_best
 from nki_anvil.lab.laboratory import Laboratory
@@ -81,7 +82,7 @@ async def open_problem(
         problem = await run_sync(take_up, lab, wanted, known)
     bench = await run_sync(workbench, lab, problem.name)
     await establish(bench, report)
-    return await run_sync(partial(describe, bench, resumed=known is not None))
+    return await run_sync(partial(describe, bench, reference, resumed=known is not None))
 
 
 async def _opened(lab: Laboratory, reference: str, wanted: Wanted, report: Report) -> Problem:
@@ -246,8 +247,8 @@ def set_aside(folder: Path) -> None:
 
 def refuse_meanwhile(rests_on: Mapping[str, str]) -> None:
     """Raises ProblemChanged where a file is another by now than the one that was read."""
-    for path, digest in rests_on.items():
-        if fingerprint(Path(path)) != digest:
+    for path, known in rests_on.items():
+        if fingerprint(Path(path)) != known:
             raise ProblemChanged(
                 f"{path} changed while the problem was opened from it, and nothing was opened.",
                 "Call open_problem again.",
@@ -311,7 +312,7 @@ def why_not(verdict: Verdict) -> str:
     return f"the kernel stopped at the gate {gate.name}: {gate.detail}" if gate else "the kernel did not pass"
 
 
-def describe(bench: Workbench, *, resumed: bool) -> Opened:
+def describe(bench: Workbench, reference: str, *, resumed: bool) -> Opened:
     bench.note_verified()
     bench.write("opened", resumed=resumed, backend=bench.backend.name)
     specification, now = bench.specification, _held(bench)
@@ -330,8 +331,18 @@ def describe(bench: Workbench, *, resumed: bool) -> Opened:
         resumed=resumed,
         working_file=now.state,
         held=now.digest,
-        warnings=specification.warnings,
+        warnings=(*specification.warnings, *_another_start(bench, reference)),
     )
+
+
+def _another_start(bench: Workbench, reference: str) -> tuple[str, ...]:
+    """A seed's name says nothing of the kernel that was in its place."""
+    seed, first = reference.removeprefix(seeds.PREFIX), bench.problem.attempts.get(0)
+    if seed == reference or seed in seeds.TEMPLATES or first.digest == digest(seeds.kernel_text(seed)):
+        return ()
+    file = bench.lab.shown(first.lineage.path or bench.specification.kernel)
+    said = f"The starting kernel is what {file} held when this was opened, not the kernel of {reference}: "
+    return (f"{said}speedups over the baseline say nothing of the seed.",)
 
 
 def _held(bench: Workbench) -> Held:

@@ -120,3 +120,16 @@ async def test_a_seed_is_what_was_read_and_not_what_was_compared_before(tmp_path
     exchanged = found.model_copy(update={f"{file}_digest": "0" * 64})
     with pytest.raises(ProblemChanged, match="is not that of seed:softmax"):
         seeds.refuse_exchanged("softmax", exchanged)
+
+
+async def test_a_seed_that_starts_from_another_kernel_than_its_own_says_so(world: World):
+    async with served(world) as client:
+        other = await call(client, "open_problem", reference="seed:softmax", kernel_path="kernel.py", name="other")
+        own = {"reference": "seed:softmax", "kernel_path": "kernels/softmax/kernel.py", "name": "own"}
+        assert (await call(client, "open_problem", **own))["warnings"] == []
+        (world.workspace / own["kernel_path"]).write_text(kernel(5))
+        assert (await call(client, "open_problem", **own))["warnings"] == [], "its first kernel is still the seed's"
+    assert other["warnings"] == [
+        "The starting kernel is what kernel.py held when this was opened, not the kernel of seed:softmax: speedups "
+        "over the baseline say nothing of the seed."
+    ]
