@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from nki_anvil.backends.errors import AttemptUnknown, StateError
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import bookkeeping, diary, missing, owed, state
+from nki_anvil.lab import bookkeeping, diary, missing, owed, seals, state
 from nki_anvil.lab import receipt as receipts
 from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.best import Best, Holder
@@ -37,6 +38,8 @@ class Audited(Record):
     faults: tuple[str, ...] = ()
     outdated: tuple[str, ...] = ()
     """What was claimed rightly and does not stand any more."""
+    confirmed: bool = True
+    """Whether a server with this data folder stored it: whoever invents all of a file makes one that agrees."""
 
     @property
     def clean(self) -> bool:
@@ -44,10 +47,16 @@ class Audited(Record):
 
     def __str__(self) -> str:
         looked = f"{self.of}: {self.decisions} decisions of {self.attempts} attempts made again from their samples"
-        seals = [f"evidence {seal}" for seal in self.evidence]
+        shown = [f"evidence {seal}" for seal in self.evidence]
         found = [f"FAULT  {fault}" for fault in self.faults] + [f"OUTDATED  {claim}" for claim in self.outdated]
-        found = found or ["all of it agrees"]
-        return "\n".join([looked, *seals, *found])
+        found = found or ["all of it agrees" if self.confirmed else _UNCONFIRMED]
+        return "\n".join([looked, *shown, *found])
+
+
+_UNCONFIRMED: Final = (
+    "all of it agrees with itself, and nothing on this machine confirms it: no server with this data folder stored it. "
+    "Compare its seal with one that you have from elsewhere, or verify both kernels yourself."
+)
 
 
 def audit(lab: Laboratory, name: str) -> Audited:
@@ -76,13 +85,18 @@ def _look(problem: Problem, name: str) -> Audited:
     )
 
 
-def audit_evidence(path: Path) -> Audited:
-    """An evidence file by itself, wherever it comes from. Raises StateDamaged."""
+def audit_evidence(path: Path, data: Path) -> Audited:
+    """An evidence file by itself, wherever it comes from, and whether ``data`` knows of it. Raises StateDamaged."""
     found = state.read_model(path, Receipt)
     if found is None:
         raise state.damaged(path, "there is no such file")
     return Audited(
-        of=str(path), attempts=2, decisions=3, evidence=(found.seal,), faults=tuple(receipts.receipt_faults(found))
+        of=str(path),
+        attempts=2,
+        decisions=3,
+        evidence=(found.seal,),
+        faults=tuple(receipts.receipt_faults(found)),
+        confirmed=seals.sealed_anywhere(data, receipts.path(path.parent, found.origin).name, found),
     )
 
 

@@ -103,6 +103,12 @@ def sealed(folder: Path, of: str, record: BaseModel) -> bool:
     return (of, seal(record)) in known(folder)
 
 
+def sealed_anywhere(data: Path, of: str, record: BaseModel) -> bool:
+    """Whether a server with this data folder sealed it, in whatever workspace. Raises StateDamaged."""
+    wanted = {"of": of, "seal": seal(record)}
+    return any(wanted in state.read_lines(book) for book in (data / "seals").rglob(FILE))
+
+
 def note_stored(folder: Path, of: str, record: BaseModel | None) -> None:
     """To be called after ``record`` is stored, or what was there is gone: nothing older stands from now on."""
     state.append_line(path(folder), {"of": of, "stored": NONE if record is None else seal(record)})

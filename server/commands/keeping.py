@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nki_anvil.server.commands.exits import PASSED, REJECTED
+from nki_anvil.server.commands.exits import PASSED, REJECTED, UNDECIDED
 from nki_anvil.server.commands.line import app
 from nki_anvil.server.commands.options import Json, Problem
 from nki_anvil.server.console import Console
@@ -24,16 +24,18 @@ def audit(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Make every stored decision again from its raw samples. Exit status 1 where one does not follow from them, or
-    where a kernel of the evidence failed since."""
+    where a kernel of the evidence failed since; 4 where a file agrees with itself and nothing here confirms it."""
     from nki_anvil.lab import auditing
 
     terminal: Terminal = context.obj
     terminal.console = Console(as_json=True) if as_json else terminal.console
     if problem is not None and Path(problem).suffix == ".json":
-        audited = terminal.do(lambda _: auditing.audit_evidence(Path(problem)))
+        audited = terminal.do(lambda lab: auditing.audit_evidence(Path(problem), lab.data))
     else:
         audited = terminal.do(lambda lab: auditing.audit(lab, terminal.only(lab, problem)))
-    raise typer.Exit(PASSED if audited.clean and not audited.outdated else REJECTED)
+    if not audited.clean or audited.outdated:
+        raise typer.Exit(REJECTED)
+    raise typer.Exit(PASSED if audited.confirmed else UNDECIDED)
 
 
 @app.command()

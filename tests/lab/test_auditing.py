@@ -45,7 +45,9 @@ async def test_what_was_decided_follows_from_its_record(which: str, request: pyt
     found = audit(world.lab, "p")
     assert found.clean, str(found)
     assert found.decisions >= 6
-    assert audit_evidence(receipt.path(world.state, world.lab.backend_named(world.lab.backend).origin)).clean
+    own = audit_evidence(receipt.path(world.state, world.lab.backend_named(world.lab.backend).origin), world.lab.data)
+    assert own.clean
+    assert own.confirmed
 
 
 def changed(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
@@ -187,9 +189,21 @@ async def test_evidence_is_checked_by_itself_far_from_its_workspace(noisy: World
     await played(noisy)
     elsewhere = tmp_path / "elsewhere.json"
     elsewhere.write_text(receipt.path(noisy.state, "device").read_text())
-    assert audit_evidence(elsewhere).clean
+    assert audit_evidence(elsewhere, tmp_path).clean
+    assert audit_evidence(elsewhere, noisy.lab.data).confirmed
     changed(elsewhere, lambda s: s["best"].update(text=kernel(1)))
-    assert not audit_evidence(elsewhere).clean
+    assert not audit_evidence(elsewhere, noisy.lab.data).clean
+
+
+async def test_evidence_that_was_invented_as_a_whole_is_confirmed_by_nothing(noisy: World, tmp_path: Path) -> None:
+    await played(noisy)
+    invented = tmp_path / "invented.json"
+    told = receipt.Receipt.model_validate_json(receipt.path(noisy.state, "device").read_text())
+    told = told.model_copy(update={"problem": "another"})
+    invented.write_text(told.model_copy(update={"seal": receipt.seal(told)}).model_dump_json())
+    found = audit_evidence(invented, noisy.lab.data)
+    assert (found.clean, found.confirmed) == (True, False)
+    assert "nothing on this machine confirms it" in str(found)
 
 
 async def test_a_diary_that_was_cut_or_changed_by_itself_is_found(noisy: World) -> None:
