@@ -6,6 +6,7 @@ It must not know what a judgement means.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +55,8 @@ class StoredProfile(Record):
     backend: str
     toolchain: str
     profile: Profile
+    timeline_digest: str = ""
+    """SHA-256 of the file beside it."""
 
 
 class Profiles(Record):
@@ -111,15 +114,28 @@ class Evidence:
 
     def add_profile(self, backend: str, toolchain: str, profile: Profile) -> None:
         """Keep a profile, in place of one of the same backend; its timeline goes into a file of its own."""
-        bare = StoredProfile(backend=backend, toolchain=toolchain, profile=profile.model_copy(update={"timeline": ""}))
+        text = profile.timeline or "[]"
+        bare = StoredProfile(
+            backend=backend,
+            toolchain=toolchain,
+            profile=profile.model_copy(update={"timeline": ""}),
+            timeline_digest=_sha256(text),
+        )
         with self.changing():
-            state.write_text(self.timeline(profile.origin), profile.timeline or "[]")
+            state.write_text(self.timeline(profile.origin), text)
             others = tuple(stored for stored in self.profiles() if stored.backend != backend)
             seals.write(self._problem, self.folder / "profile.json", Profiles(profiles=(*others, bare)))
 
     @property
     def _problem(self) -> Path:
         return self.folder.parent.parent
+
+    def trace(self, origin: str) -> str | None:
+        """The timeline as a profile left it; None where it is gone, or is no profile's. Raises PathOutside."""
+        path = self.timeline(origin)
+        text = state.read_exactly(path) if path.is_file() else None
+        left = {stored.timeline_digest for stored in self.profiles() if stored.profile.origin == origin}
+        return text if text is not None and _sha256(text) in left else None
 
     def timeline(self, origin: str) -> Path:
         """Trace-event JSON."""
@@ -240,6 +256,10 @@ class Attempt(Evidence):
         with self.changing():
             self._seal(reflexion)
             state.write_model(self.folder / "reflexion.json", Reflexions(reflexions=(*self.reflexions(), reflexion)))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def short_name(attempt: Attempt) -> str:

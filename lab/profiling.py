@@ -26,7 +26,7 @@ LEAST_US = 1e-6
 
 @dataclass(frozen=True)
 class Subject:
-    """A stored kernel text to profile, and its profile if today's backend has made one."""
+    """A stored kernel text to profile, and its profile if today's backend has made one and its timeline is there."""
 
     evidence: Evidence
     known: Profile | None
@@ -79,7 +79,8 @@ async def profiled(bench: Workbench, subject: Subject, report: Report = silent) 
 def _subject(bench: Workbench, evidence: Evidence) -> Subject:
     key = (bench.backend.name, bench.toolchain)
     stored = (found.profile for found in evidence.profiles() if (found.backend, found.toolchain) == key)
-    return Subject(evidence, next(stored, None) if bench.origin == "modelled" else None)
+    whole = bench.origin == "modelled" and evidence.trace(bench.origin) is not None
+    return Subject(evidence, next(stored, None) if whole else None)
 
 
 def _other(bench: Workbench, compare_to: str) -> Subject | None:
@@ -135,7 +136,7 @@ def conclude(
 
 def draw(bench: Workbench, evidence: Evidence, profile: Profile) -> str | None:
     """Puts the picture of a profile beside it, and says where it is."""
-    events = timeline.read(evidence.timeline(profile.origin))
+    events = timeline.read(evidence.trace(profile.origin))
     title = f"{bench.problem.name}, {profile.latency_us:.4g} us {profile.origin}"
     drawn = timeline.picture(events, title)
     if drawn is None:

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from nki_anvil.backends.errors import AttemptUnknown, GateUnverified, PathOutside, StateDamaged
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import state
 from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.laboratory import Laboratory
@@ -109,16 +108,18 @@ def attempt_named(found: Problem, number: str) -> Attempt:
 
 
 def timeline(lab: Laboratory, name: str, digest: str) -> str:
-    """Raises AttemptUnknown where this kernel was never profiled."""
+    """Raises AttemptUnknown where this kernel was never profiled, or what lies there is no profile's."""
     found = lab.problem(name)
     known = [attempt.digest for attempt in found.attempts.all()]
     known += [folder.name for folder in (found.folder / "profiled").glob("*")]
     for full in dict.fromkeys(full for full in known if full.startswith(digest)):
         for origin in ORIGINS:
-            path = found.evidence(full).timeline(origin)
-            if path.is_file():
-                return state.read_text(path)
-    raise AttemptUnknown(f"No kernel {digest[:12]} of {name} was profiled.", "Call profile_kernel for it.")
+            if (trace := found.evidence(full).trace(origin)) is not None:
+                return trace
+    raise AttemptUnknown(
+        f"No kernel {digest[:12]} of {name} was profiled, or its timeline is not as it was stored.",
+        "Call profile_kernel for it.",
+    )
 
 
 def report(lab: Laboratory, name: str) -> str:

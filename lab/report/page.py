@@ -133,7 +133,7 @@ def timelines(bench: Workbench, best: Best | None) -> Pair:
         return Pair(None, None)
     holders = {"Baseline": best.baseline, "Best": best}
     traces = {
-        name: timeline.read(bench.problem.attempts.get(holder.attempt).timeline(bench.origin))
+        name: timeline.read(bench.problem.attempts.get(holder.attempt).trace(bench.origin))
         for name, holder in holders.items()
     }
     until = max(map(timeline.end_of, traces.values()))

@@ -7,10 +7,12 @@ import xml.etree.ElementTree as ET
 import pytest
 from lab_world import World, kernel
 
+from nki_anvil.backends.errors import AttemptUnknown
 from nki_anvil.lab import seals
 from nki_anvil.lab.report import page
 from nki_anvil.lab.verdict import Verdict
 from nki_anvil.lab.workbench import workbench
+from nki_anvil.server import shelf
 
 pytestmark = pytest.mark.anyio
 
@@ -27,7 +29,13 @@ def pictures(html: str, kind: str) -> list[ET.Element]:
 def trace(world: World, attempt: int, *spans: tuple[str, float, float]) -> None:
     """A timeline as a profile leaves it: engine, start, duration."""
     events = [{"ph": "X", "name": "i", "cat": engine, "ts": start, "dur": took} for engine, start, took in spans]
-    (world.state / f"attempts/{attempt:04}/timeline.modelled.json").write_text(json.dumps({"traceEvents": events}))
+    traced(world, attempt, json.dumps({"traceEvents": events}))
+
+
+def traced(world: World, attempt: int, text: str) -> None:
+    found = world.lab.problem("p").attempts.get(attempt)
+    [stored] = found.profiles()
+    found.add_profile(stored.backend, stored.toolchain, stored.profile.model_copy(update={"timeline": text}))
 
 
 async def test_every_measured_attempt_is_a_point_and_every_rejected_one_a_cross(world: World) -> None:
@@ -105,7 +113,7 @@ async def test_baseline_and_best_stand_side_by_side_on_one_scale_of_time(world: 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"traceEvents": [{"ph": "X", "ts": "NaN", "dur": 1e999}]}'])
 async def test_a_damaged_timeline_is_left_out(world: World, text: str) -> None:
     await world.open()
-    (world.state / "attempts/0000/timeline.modelled.json").write_text(text)
+    traced(world, 0, text)
     assert pictures(page.render(workbench(world.lab, "p")), "timeline") == []
 
 
@@ -143,3 +151,17 @@ async def test_a_profile_names_its_picture_where_there_is_a_timeline(world: Worl
     path = (await world.profile()).picture
     assert path == ".nki-anvil/problems/p/attempts/0000/timeline.modelled.svg"
     assert "10 us modelled" in (world.workspace / path).read_text()
+
+
+async def test_a_timeline_that_somebody_wrote_is_no_timeline_and_the_next_profile_makes_it_anew(world: World) -> None:
+    await world.open()
+    trace(world, 0, ("vector", 0.0, 10.0))
+    file = world.state / "attempts/0000/timeline.modelled.json"
+    kept = world.lab.problem("p").attempts.get(0)
+    told = shelf.timeline(world.lab, "p", kept.digest)
+    file.write_text(told.replace("10.0", "1.0"))
+    assert pictures(page.render(workbench(world.lab, "p")), "timeline") == []
+    with pytest.raises(AttemptUnknown, match="not as it was stored"):
+        shelf.timeline(world.lab, "p", kept.digest)
+    await world.profile()
+    assert shelf.timeline(world.lab, "p", kept.digest) == "[]", "what the world's backend says"
