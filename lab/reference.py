@@ -28,6 +28,13 @@ _KEPT_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
 """For the GNU allocator, that memory once touched is used again: touching a new array costs more than filling it."""
 
 
+_TOLD = (
+    "PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "PYTHONPATH", "XDG_CACHE_HOME",
+    "HF_HOME", "TORCH_HOME",
+)  # fmt: skip
+"""Variables of the server's. No others: they are no part of a problem, and some say where libraries are looked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reference:
     """A reference module and what its process may use up.
@@ -69,10 +76,10 @@ class Reference:
         return result
 
     async def _run(self, folder: Path) -> int:
-        command = [sys.executable, "-m", "nki_anvil.lab.reference_process", str(folder)]
+        command = [sys.executable, "-P", "-m", "nki_anvil.lab.reference_process", str(folder)]
         process = await anyio.open_process(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            cwd=folder, start_new_session=True, env={**os.environ, **_ONE_THREAD, **_KEPT_MEMORY},
+            cwd=folder, start_new_session=True, env=_environment(),
         )  # fmt: skip
         try:
             with anyio.fail_after(self.seconds):
@@ -82,6 +89,11 @@ class Reference:
             raise ProblemInvalid(message, "Does it end? Smaller dims make it faster.") from error
         finally:
             await _end(process)
+
+
+def _environment() -> dict[str, str]:
+    told = {name: os.environ[name] for name in _TOLD if name in os.environ}
+    return {**told, **_ONE_THREAD, **_KEPT_MEMORY}
 
 
 async def _end(process: anyio.abc.Process) -> None:

@@ -505,6 +505,18 @@ async def test_a_library_that_a_reference_loads_is_part_of_the_problem(tmp_path:
     assert list(found.reference_beside) == [str(library)]
 
 
+async def test_no_variable_says_where_a_reference_finds_its_libraries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(_ctypes.__file__, tmp_path / "libours.so")
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    path = written(tmp_path, f"import ctypes\nctypes.CDLL('libours.so')\n{GOOD}def forward(x):\n    return x * 2\n")
+    with pytest.raises(ProblemInvalid, match=r"libours\.so"):
+        await load(path)
+    path.write_text(f"import os\nassert 'LD_LIBRARY_PATH' not in os.environ\n{GOOD}def forward(x):\n    return x * 2\n")
+    assert (await load(path)).outputs
+
+
 @pytest.mark.parametrize("how", ["from helper import halved", "halved = loaded('helper.py').halved"])
 async def test_a_module_beside_a_reference_is_its_text_and_not_its_bytecode(tmp_path: Path, how: str) -> None:
     """Bytecode goes by the text's size and the second in which it was written."""

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 def get_inputs():
-    Path(os.environ["STARTED"]).write_text(str(os.getpid()))
+    Path(__file__).with_name("started").write_text(str(os.getpid()))
     while True:
         pass
 
@@ -50,7 +50,6 @@ async def test_a_reference_that_is_stopped_leaves_nothing(
     endless: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
-    monkeypatch.setenv("STARTED", str(tmp_path / "started"))
     with pytest.raises(ProblemInvalid, match="not done after"):
         async with Reference(endless, seconds=1).ask("inspect", dims={}, seeds=[1]):
             pass
@@ -65,7 +64,6 @@ async def test_a_killed_server_takes_its_reference_along_and_the_next_request_sw
     scratch, started = tmp_path / "scratch", tmp_path / "started"
     scratch.mkdir()
     monkeypatch.setenv("TMPDIR", str(scratch))
-    monkeypatch.setenv("STARTED", str(started))
     server = await anyio.open_process([sys.executable, "-c", SERVER, str(endless)])
     with anyio.fail_after(60):
         while not started.exists() or not started.read_text():
