@@ -30,8 +30,8 @@ _BYTECODE: Final = "__pycache__"
 """A folder that Python keeps for itself. Another environment's packages are anybody's, wherever they lie."""
 
 
-_OPENED_AS: Final = {"sqlite3.connect": os.O_RDWR, "ctypes.dlopen": os.O_RDONLY}
-"""What events mean that name a file and say no flags, as ``open`` does."""
+_OPENED_AS: Final = {"sqlite3.connect": os.O_RDWR, "ctypes.dlopen": os.O_RDONLY, "import": os.O_RDONLY}
+"""What events mean that name a file and say no flags, as ``open`` does. Of imports those of compiled modules do."""
 
 
 class Footprint:
@@ -59,10 +59,10 @@ class Footprint:
         A link is named as it was asked for: where it leads later is what the reference will read.
         """
         written = {path.resolve() for path, held in self._held.items() if fingerprint(path) != held}
-        found = {_named(path): path.resolve() for path in [*self._read, *self._imported()]}
+        found = {named(path): path.resolve() for path in [*self._read, *self._imported()]}
         left_out = written | {self._reference}
         own = [name for name, path in sorted(found.items()) if path not in left_out and not self.installed(path)]
-        absent = {_named(path) for path in self._absent()}
+        absent = {named(path) for path in self._absent()}
         return {str(name): fingerprint(name) for name in (*own, *sorted(absent)) if name.is_file() or name in absent}
 
     def _absent(self) -> list[Path]:
@@ -93,13 +93,9 @@ class Footprint:
         return outside or _BYTECODE in path.parts[:-1]
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if (event != "open" and event not in _OPENED_AS) or isinstance(arguments[0], (int, type(None))):
-            return
-        if event == "ctypes.dlopen" and "/" not in os.fsdecode(arguments[0]):
-            return  # the system's loader finds it by its name
         with contextlib.suppress(OSError, ValueError, TypeError):  # whoever opens a file must not fail by this
-            flags = arguments[2] if event == "open" else _OPENED_AS[event]
-            self._note(Path(os.fsdecode(arguments[0])).absolute(), flags)
+            if found := opened(event, arguments):
+                self._note(*found)
 
     def _note(self, path: Path, flags: int) -> None:
         """Whatever writes may also read, and what it finds counts unless it is thrown away unseen."""
@@ -145,7 +141,18 @@ def _hear_absent(tell: Callable[[Any], None]) -> None:
     os.stat = heard
 
 
-def _named(path: Path) -> Path:
+def opened(event: str, arguments: tuple[Any, ...]) -> tuple[Path, int] | None:
+    """The file that an audited event opens, and how."""
+    path = arguments[1] if event == "import" else arguments[0] if arguments else None
+    if (event != "open" and event not in _OPENED_AS) or not isinstance(path, (str, bytes, os.PathLike)):
+        return None
+    name = os.fsdecode(cast("str | bytes", path))
+    if event == "ctypes.dlopen" and "/" not in name:
+        return None  # the system's loader finds it
+    return Path(name).absolute(), arguments[2] if event == "open" else _OPENED_AS[event]
+
+
+def named(path: Path) -> Path:
     """The path without steps up and down again, unless these go through a link and lead to another place."""
     straight = Path(os.path.normpath(path))
     return straight if straight.resolve() == path.resolve() else path

@@ -10,7 +10,7 @@ import hashlib
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -111,10 +111,8 @@ class _Problem:
 
     async def specify(self, source: Path, kernel: Path | None, tolerance: float | None) -> Specification:
         dims = self.file.dimensions()
-        async with Reference(self.module, self.digest, place=self.place).ask(
-            "inspect", dims=dims["default"], seeds=DRAWS, forward=True
-        ) as (seen, _):
-            seen["beside"] |= self._link(source)
+        seen = await self._seen(dims["default"])
+        pinned = seen["beside"] | self._link(source)
         if self.bare:
             dims = {"default": seen["constants"]}
         self._refuse_unjudged(seen)
@@ -129,11 +127,11 @@ class _Problem:
         allowed = tolerances.tolerance(self.file.tolerance, tolerance, self.file.precision, outputs)
         return Specification(
             name=self.name,
-            version=_version(self.content, self.toml, allowed, self._beside(seen)),
+            version=_version(self.content, self.toml, allowed, self._beside(pinned)),
             reference=str(self.module),
             reference_digest=self.digest,
             declared_digest=hashlib.sha256(self.toml).hexdigest() if self.toml else "",
-            reference_beside=seen["beside"],
+            reference_beside=pinned,
             kernel=str((kernel or source.parent / self.file.kernel).resolve()),
             entry=self.file.entry,
             chip=self.file.chip,
@@ -162,6 +160,17 @@ class _Problem:
             ),
         )
 
+    async def _seen(self, dims: Mapping[str, int]) -> dict[str, Any]:
+        """What it takes and gives, on the very files that it names: where it reads others, it is asked once more."""
+        asked: dict[str, Any] = {"dims": dims, "seeds": DRAWS, "forward": True}
+        reference = Reference(self.module, self.digest, place=self.place)
+        async with reference.ask("inspect", **asked) as (seen, _):
+            beside = seen["beside"]
+        if not beside:
+            return seen
+        async with replace(reference, beside=beside).ask("inspect", **asked) as (seen, _):
+            return {**seen, "beside": beside}
+
     def _refuse_unjudged(self, seen: dict[str, Any]) -> None:
         """Raises ProblemInvalid for an update in place of which no output tells."""
         for name in seen["updated"]:
@@ -179,10 +188,10 @@ class _Problem:
         declared = Path(os.path.normpath(source.parent / self.file.reference))
         return {str(declared): self.digest} if declared != self.module and declared.resolve() == self.module else {}
 
-    def _beside(self, seen: dict[str, Any]) -> dict[str, str]:
+    def _beside(self, pinned: Mapping[str, str]) -> dict[str, str]:
         """What the reference imports and reads, by path in its folder, or as it is where it lies elsewhere."""
         folder = self.module.parent
-        found = {Path(file): digest for file, digest in seen["beside"].items()}
+        found = {Path(file): digest for file, digest in pinned.items()}
         return {
             (path.relative_to(folder) if path.is_relative_to(folder) else path).as_posix(): digest
             for path, digest in found.items()
@@ -196,9 +205,8 @@ class _Problem:
             raise ProblemInvalid(message, _REMEDY)
         draws = seen["draws"]
         if shapes != "default" and _undeclared(self.file, seen):
-            async with Reference(self.module, self.digest, place=self.place).ask(
-                "inspect", dims=dims, seeds=DRAWS[:1]
-            ) as (there, _):
+            reference = Reference(self.module, self.digest, seen["beside"], place=self.place)
+            async with reference.ask("inspect", dims=dims, seeds=DRAWS[:1]) as (there, _):
                 draws = there["draws"]
         inputs = [self._argument(n, [d[p] for d in draws], dims) for p, n in enumerate(seen["names"])]
         by_name = {spec.name: spec for spec in inputs}

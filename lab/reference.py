@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import anyio
 import anyio.abc
+from anyio.to_thread import run_sync
 
 from nki_anvil.backends import scratch
 from nki_anvil.backends.errors import ProblemInvalid
+from nki_anvil.lab.footprint import fingerprint
 
 _REMEDY = "Correct the reference and open the problem again."
 
@@ -45,8 +48,9 @@ class Reference:
     path: Path
     digest: str = ""
     """SHA-256 that its source must have; empty: any."""
-    beside: dict[str, str] = field(default_factory=dict[str, str])
-    """SHA-256 that files must have which it imports or reads, by path; others it may not."""
+    beside: dict[str, str] | None = None
+    """SHA-256 that files must have which it imports or reads, by path; others it may not. None: whatever it reads, and
+    the answer names it as ``beside``."""
     seconds: float = 300.0
     memory_bytes: int = 24 << 30
     place: Path | None = None
@@ -59,8 +63,8 @@ class Reference:
             yield await self._answer(folder, {"operation": operation, **request}), folder
 
     async def _answer(self, folder: Path, request: dict[str, Any]) -> dict[str, Any]:
-        request |= {"reference": str(self.path), "digest": self.digest, "beside": self.beside}
-        request["memory_bytes"] = self.memory_bytes
+        request |= {"reference": str(self.path), "digest": self.digest, "memory_bytes": self.memory_bytes}
+        request["pinned"] = await run_sync(self._copied, folder / "pinned")
         await anyio.Path(folder / "request.json").write_text(json.dumps(request))
         status = await self._run(folder)
         answer = folder / "answer.json"
@@ -74,6 +78,17 @@ class Reference:
         if "fault" in result:
             raise ProblemInvalid(result["fault"], _REMEDY)
         return result
+
+    def _copied(self, folder: Path) -> dict[str, str] | None:
+        """What it rests on, itself as well, as it is read here once: copies by path, empty for what is not there."""
+        if self.beside is None:
+            return None
+        folder.mkdir()
+        wanted = {**self.beside, str(self.path): self.digest}
+        return {
+            path: _copy(Path(path), digest, folder / f"{number}-{Path(path).name}", own=path == str(self.path))
+            for number, (path, digest) in enumerate(wanted.items())
+        }
 
     async def _run(self, folder: Path) -> int:
         command = [sys.executable, "-P", "-m", "nki_anvil.lab.reference_process", str(folder)]
@@ -89,6 +104,17 @@ class Reference:
             raise ProblemInvalid(message, "Does it end? Smaller dims make it faster.") from error
         finally:
             await _end(process)
+
+
+def _copy(path: Path, digest: str, to: Path, *, own: bool) -> str:
+    """A copy whose very bytes have the digest. Raises ProblemInvalid."""
+    with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError):
+        shutil.copyfile(path, to)
+    if fingerprint(to) != digest:
+        what = path.name if own else f"{path.name}, which the reference reads,"
+        message = f"{what} changed while it was in use: it is not the one that the problem rests on."
+        raise ProblemInvalid(message, _REMEDY)
+    return str(to) if digest else ""
 
 
 def _environment() -> dict[str, str]:

@@ -23,12 +23,13 @@ from nki_anvil.backends.worker.inputs import AGAINST, EVEN, TALL
 from nki_anvil.lab import aiming, from_source, own_modules
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.combined import combined
-from nki_anvil.lab.footprint import Footprint, fingerprint
+from nki_anvil.lab.footprint import Footprint
 from nki_anvil.lab.gathering import gathered
 from nki_anvil.lab.honest_runs import is_float, is_large
 from nki_anvil.lab.measuring import Measuring
 from nki_anvil.lab.meeting import Factor
 from nki_anvil.lab.nkibench.reference_side import timed
+from nki_anvil.lab.pinned_files import Pinned
 from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule
 from nki_anvil.sim.dtypes import name_of
 
@@ -46,14 +47,14 @@ def main(folder: Path) -> None:
     footprint = Footprint(Path(request["reference"]))
     from_source.import_own(footprint.installed)
     own_modules.serve(footprint.folder, footprint.installed)
+    pinned = None if request["pinned"] is None else Pinned(request["pinned"], footprint.installed)
     try:
         module = ReferenceModule(Path(request["reference"]), request.get("dims") or {}, request["digest"])
-        _refuse_changed(request["beside"])
         answer = OPERATIONS[request["operation"]](module, request, folder)
-        _refuse_changed(request["beside"])
-        answer["beside"] = footprint.files()
-        if request["digest"] and request["operation"] != "inspect":
-            _refuse_unpinned(answer["beside"], request["beside"])
+        if pinned is None:
+            answer["beside"] = footprint.files()
+        else:
+            pinned.refuse()
     except ReferenceFault as fault:
         answer = {"fault": str(fault)}
     except MemoryError:
@@ -63,25 +64,6 @@ def main(folder: Path) -> None:
     partial = folder / "answer.partial"
     partial.write_text(json.dumps(answer))
     partial.replace(folder / "answer.json")
-
-
-def _refuse_changed(beside: dict[str, str]) -> None:
-    """Raises ReferenceFault where a file on which the reference rests is not the one that was pinned."""
-    for file, digest in beside.items():
-        if fingerprint(Path(file)) != digest:
-            raise ReferenceFault(
-                f"{Path(file).name}, which the reference reads, changed: it is not the one that the problem rests on."
-            )
-
-
-def _refuse_unpinned(found: dict[str, str], pinned: dict[str, str]) -> None:
-    """Raises ReferenceFault where it rests on a file that was not seen when the problem was opened."""
-    for file, digest in found.items():
-        if digest and file not in pinned and str(Path(file).resolve()) not in pinned:
-            raise ReferenceFault(
-                f"The reference reads {file}, which it did not when the problem was opened: "
-                "let it read all of its files when it is imported, and nothing that it wrote itself."
-            )
 
 
 def _limit_memory(limit: int) -> None:

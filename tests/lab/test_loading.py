@@ -2,12 +2,14 @@
 
 import _ctypes
 import contextlib
+import importlib
 import os
 import py_compile
 import shutil
 import sqlite3
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -503,6 +505,69 @@ async def test_a_library_that_a_reference_loads_is_part_of_the_problem(tmp_path:
         written(tmp_path, f"import ctypes\nctypes.CDLL({str(library)!r})\n{GOOD}def forward(x):\n    return x * 2\n")
     )
     assert list(found.reference_beside) == [str(library)]
+    await Pool(found, tmp_path / "data").prepare(np.random.default_rng(1), silent)
+
+
+async def test_a_compiled_module_of_a_reference_is_part_of_the_problem(tmp_path: Path) -> None:
+    library = shutil.copy(importlib.import_module("_queue").__file__ or "", tmp_path / "ours.so")
+    loading = LOADED.replace('"beside"', '"_queue"') + "loaded('ours.so').Empty\n"
+    found = await load(written(tmp_path, f"{loading}{GOOD}def forward(x):\n    return x * 2\n"))
+    assert list(found.reference_beside) == [str(library)]
+    await Pool(found, tmp_path / "data").prepare(np.random.default_rng(1), silent)
+
+
+EXCHANGED = """
+import os, pathlib
+import numpy as np
+
+BACK = pathlib.Path(__file__).with_name("back")
+if BACK.exists():
+    os.replace(BACK, __file__)
+
+def halved(x):
+    return x[:4] / 3
+"""
+
+
+class Exchanging:
+    """Somebody who exchanges the files of a reference while its process runs, and puts them back."""
+
+    def __init__(self, folder: Path) -> None:
+        self.honest = {folder / "helper.py": b"def halved(x):\n    return x / 2\n", folder / "one.npy": b""}
+        np.save(folder / "one.npy", np.float32(1))
+        self.honest[folder / "one.npy"] = (folder / "one.npy").read_bytes()
+        self.put_back()
+        self.path = written(folder, HELPED.replace("halved(x)", "halved(x) * ONE"))
+        first = "import pathlib\nONE = np.load(pathlib.Path(__file__).with_name('one.npy'))\n"
+        self.path.write_text(self.path.read_text().replace("\ndef get", f"{first}\ndef get", 1))
+
+    def put_back(self) -> None:
+        for path, content in self.honest.items():
+            path.write_bytes(content)
+
+    async def run(self, ask: Any, reference: Reference, folder: Path) -> int:
+        helper, one = self.honest
+        helper.with_name("back").write_bytes(self.honest[helper])
+        helper.write_text(EXCHANGED)
+        if reference.beside is not None:
+            np.save(one, np.float32(3))
+        status = await ask(reference, folder)
+        self.put_back()
+        return int(status)
+
+
+async def test_what_is_exchanged_while_a_reference_runs_is_not_what_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    somebody, ask = Exchanging(tmp_path), Reference._run
+    monkeypatch.setattr(Reference, "_run", lambda reference, folder: somebody.run(ask, reference, folder))
+    found = await load(somebody.path)
+    assert [output.shape for output in found.outputs["default"]] == [(8, 8)]
+    reference = Pool(found, tmp_path / "data").reference
+    async with reference.ask("benchmark", dims={}, seed=1, count=False) as (answer, folder):
+        [argument] = answer["arguments"]
+        given = np.load(folder / "input0.npy").view(np.float32).reshape(argument["shape"])
+        np.testing.assert_array_equal(np.load(folder / "expected0.npy"), given / 2)
 
 
 async def test_no_variable_says_where_a_reference_finds_its_libraries(
