@@ -47,9 +47,11 @@ class Pinned:
 
     def _stand_in(self) -> None:
         """In the place of every function of Python's that opens a path, under whatever name a module holds it."""
-        import sqlite3
+        openers: list[Any] = [_io.open, _io.open_code, os.open, ctypes._dlopen]  # pyright: ignore
+        with contextlib.suppress(ImportError):
+            import sqlite3  # not every Python has it
 
-        openers: list[Any] = [_io.open, _io.open_code, os.open, ctypes._dlopen, sqlite3.connect]  # pyright: ignore
+            openers.append(sqlite3.connect)
         stand_ins = {id(opener): self._instead_of(opener) for opener in openers}
         stand_ins[id(_imp.create_dynamic)] = self._extension(_imp.create_dynamic)
         for module in [*sys.modules.values()]:

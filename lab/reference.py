@@ -19,7 +19,7 @@ import anyio.abc
 from anyio.to_thread import run_sync
 
 from nki_anvil.backends import scratch
-from nki_anvil.backends.errors import ProblemInvalid
+from nki_anvil.backends.errors import PathUnwritable, ProblemInvalid
 from nki_anvil.lab.footprint import fingerprint
 
 _REMEDY = "Correct the reference and open the problem again."
@@ -85,10 +85,14 @@ class Reference:
             return None
         folder.mkdir()
         wanted = {**self.beside, str(self.path): self.digest}
-        return {
-            path: _copy(Path(path), digest, folder / f"{number}-{Path(path).name}", own=path == str(self.path))
-            for number, (path, digest) in enumerate(wanted.items())
-        }
+        try:
+            return {
+                path: _copy(Path(path), digest, folder / f"{number}-{Path(path).name}", own=path == str(self.path))
+                for number, (path, digest) in enumerate(wanted.items())
+            }
+        except OSError as error:
+            message = f"What {self.path.name} reads cannot be copied to {folder}: {error}."
+            raise PathUnwritable(message, "Free some space there, or set NKI_ANVIL_DATA to another folder.") from error
 
     async def _run(self, folder: Path) -> int:
         command = [sys.executable, "-P", "-m", "nki_anvil.lab.reference_process", str(folder)]
@@ -106,9 +110,12 @@ class Reference:
             await _end(process)
 
 
+_UNREADABLE = (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError, shutil.SpecialFileError)
+
+
 def _copy(path: Path, digest: str, to: Path, *, own: bool) -> str:
     """A copy whose very bytes have the digest. Raises ProblemInvalid."""
-    with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError):
+    with suppress(*_UNREADABLE):
         shutil.copyfile(path, to)
     if fingerprint(to) != digest:
         what = path.name if own else f"{path.name}, which the reference reads,"
