@@ -8,6 +8,8 @@ from typing import Any, Final
 import ml_dtypes
 import numpy as np
 
+from nki_anvil.sim.errors import TraceError
+
 _TABLE: Final[dict[str, Any]] = {
     "bool_": np.uint8,  # stored as one byte that is 0 or 1
     "int8": np.int8,
@@ -54,25 +56,23 @@ def size_of(name: str) -> int:
 
 
 class DType(str):
-    """A number format as kernels see it: a string that also equals the NumPy dtype that stores it.
+    """A number format as kernels see it: a string, as the stubs have it.
 
     A format of another chip is a name like any other; only storage of it is refused.
     """
 
     __slots__ = ()
 
-    @property
-    def itemsize(self) -> int:
-        """Bytes of one element; raises KeyError for a format that Trainium2 lacks."""
-        return size_of(self)
-
     def __eq__(self, other: object) -> bool:
+        """Raises TraceError for a type of NumPy's, which no string equals though it names the same format."""
         if isinstance(other, str):
             return str.__eq__(self, other)
-        try:
-            return str.__eq__(self, name_of(other))
-        except (KeyError, TypeError):
-            return False
+        if isinstance(other, type) and issubclass(other, np.generic):
+            raise TraceError(
+                "NKI-DTYPE", f"The dtype {self} is a string, and is compared with a type of NumPy's.",
+                remedy=f"Compare with nl.{self} or another dtype of nl.",
+            )  # fmt: skip
+        return NotImplemented
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -83,14 +83,38 @@ class DType(str):
 DTYPES: Final[Mapping[str, DType]] = {dtype: dtype for dtype in map(DType, NAMES)}
 """One object per format, in the order of NAMES, found by itself (at once) or by any equal string."""
 
+
+class ArrayDType(DType):
+    """A number format of Beta 1, where it is NumPy's: it also equals the dtype that stores it, and has a size."""
+
+    __slots__ = ()
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return size_of(self)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return str.__eq__(self, other)
+        try:
+            return str.__eq__(self, name_of(other))
+        except (KeyError, TypeError):
+            return False
+
+    __hash__ = str.__hash__
+
+
+ARRAY_DTYPES: Final[Mapping[str, ArrayDType]] = {name: ArrayDType(name) for name in NAMES}
+
 FOREIGN: Final = ("float8_e4m3fn", "float8_e5m2_x4", "float8_e4m3fn_x4", "float8_e8m0fnu", "float4_e2m1fn_x4")
 """Formats of NKI that NeuronCore-v3 cannot hold."""
 
 
 def as_dtype(dtype: Any) -> DType:
     """The format that a name, a NumPy dtype or a framework's dtype stands for; raises KeyError where there is none."""
-    if type(dtype) is DType and dtype in DTYPES:
-        return dtype
+    if isinstance(dtype, DType) and dtype in DTYPES:
+        return DTYPES[dtype]
     if isinstance(dtype, str):
         return DTYPES[name_of(_PLAIN.get(dtype, dtype))]
     text = str(dtype)

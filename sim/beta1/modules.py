@@ -22,29 +22,14 @@ from nki_anvil.sim.beta1 import (
     reductions,
     selection,
 )
+from nki_anvil.sim.beta1.enums import MEMBERS
 from nki_anvil.sim.beta1.instructions import arithmetic, moving, selecting, tensor_engine
 from nki_anvil.sim.beta1.kernel import jit, simulate_kernel, wrapper
 from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.beta1.unread import strict
-from nki_anvil.sim.isa import enums
+from nki_anvil.sim.dtypes import ARRAY_DTYPES
 from nki_anvil.sim.language import regions
 from nki_anvil.sim.typing import mutable_tensor, tensor
-
-_DTYPES: Final = [
-    "bool_",
-    "int8",
-    "int16",
-    "int32",
-    "uint8",
-    "uint16",
-    "uint32",
-    "float16",
-    "bfloat16",
-    "float32",
-    "tfloat32",
-    "float8_e4m3",
-    "float8_e5m2",
-]
 
 
 class _Limits:
@@ -71,7 +56,7 @@ def _language() -> dict[str, Any]:
         sum=reductions.sum_, max=reductions.max_, min=reductions.min_, prod=reductions.prod, all=reductions.all_
     )
     named.update(_named(_LANGUAGE))
-    named.update({name: getattr(regions, name) for name in _DTYPES})
+    named.update(ARRAY_DTYPES)
     named.update(
         mgrid=grids.MGrid(),
         arange=grids.arange,
@@ -129,41 +114,24 @@ _INSTRUCTIONS: Final[Mapping[Any, str]] = {
     selection: "iota affine_select",
     reductions: "tensor_reduce",
 }
-_ENUMS: Final = [
-    "reduce_cmd",
-    "dge_mode",
-    "oob_mode",
-    "nc_version",
-    "engine",
-    "tensor_engine",
-    "vector_engine",
-    "scalar_engine",
-    "gpsimd_engine",
-    "unknown_engine",
-]
 
 
 def _isa() -> dict[str, Any]:
     named = _named(_INSTRUCTIONS)
-    named.update({name: getattr(enums, name) for name in _ENUMS})
-    named["dma_engine"] = enums.engine.dma
-    named["matmul_perf_mode"] = types.SimpleNamespace(
-        none="none", double_row="double_row", double_row_gen3="double_row_gen3", double_row_gen4="double_row_gen4"
-    )
+    named.update(MEMBERS)
     return named
 
 
 @functools.cache
 def _contents() -> dict[str, dict[str, Any]]:
     """The same objects in every installation: kernels may ask which of them something is."""
-    constants = {name: getattr(enums, name) for name in _ENUMS}
     kernels = {"jit": jit, "trace": wrapper, "baremetal": wrapper, "benchmark": wrapper, "profile": wrapper}
     return {
         "neuronxcc": {},
         "neuronxcc.nki": {**kernels, "simulate_kernel": simulate_kernel, "tensor": _TensorMethods},
         "neuronxcc.nki.language": _language(),
         "neuronxcc.nki.isa": _isa(),
-        "neuronxcc.nki.isa.constants": constants,
+        "neuronxcc.nki.isa.constants": MEMBERS,
         "neuronxcc.nki.typing": {"tensor": tensor, "mutable_tensor": mutable_tensor},
         "neuronxcc.nki.compiler": {name: getattr(compiler, name) for name in compiler.__all__},
         "neuronxcc.nki.compiler.backends": {},

@@ -15,7 +15,7 @@ from nki_anvil.sim.beta1.bounds import Reach, out_of_bounds
 from nki_anvil.sim.beta1.operators import Operators
 from nki_anvil.sim.beta1.places import same_place
 from nki_anvil.sim.beta1.recorder import Recorder
-from nki_anvil.sim.dtypes import DType, as_dtype
+from nki_anvil.sim.dtypes import ARRAY_DTYPES, ArrayDType, as_dtype
 from nki_anvil.sim.errors import NotSimulated, TraceError
 from nki_anvil.sim.layout import Shape
 from nki_anvil.sim.memory import MemoryRegion
@@ -77,8 +77,8 @@ class Tile(Operators):
         return (*self.blocks.shape, *(self.part.shape if self.part else self.tensor.shape))
 
     @property
-    def dtype(self) -> DType:
-        return self.tensor.dtype
+    def dtype(self) -> ArrayDType:
+        return ARRAY_DTYPES[self.tensor.dtype]
 
     @property
     def ndim(self) -> int:

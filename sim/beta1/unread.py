@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from nki_anvil.sim.beta1.enums import meant
 from nki_anvil.sim.errors import NotSimulated, TraceError
 
 PLACING: Final = ("name", "engine", "dge_mode", "directives", "lazy_initialization", "precise_schedule")
@@ -43,7 +44,7 @@ def strict(function: Callable[..., Any]) -> Callable[..., Any]:
                     f"{function.__name__}(..., {name}=...) is not simulated.",
                     remedy=f"Leave {name} out, and do that in a step of its own.",
                 )
-        return function(*given, **named)
+        return function(*map(meant, given), **{name: meant(value) for name, value in named.items()})
 
     return read
 

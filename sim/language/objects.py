@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any
+from typing import Any, Final
 
 from nki_anvil.sim.errors import TraceError
+from nki_anvil.sim.isa.enums import NkiInstruction
+from nki_anvil.sim.language.regions import tile_size
+from nki_anvil.sim.register import VirtualRegister
+from nki_anvil.sim.tensor import NkiTensor
+
+_OF_THE_LANGUAGE: Final = (NkiTensor, VirtualRegister, NkiInstruction, type(tile_size))
+"""What the stubs derive from NKIObject themselves; here that is answered, so that making one stays cheap."""
 
 
 class _Keywords(type):
@@ -23,6 +30,12 @@ class _Keywords(type):
         for name in filter(plain.__contains__, kwargs):
             setattr(made, name, kwargs[name])
         return made
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return super().__subclasscheck__(kind) or (cls is NKIObject and issubclass(kind, _OF_THE_LANGUAGE))
+
+    def __instancecheck__(cls, one: object) -> bool:
+        return issubclass(type(one), cls)
 
 
 def _required(cls: type) -> list[str]:

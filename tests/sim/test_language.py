@@ -275,6 +275,23 @@ def test_a_shared_constant_comes_from_a_file_that_can_be_read(tmp_path):
         on_tiles(lambda x: nl.load(nl.shared_constant(str(tmp_path / "gone.npy"))), X)
 
 
+def test_what_the_stubs_derive_from_nkiobject_is_one():
+    class Mine(nl.NKIObject):
+        pass
+
+    def ask(x):
+        register, instruction = nisa.register_alloc(), nisa.memset(nl.ndarray((4, 4), nl.float32), 0.0)
+        for one in (x, register, instruction, nl.tile_size, Mine()):
+            assert isinstance(one, nl.NKIObject)
+            assert isinstance(one, Mine) is (type(one) is Mine)
+        for one in (nl.sbuf, nl.float32, Mine, 1):
+            assert not isinstance(one, nl.NKIObject)
+        return nl.load(x)
+
+    assert issubclass(nl.NkiTensor, nl.NKIObject)
+    on_tiles(ask, X)
+
+
 def test_configuration_objects_take_plain_attributes_by_keyword():
     @dataclass
     class Settings(nl.NKIObject):

@@ -1,5 +1,6 @@
 """Views of tensors: which elements they see, and which views the machine does not have."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -212,14 +213,20 @@ def test_a_register_cannot_be_read_in_python(use):
     assert error.value.code == "NKI-CONTROL"
 
 
-def test_a_dtype_equals_its_name_and_the_numpy_dtype_that_stores_it():
+def test_a_dtype_is_a_string_that_numpy_knows_and_has_no_size():
     assert nl.float32 == "float32" == nl.float32
-    assert nl.float32 == np.float32
     assert np.dtype("int8") == nl.int8
-    assert nl.float32 != np.float16
     assert nl.float32 != nl.bfloat16
     assert np.zeros(2, dtype=nl.bfloat16).dtype == nl.bfloat16
     assert len({nl.float32, "float32"}) == 1
+    assert not hasattr(nl.float32, "itemsize")
+
+
+@pytest.mark.parametrize("other", [np.float32, np.float16, ml_dtypes.bfloat16])
+def test_a_dtype_is_not_compared_with_numpys_types(other):
+    for ask in (lambda: nl.float32 == other, lambda: nl.float32 != other, lambda: nl.float32 in (other,)):
+        with pytest.raises(TraceError, match=r"NKI-DTYPE.*is a string, and.*nl\.float32"):
+            ask()
 
 
 def test_a_tensor_as_a_condition_says_that_it_is_there(tile, hbm):

@@ -10,6 +10,7 @@ from nki_anvil.sim.beta1.calls import fresh, masked, operand
 from nki_anvil.sim.beta1.computed import Cut, chosen
 from nki_anvil.sim.beta1.creation import ndarray
 from nki_anvil.sim.beta1.elementwise import copy
+from nki_anvil.sim.beta1.enums import nc_version
 from nki_anvil.sim.beta1.masks import boxes, cut
 from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.dtypes import as_dtype
@@ -108,4 +109,4 @@ def builtin_custom_op(*arguments: Any, **options: Any) -> Any:
 
 def get_nc_version() -> Any:
     """The generation of the chip that the kernel is traced for."""
-    return isa.get_nc_version()
+    return nc_version[isa.get_nc_version().name]

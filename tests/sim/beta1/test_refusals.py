@@ -621,3 +621,29 @@ def test_a_look_at_a_result_is_not_used_once_it_was_added_to(beta1: Any, how: st
         return
     expected = {"a part that is added to": 1.5, "all of it": 2.0, "in a loop": 81.0}[how]
     assert float(np.mean(kernel(x))) == expected
+
+
+def test_beta1s_enumerations_have_members_and_order_but_no_numbers(beta1: Any):
+    member, asked = beta1.nisa.dge_mode.none, r"NKI-TYPE.*no page of Beta 1 gives"
+    for ask in (lambda: member.value, lambda: member == 0, lambda: member in ("none",), lambda: member != 3):
+        with pytest.raises(TraceError, match=asked):
+            ask()
+    assert member == beta1.nisa.dge_mode.none != beta1.nisa.dge_mode.unknown
+    assert member is not None
+    assert member.name == "none"
+    assert beta1.nisa.nc_version.gen2 < beta1.nisa.nc_version.gen3 <= beta1.nisa.nc_version.gen3
+
+
+def test_beta1s_dtypes_equal_numpys_and_have_a_size(beta1: Any):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        assert x.dtype == np.float32 == nl.float32
+        assert x.dtype.itemsize == 4
+        assert nl.load(x).dtype != np.float16
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        nl.store(out, nl.load(x))
+        return out
+
+    kernel(X[0])
