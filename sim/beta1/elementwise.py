@@ -167,7 +167,7 @@ OPERATIONS: Final[dict[str, Any]] = {
 """By name; every one can stand as ``op=``."""
 
 
-def copy(src: Any, *, dtype: Any = None, mask: Any = None, **options: Any) -> Tile:
+def copy(src: Any, *, dtype: Any = None, mask: Any = None, engine: Any = None, **options: Any) -> Tile:
     """A copy on chip, converted to ``dtype``."""
     tile = require(src, "nl.copy")
     wanted = dtype or tile.dtype
@@ -175,7 +175,7 @@ def copy(src: Any, *, dtype: Any = None, mask: Any = None, **options: Any) -> Ti
     def run(cut: Any) -> NkiTensor:
         source = cut(tile)
         result = fresh(source.shape, wanted)
-        isa.tensor_copy(result, source)
+        isa.tensor_copy(result, source, engine)
         return result
 
     return masked(mask, tile.shape, run)

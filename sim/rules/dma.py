@@ -123,6 +123,8 @@ def _computes(reading: Reading) -> Iterator[Violation]:
         moved = any(tile.indirect == "vector" for tile in (*use.reads, *use.writes))
         if moved and (len(use.reads) != 2 or not use["unique_indices"]):
             yield _breach(use, "dma_compute by index takes two sources and unique indices.")
+        if any(tile.indirect == "scalar" for tile in use.tiles.values()):
+            yield _breach(use, "dma_compute has a tile at a place that is known when it runs.")
 
 
 def _by_index(reading: Reading) -> Iterator[Violation]:
@@ -183,8 +185,9 @@ RULES = (
          "nki.isa.dma_transpose, indirect transpose constraints", _gathered_transposes),
     Rule("TRN2-DMA-TRANSPOSE-HW", "A hardware transpose takes blocks of 16 rows of at most 128 two-byte elements.",
          "error", "Leave dge_mode out.", "nki.isa.dma_transpose, direct transpose constraints", _hardware_transposes),
-    Rule("TRN2-DMA-COMPUTE", "dma_compute adds with scales of one, by index only with two sources.", "error",
-         "Scale on an engine, and add with scales left out.", "nki.isa.dma_compute", _computes),
+    Rule("TRN2-DMA-COMPUTE", "dma_compute adds with scales of one, at places that are known before, or by an index tile"
+         " with two sources.", "error", "Scale on an engine, add with scales left out, and move what a register places"
+         " with nisa.dma_copy.", "nki.isa.dma_compute, reduce_op, scales and memory types", _computes),
     Rule("TRN2-DMA-COMPUTE-IX", "dma_compute by index adds to dst itself, one side of it in SBUF.", "error",
          "Give dst as one source, dst = dst + src, with dst or src in SBUF; or gather with nisa.dma_copy, and add on an"
          " engine.", "nki.isa.dma_compute, read-modify-write with vector_offset", _by_index),

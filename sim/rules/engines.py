@@ -73,6 +73,8 @@ def _operator_objection(use: Use) -> str:
     first, second = (use["op"], None) if use.name == "tensor_tensor" else (use["op0"], use["op1"])
     if (first in BITVEC or second in BITVEC) and use.engine != "vector":
         return "bit operators run on vector"
+    if use.name == "tensor_scalar" and use.engine == "gpsimd" and "rsqrt" not in (first, second):
+        return f"it computes rsqrt there, not {first}{f' and {second}' if second else ''}"
     if use.name == "tensor_scalar" and use.engine == "scalar" and (first, second) not in _SCALAR_ENGINE:
         return f"it can multiply, add, or multiply and add, not {first}{f' and {second}' if second else ''}"
     return ""
@@ -102,6 +104,8 @@ def _bits(reading: Reading) -> Iterator[Violation]:
         floats = [tile.dtype for tile in (*use.writes, *use.reads) if tile.dtype not in dtypes.INTEGERS]
         if floats:
             yield Violation(use.line, f"{use.name} applies {bits[0]} to {floats[0]}.", use.count)
+        if use.attributes.get("negate"):
+            yield Violation(use.line, f"{use.name} negates what {bits[0]} leaves, which is no number.", use.count)
 
 
 def _absent(reading: Reading) -> Iterator[Violation]:
@@ -126,11 +130,12 @@ RULES = (
          "nki.isa: the engine parameters; NKI API Common Fields, supported math operators",
          _wrong_engine),
     Rule("TRN2-INT-FP32", "Vector and scalar engines compute 32-bit integers in float32.", "warning",
-         "Use engine=nisa.engine.gpsimd for exact integers, or keep the values below 2^24.",
+         "Use nisa.tensor_tensor with engine=nisa.engine.gpsimd for exact integers, or keep the values below 2^24.",
          "nki.isa.tensor_tensor, data types", _integers),
-    Rule("TRN2-BITVEC", "Bit operators take integers, and both operators of one instruction are of one kind.", "error",
+    Rule("TRN2-BITVEC", "Bit operators take integers, both operators of one instruction are of one kind, and nothing is"
+         " negated behind them.", "error",
          "View the tile as an integer format, and split mixed operators into two instructions.",
-         "NKI API Common Fields, supported math operators", _bits),
+         "NKI API Common Fields, supported math operators; nki.isa.tensor_reduce, negate", _bits),
     Rule("TRN2-ALU", "Engines have neither a division nor a remainder, nor extremes by magnitude.", "error",
          "Multiply by nisa.reciprocal of the divisor; take nl.abs before nl.maximum or nl.minimum.",
          "NKI API Common Fields, supported math operators; nki.language.abs_max", _absent,

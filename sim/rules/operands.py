@@ -9,7 +9,7 @@ import numpy as np
 from nki_anvil.sim import dtypes
 from nki_anvil.sim.instructions import NAMES
 from nki_anvil.sim.operands import indices, operands
-from nki_anvil.sim.operations import BITVEC
+from nki_anvil.sim.operations import BITVEC, COMPARISONS
 from nki_anvil.sim.rules.reading import Reading, Use
 from nki_anvil.sim.rules.rule import BETA1, Rule, Violation
 
@@ -79,6 +79,9 @@ _REDUCES = {
     "tensor_scalar_reduce": ("reduce_op", ("add", "multiply", "maximum", "minimum")),
 }
 """By what an instruction reduces, of which the pages name fewer operators than the table of reductions."""
+
+_RANGES = COMPARISONS - {"not_equal"}
+"""How range_select compares positions with its bounds."""
 
 
 def _breach(use: Use, message: str) -> Violation:
@@ -156,6 +159,8 @@ def _selects(reading: Reading) -> Iterator[Violation]:
         fill = use["on_false_value"]
         if fill is None or abs(fill / _FP32_MIN - 1) > 1e-6:
             yield _breach(use, f"range_select fills with the smallest float32, not {fill}.")
+        for compare in {use["comp_op0"], use["comp_op1"]} - _RANGES:
+            yield _breach(use, f"range_select does not compare by {compare}.")
         if abs(use["range_start"]) + use.tiles["on_true_tile"].elements > 1 << 24:
             yield _breach(use, "range_select compares positions in float32: exact only up to 2^24.")
 
@@ -207,6 +212,14 @@ def _reductions(reading: Reading) -> Iterator[Violation]:
             yield _breach(use, f"{use.name} reduces by {', '.join(operators)}, not by {use[attribute]}.")
 
 
+def _unsupported(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named("tensor_scalar_reduce"):
+        if use["reverse0"]:
+            yield _breach(use, "tensor_scalar_reduce does not reverse the inputs of op0.")
+        if use["op0"] in BITVEC:
+            yield _breach(use, f"tensor_scalar_reduce takes arithmetic operators, not {use['op0']}.")
+
+
 def _registers(reading: Reading) -> Iterator[Violation]:
     for use in reading.named("register_load", "register_store"):
         for tile in (*use.reads, *use.writes):
@@ -249,8 +262,8 @@ RULES = (
     Rule("TRN2-PREDICATE", "Predicates are small unsigned integers, and a predicated copy keeps its format.", "error",
          "Write the comparison into a uint8 tile.",
          "nki.isa.tensor_copy_predicated, nki.isa.select_reduce", _predicates),
-    Rule("TRN2-SELECT", "Selects take no 32-bit integers, fill with the smallest float32, and keep the maximum.",
-         "error", "Use nisa.tensor_copy_predicated for other formats and values.",
+    Rule("TRN2-SELECT", "Selects take no 32-bit integers, compare in order or for equality, fill with the smallest"
+         " float32, and keep the maximum.", "error", "Use nisa.tensor_copy_predicated for other formats and values.",
          "nki.isa.range_select, nki.isa.select_reduce", _selects),
     Rule("TRN2-MEMSET", "memset fills an integer tile with an integer that its format holds.", "error",
          "Write the value without a decimal point, or choose a wider tile.", "nki.isa.memset", _memsets,
@@ -269,6 +282,9 @@ RULES = (
          "Turn the tile and use nisa.tensor_reduce, or negate before a maximum for a minimum.",
          "nki.isa.tensor_partition_reduce, op; nki.isa.tensor_scalar_reduce, reduce_op", _reductions,
          {"beta1": "warning"}),
+    Rule("TRN2-SCALAR-REDUCE", "tensor_scalar_reduce takes one arithmetic operator, and data on its left.", "error",
+         "Negate around a subtraction, or compute with nisa.tensor_scalar and reduce with nisa.tensor_reduce.",
+         "nki.isa.tensor_scalar_reduce, op0 and reverse0 (not supported yet)", _unsupported),
     Rule("TRN2-INDEX", "Offsets that an access reads at run time are integers in SBUF, one in each partition.", "error",
          "Load them into a column of SBUF, and convert others into int32 or uint32 with nisa.tensor_copy.",
          "nki.isa.dma_copy, indirect addressing: vector_offset of shape (P, 1), scalar_offset of (1, 1)", _indices),

@@ -22,7 +22,7 @@ from nki_anvil.sim.tensor import NkiTensor
 
 def tensor_copy(src: Any, *, mask: Any = None, dtype: Any = None, engine: Any = engine.unknown, **options: Any) -> Tile:
     """A copy on chip."""
-    return copy(src, dtype=dtype, mask=mask)
+    return copy(src, dtype=dtype, mask=mask, engine=engine)
 
 
 tensor_copy_dynamic_src = tensor_copy
@@ -52,13 +52,13 @@ def memset(
 
     def run(cut: Cut) -> NkiTensor:
         tensor = ndarray(sizes, dtype).whole()
-        isa.memset(tensor, number)
+        isa.memset(tensor, number, engine)
         return tensor
 
     if mask is not None and mask is not True:
         result = ndarray(sizes, dtype)
         for box in boxes(mask, sizes):
-            isa.memset(cut(result, box, sizes), number)
+            isa.memset(cut(result, box, sizes), number, engine)
         return result
     return masked(None, sizes, run)
 

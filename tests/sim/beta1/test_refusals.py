@@ -647,3 +647,26 @@ def test_beta1s_dtypes_equal_numpys_and_have_a_size(beta1: Any):
         return out
 
     kernel(X[0])
+
+
+@pytest.mark.parametrize("engine", ["gpsimd_engine", "vector_engine"])
+@pytest.mark.parametrize("what", ["copies from it", "fills it"])
+def test_an_engine_that_a_copy_or_a_fill_names_has_to_reach_psum(beta1: Any, what: str, engine: str):
+    nl, nisa = beta1.nl, beta1.nisa
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        bank = nl.ndarray((nl.par_dim(128), 64), dtype=nl.float32, buffer=nl.psum)
+        if what == "fills it":
+            bank[...] = nisa.memset((128, 64), 2.0, nl.float32, engine=getattr(nisa, engine))
+            nl.store(out, nisa.tensor_copy(bank))
+        else:
+            bank[...] = nl.load(x)
+            nl.store(out, nisa.tensor_copy(bank, engine=getattr(nisa, engine)))
+        return out
+
+    if engine == "gpsimd_engine":
+        assert refused(kernel, X[0]).code == "TRN2-ENG-PSUM"
+    else:
+        assert np.all(kernel(X[0]) == (2.0 if what == "fills it" else 1.0))

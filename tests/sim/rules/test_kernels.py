@@ -292,6 +292,9 @@ PAIRS: dict[str, Pair] = {
     "TRN2-SELECT": one("nisa.range_select(tile(4, 4), tile(4, 4), nl.less, nl.less, tile(4, 1), tile(4, 1),"
                        " on_false_value=0.0)",
                        "nisa.range_select(tile(4, 4), tile(4, 4), nl.less, nl.less, tile(4, 1), tile(4, 1))"),
+    "TRN2-SCALAR-REDUCE": one("t = tile(4, 4); nisa.tensor_scalar_reduce(t, t, nl.subtract, 1.0, nl.add, tile(4, 1),"
+                              " reverse0=True)",
+                              "t = tile(4, 4); nisa.tensor_scalar_reduce(t, t, nl.subtract, 1.0, nl.add, tile(4, 1))"),
     "TRN2-MEMSET": one("nisa.memset(nl.ndarray((4, 4), nl.int32), 1.5)",
                         "nisa.memset(nl.ndarray((4, 4), nl.int32), 1)"),
     "TRN2-REDUCE": one("nisa.tensor_reduce(tile(4, 5), nl.add, tile(4, 3, 5), axis=1)",
@@ -421,6 +424,13 @@ def test_a_register_takes_the_bits_of_an_integer(moves: str) -> None:
     body = "f = tile(1, 1, dtype=nl.{})\nr = nisa.register_alloc(1)\nnisa." + moves
     for dtype, refused in (("int32", []), ("float32", ["TRN2-REGISTER"])):
         assert [one.code for one in findings(body.format(dtype), PAIRS["TRN2-REGISTER"])] == refused
+
+
+def test_dma_compute_adds_what_lies_at_a_place_that_is_known_before() -> None:
+    place = "x.ap([[512, 4], [1, 4]], scalar_offset=nisa.register_alloc(2), indirect_dim=0)"
+    for source, code in ((place, {"TRN2-DMA-COMPUTE"}), ("x[0:4, 0:4]", set[str]())):
+        body = f"nisa.dma_compute(tile(4, 4), [{source}, x[4:8, 0:4]], nl.add)"
+        assert {found.code for found in findings(body, Pair("", ""))} == code
 
 
 @pytest.mark.parametrize(("width", "refused"), [(256, []), (257, ["TRN2-LNC-SBUF"])])

@@ -260,6 +260,7 @@ def counted(own: bool) -> Callable[[Kernel], Any]:
 INT32 = "int32"
 F16 = "bfloat16"
 SELECT = {"comp_op0": "less", "comp_op1": "less", "reduce_op": "maximum", "reduce_cmd": "reset_reduce"}
+SUM = {"reduce_op": "add", "reduce_cmd": "reset_reduce"}
 MASK = list(range(32))
 
 CASES: dict[str, tuple[Callable[[Kernel], Any], Callable[[Kernel], Any]]] = {
@@ -390,6 +391,10 @@ CASES: dict[str, tuple[Callable[[Kernel], Any], Callable[[Kernel], Any]]] = {
         engine("range_select", s(4, 4), s(4, 1), s(4, 4), s(4, 1), s(4, 1), on_false_value=0.0, **SELECT),
         engine("range_select", s(4, 4), s(4, 1), s(4, 4), s(4, 1), s(4, 1), on_false_value=FP32_MIN, **SELECT),
     ),
+    "TRN2-SCALAR-REDUCE": (
+        engine("tensor_scalar_reduce", s(4, 4), s(4, 1), s(4, 4), op0="subtract", value0=1.0, reverse0=True, **SUM),
+        engine("tensor_scalar_reduce", s(4, 4), s(4, 1), s(4, 4), op0="subtract", value0=1.0, **SUM),
+    ),
     "TRN2-MEMSET": (engine("memset", s(4, 4, dtype=INT32), value=1.5), engine("memset", s(4, 4, dtype=INT32), value=1)),
     "TRN2-REDUCE": (
         engine("tensor_reduce", s(4, 3), s(4, 3, 5), op="add", axes=[1]),
@@ -449,6 +454,31 @@ def test_a_float_zero_fills_integers_as_well() -> None:
     k = Kernel()
     engine("memset", s(4, 4, dtype=INT32), value=0.0)(k)
     assert codes(k) == set()
+
+
+@pytest.mark.parametrize(
+    ("operators", "refused"),
+    [(("add", "rsqrt"), False), (("rsqrt", None), False), (("multiply", "add"), True), (("maximum", None), True)],
+)
+def test_tensor_scalar_on_gpsimd_computes_rsqrt(operators: tuple[str, str | None], refused: bool) -> None:
+    k, (first, second) = Kernel(), operators
+    values = {"value0": None if first == "rsqrt" else 1.0, "value1": 1.0 if second == "add" else None}
+    engine("tensor_scalar", s(4, 4), s(4, 4), op0=first, op1=second, engine="gpsimd", **values)(k)
+    assert ("TRN2-ENG-CHOICE" in codes(k)) is refused
+
+
+@pytest.mark.parametrize(("op", "refused"), [("bitwise_or", True), ("add", False)])
+def test_what_bit_operators_leave_is_not_negated(op: str, refused: bool) -> None:
+    k = Kernel()
+    engine("tensor_reduce", s(4, 1, dtype=INT32), s(4, 4, dtype=INT32), op=op, axes=[1], negate=True)(k)
+    assert ("TRN2-BITVEC" in codes(k)) is refused
+
+
+@pytest.mark.parametrize(("compare", "refused"), [("not_equal", True), ("equal", False), ("greater", False)])
+def test_range_select_compares_in_order_or_for_equality(compare: str, refused: bool) -> None:
+    k, asked = Kernel(), {**SELECT, "comp_op1": compare, "on_false_value": FP32_MIN}
+    engine("range_select", s(4, 4), s(4, 1), s(4, 4), s(4, 1), s(4, 1), **asked)(k)
+    assert ("TRN2-SELECT" in codes(k)) is refused
 
 
 @pytest.mark.parametrize(
