@@ -1,7 +1,7 @@
 """Activation functions as the Scalar Engine has them: outside of the range of its table, a function is another one.
 
 Only where such a table ends within what a verdict promises. Those of exponentials, roots and logarithms hold for all
-numbers but those beyond any guard, and a warning is enough.
+numbers but zero and those beyond any guard, for which a warning is enough.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ Array = NDArray[Any]
 
 UNTOLD: Final = ("arctan", "reciprocal")
 """Of which no document says what they are out there."""
+AT_ZERO: Final = ("log", "rsqrt")
+"""Of which that is told for all numbers but zero."""
 
 
 def _sine(x: Array, out: Array) -> None:
@@ -36,6 +38,13 @@ def _untold(op: str, x: Array, out: Array) -> None:
     out[beyond] = np.nan
 
 
+def _but_zero(op: str, x: Array, out: Array) -> None:
+    """No number at zero: the infinity that mathematics has there is no result of a table that ends before."""
+    zero = x == 0
+    FUNCTIONS[op](x, out)
+    out[zero] = np.nan
+
+
 def _beyond(op: str, x: Array) -> NDArray[np.bool_]:
     """Where a table does not reach; its ends are numbers of the engine's own format."""
     low, high = np.array(RANGES[op], np.float32)
@@ -48,4 +57,8 @@ def on_the_engine(op: str) -> Function:
     return ON_THE_ENGINE.get(op, FUNCTIONS[op])
 
 
-ON_THE_ENGINE: Final[dict[str, Function]] = {"sin": _sine} | {op: partial(_untold, op) for op in UNTOLD}
+ON_THE_ENGINE: Final[dict[str, Function]] = {
+    "sin": _sine,
+    **{op: partial(_untold, op) for op in UNTOLD},
+    **{op: partial(_but_zero, op) for op in AT_ZERO},
+}

@@ -208,6 +208,13 @@ def test_where_nobody_knows_what_a_table_gives_there_is_no_number(op: str, beyon
     assert inside == pytest.approx(math.atan(1.5) if op == "arctan" else 1 / 1.5)
 
 
+@pytest.mark.parametrize("op", ["log", "rsqrt"])
+def test_a_table_that_ends_before_zero_has_no_infinity_there(op: str) -> None:
+    zero, negative, inside = activated(op, 0.0, -0.0, 4.0)
+    assert np.isnan([zero, negative]).all()
+    assert inside == pytest.approx(REFERENCES[op](4.0))
+
+
 @pytest.mark.parametrize(("op", "far"), [("exp", 80.0), ("rsqrt", 1e30), ("sqrt", 1e36), ("log", 1e30), ("log", 1e-30)])
 def test_where_a_table_ends_beyond_any_guard_the_function_goes_on(op: str, far: float) -> None:
     assert activated(op, far, 1.0)[0] == pytest.approx(REFERENCES[op](np.float64(far)), rel=1e-5)
