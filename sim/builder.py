@@ -9,7 +9,7 @@ import math
 import sys
 from collections.abc import Sequence
 from contextvars import ContextVar
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ _MEMORY: Final = {region: MEMORIES.index(region.value) for region in MemoryRegio
 _DTYPE: Final = {dtype: index for index, dtype in enumerate(DTYPES)}
 _ATTRIBUTES: Final = tuple(TABLE[name].attributes for name in NAMES)
 _DIRECT: Final = Indirect()
+Place: TypeAlias = tuple[int, int, tuple[int, ...]]
+"""Of an instruction: how many there were with it, its core, the loops around it."""
 _PLAIN: Final = frozenset({bool, int, float, str, tuple, type(None)})
 """What an instruction's attributes are made of."""
 
@@ -190,6 +192,14 @@ class Builder:
         attributes = self._attribute_record(opcode, values)
         row = (opcode, engine, attributes, first, len(operands), self.region, self.core, self.line())
         self._rows["instructions"].append(row)
+
+    def place(self) -> Place:
+        """Where the last instruction stands."""
+        loops: tuple[int, ...] = ()
+        region = self.region
+        while region != NONE:
+            loops, region = (region, *loops), self._rows["regions"][region][1]
+        return len(self._rows["instructions"]), self.core, loops
 
     def _attribute_record(self, opcode: int, values: tuple[Any, ...]) -> int:
         key = (opcode, _distinct(values))

@@ -5,6 +5,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
+from nki_anvil.sim.builder import Place
+from nki_anvil.sim.errors import NotSimulated, TraceError
+
 
 class engine(Enum):  # noqa: N801 - the names are NKI's
     """Engines of a NeuronCore."""
@@ -88,10 +91,25 @@ unknown_engine: Final = engine.unknown
 class NkiInstruction:
     """What a call of ``nki.isa`` returns: a handle for scheduling, not a tile."""
 
-    __slots__ = ()
+    __slots__ = ("_place",)
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
 
     def depends_on(self, *producers: NkiInstruction) -> NkiInstruction:
-        """Run after the producers, which in program order it does anyway."""
+        """Run after the producers, which in program order it does anyway. Raises TraceError where it does not."""
+        number, core, loops = self._place
+        for before, other, around in (one._place for one in producers):
+            if other != core or loops[: len(around)] != around:
+                raise TraceError(
+                    "NKI-CONTROL", "An instruction depends on one in a loop on the device that it is not in itself, or"
+                    " on another core's.", remedy="Wait within one body: what follows a loop runs after it anyway.",
+                )  # fmt: skip
+            if before >= number:
+                raise NotSimulated(
+                    "An instruction depends on itself or on a later one, which is another order than the program's.",
+                    remedy="Write the producer before it.",
+                )
         return self
 
 

@@ -35,7 +35,7 @@ def emit(
     """Record one instruction on an engine, by default the table's first."""
     builder = live()
     builder.record(_OPCODE[name], _NUMBER[unit or _ALLOWED[name][0]], operands, values)
-    return NkiInstruction()
+    return NkiInstruction(builder.place())
 
 
 def unit_of(name: str, wanted: Any, default: str | None = None) -> str:

@@ -604,3 +604,24 @@ def test_a_transfer_names_the_engine_that_triggers_it_only_if_the_kernel_does():
         nisa.dma_copy(tile, x, engine=nisa.engine.sync)
 
     assert [record["trigger"] for record in trace(kernel, X).attributes] == ["unknown", "sync"]
+
+
+def test_an_instruction_depends_on_what_was_written_before_it_in_its_own_loops():
+    def kernel(x, how):
+        t, handles = nl.load(x), []
+        handles.append(nisa.reciprocal(t, t))
+        nl.fori_loop(0, 2, lambda index: handles.append(nisa.reciprocal(t, t).depends_on(handles[0])))
+        handles.append(nisa.reciprocal(t, t).depends_on(handles[0]))
+        if how == "later":
+            handles[0].depends_on(handles[2])
+        if how == "out of a loop":
+            handles[2].depends_on(handles[1])
+        out = nl.ndarray(x.shape, x.dtype, nl.shared_hbm)
+        nl.store(out, t)
+        return out
+
+    trace(kernel, X, "before")
+    with pytest.raises(TraceError, match=r"NKI-NOT-SIMULATED.*a later one"):
+        trace(kernel, X, "later")
+    with pytest.raises(TraceError, match=r"NKI-CONTROL.*a loop on the device that it is not in"):
+        trace(kernel, X, "out of a loop")
