@@ -29,6 +29,8 @@ class Chip:
     psum_bank_bytes: int
     """Bytes of one PSUM bank per partition (guides)."""
     psum_banks: int
+    psum_min_align: int
+    """Bytes that an address in PSUM is a multiple of (tile_size.psum_min_align)."""
     clocks_ghz: Mapping[str, float]
     """Engine clocks; ``sync`` and ``dma`` have none that is published (guides)."""
     stationary_free_max: int
@@ -65,6 +67,7 @@ CHIPS: Final[Mapping[str, Chip]] = {
         sbuf_usable_partition_bytes=180_224,
         psum_partition_bytes=16 * 1024,
         psum_bank_bytes=2048,
+        psum_min_align=4,
         psum_banks=8,
         clocks_ghz={"tensor": 2.8, "vector": 1.12, "scalar": 1.4, "gpsimd": 1.4},
         stationary_free_max=128,
@@ -90,6 +93,7 @@ CHIPS: Final[Mapping[str, Chip]] = {
         sbuf_usable_partition_bytes=212_984,  # 224 KiB - 16384 - 8
         psum_partition_bytes=16 * 1024,
         psum_bank_bytes=2048,
+        psum_min_align=4,
         psum_banks=8,
         clocks_ghz={"tensor": 2.4, "vector": 0.96, "scalar": 1.2, "gpsimd": 1.2},
         stationary_free_max=128,
@@ -115,6 +119,7 @@ CHIPS: Final[Mapping[str, Chip]] = {
         sbuf_usable_partition_bytes=245_752,
         psum_partition_bytes=16 * 1024,
         psum_bank_bytes=2048,
+        psum_min_align=4,
         psum_banks=8,
         clocks_ghz={"tensor": 2.4, "vector": 1.2, "scalar": 1.2, "gpsimd": 1.2},
         stationary_free_max=128,

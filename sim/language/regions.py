@@ -65,7 +65,6 @@ class _TileSize:
     """Sizes of tiles on the chip that the kernel is traced for (nki.language.tile_size)."""
 
     bn_stats_fmax = 512
-    psum_min_align = 4
     sbuf_min_align = 1
 
     @property
@@ -85,6 +84,10 @@ class _TileSize:
     @property
     def psum_num_banks(self) -> int:
         return _chip().psum_banks
+
+    @property
+    def psum_min_align(self) -> int:
+        return _chip().psum_min_align
 
     @property
     def gemm_stationary_fmax(self) -> int:

@@ -95,6 +95,13 @@ def _outside(reading: Reading) -> Iterator[Violation]:
         yield Violation(int(rows["line"][tensor]), f"{count} partitions from {start} end beyond the chip's {most}.")
 
 
+def _unaligned(reading: Reading) -> Iterator[Violation]:
+    rows, least = reading.program.tables["tensors"], reading.chip.psum_min_align
+    placed = (rows["address_byte"] != NONE) & (rows["memory"] == MEMORIES.index("psum"))
+    for tensor in np.flatnonzero(placed & (rows["address_byte"] % least != 0)).tolist():
+        yield Violation(int(rows["line"][tensor]), f"A PSUM tile begins at byte {int(rows['address_byte'][tensor])}.")
+
+
 RULES = (
     Rule(
         code="TRN2-ADDRESS",
@@ -111,5 +118,13 @@ RULES = (
         remedy="Let the first partition and the number of partitions add up to at most nl.tile_size.pmax.",
         source="nki.language.ndarray, address; nki.language.tile_size.pmax",
         breaches=_outside,
+    ),
+    Rule(
+        code="TRN2-ADDRESS-ALIGN",
+        text="A PSUM tile at an explicit address begins where its banks have a word, at a multiple of four bytes.",
+        severity="error",
+        remedy="Round the address up to nl.tile_size.psum_min_align, or begin at a bank, a multiple of 2048.",
+        source="nki.language.tile_size, psum_min_align",
+        breaches=_unaligned,
     ),
 )

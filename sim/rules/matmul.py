@@ -181,6 +181,17 @@ def _transposes(reading: Reading) -> Iterator[Violation]:
             )
 
 
+def _bytes_apart(reading: Reading) -> Iterator[Violation]:
+    for use in reading.uses:
+        dst = use.tiles.get("dst")
+        turned = use.engine == "tensor" and (use.name == "nc_transpose" or use.attributes.get("is_transpose"))
+        if not turned or dst is None or dst.dtype not in _FP8:
+            continue
+        steps = [step for step, count in zip(dst.steps[1:], dst.shape[1:], strict=True) if count > 1]
+        if dst.low % _SIDES or any(step % _SIDES for step in steps):
+            yield _breach(use, f"{use.name} writes {dst.dtype} byte by byte, and each of its results takes two bytes.")
+
+
 def _added(reading: Reading) -> Iterator[Violation]:
     for use in reading.named("nc_matmul"):
         if use["is_transpose"] and use["accumulate"]:
@@ -219,4 +230,7 @@ RULES = (
     Rule("TRN2-TRANSPOSE", "nc_transpose takes 128 x 128 from SBUF to PSUM on the tensor engine, 32 x 32 on vector, one"
          " format.", "error", "Transpose block by block, or choose the other engine.", "nki.isa.nc_transpose",
          _transposes),
+    Rule("TRN2-TRANSPOSE-FP8", "The tensor engine's transpose of float8 leaves elements of 16 bits, the upper eight of"
+         " which are zeros.", "error", "Let dst be every second element, p[:, :, 0] of a PSUM tile [rows, columns, 2];"
+         " or transpose in bfloat16.", "Trainium2 Architecture Guide for NKI, built-in transpose support", _bytes_apart),
 )  # fmt: skip

@@ -12,6 +12,7 @@ from nki_anvil.sim.rules import (
     engines,
     extents,
     initialisation,
+    loops,
     lots,
     matmul,
     operands,
@@ -39,6 +40,7 @@ TABLE: Final[tuple[Rule, ...]] = (
     *initialisation.RULES,
     *races.RULES,
     *registers.RULES,
+    *loops.RULES,
     *steering.RULES,
     *lots.RULES,
 )

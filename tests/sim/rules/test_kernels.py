@@ -126,6 +126,24 @@ nl.fori_loop(0, stop, turn)
 """
 
 
+BODY = """
+kept = []
+def turn(index):
+    held = tile(4, 4)
+    kept.append(held)
+    nisa.reciprocal(held, held)
+nl.fori_loop(0, 2, turn)
+"""
+
+
+BOTH = """
+t = tile(4, 4)
+def turn(index):
+    nisa.reciprocal(t, t){}
+nl.fori_loop(0, {}, turn)
+"""
+
+
 PAIRS: dict[str, Pair] = {
     "TRN2-PART-128": one("nl.ndarray((129, 4), nl.float32)", "nl.ndarray((128, 4), nl.float32)"),
     "TRN2-PART-START": one("t = tile(128, 4); nisa.reciprocal(t[32:65], t[0:33])",
@@ -162,6 +180,8 @@ PAIRS: dict[str, Pair] = {
         "nisa.tensor_tensor(tile(4, 4), one, two, nl.add)"),
     "TRN2-ADDRESS-PART": one("nl.ndarray((64, 4), nl.float32, address=(96, 0))",
                              "nl.ndarray((32, 4), nl.float32, address=(96, 0))"),
+    "TRN2-ADDRESS-ALIGN": one("nl.ndarray((4, 4), nl.bfloat16, buffer=nl.psum, address=(0, 2))",
+                              "nl.ndarray((4, 4), nl.bfloat16, buffer=nl.psum, address=(0, 4))"),
     "TRN2-MM-PLACE": one("nisa.nc_matmul(tile(4, 4), tile(4, 4), tile(4, 4), accumulate=False)",
                          "nisa.nc_matmul(tile(4, 4, buffer=nl.psum), tile(4, 4), tile(4, 4), accumulate=False)"),
     "TRN2-MM-SHAPE": one("nisa.nc_matmul(tile(128, 513, buffer=nl.psum), tile(128, 128), tile(128, 513),"
@@ -207,6 +227,12 @@ PAIRS: dict[str, Pair] = {
                          "nisa.nc_matmul(p[:, 0:4], tile(4, 4), tile(4, 4), is_transpose=True)\n"
                          "nisa.nc_matmul(p[:, 4:8], tile(4, 4), tile(4, 4), is_transpose=True)\n"
                          "nisa.nc_matmul(p[:, 4:8], tile(4, 4), tile(4, 4), is_transpose=True, accumulate=False)"),
+    "TRN2-TRANSPOSE-FP8": one("p = tile(8, 4, 2, dtype=nl.float8_e4m3, buffer=nl.psum)\n"
+                              "nisa.nc_transpose(p[:, 0, :], tile(2, 8, dtype=nl.float8_e4m3),"
+                              " engine=nisa.engine.tensor)",
+                              "p = tile(8, 4, 2, dtype=nl.float8_e4m3, buffer=nl.psum)\n"
+                              "nisa.nc_transpose(p[:, :, 0], tile(4, 8, dtype=nl.float8_e4m3),"
+                              " engine=nisa.engine.tensor)"),
     "TRN2-TRANSPOSE": one("nisa.nc_transpose(tile(33, 4), tile(4, 33), engine=nisa.engine.vector)",
                           "nisa.nc_transpose(tile(32, 4), tile(4, 32), engine=nisa.engine.vector)"),
     "TRN2-PSUM-LOOP": Pair("p = nl.ndarray((4, 4), nl.float32, buffer=nl.psum)\n"
@@ -303,6 +329,8 @@ PAIRS: dict[str, Pair] = {
                          "nisa.register_load(nisa.register_alloc(), tile(1, 1, dtype=nl.int32))"),
     "TRN2-REGISTERS": Pair(REGISTERS.format(65), REGISTERS.format(64)),
     "TRN2-LOOP-BOUND": Pair(BOUND.format("stop"), BOUND.format("other")),
+    "TRN2-LOOP-TILE": Pair(BODY + "nisa.reciprocal(kept[0], kept[0])  # here", BODY),
+    "TRN2-LNC-LOOP": Pair(BOTH.format("  # here", "2 + nl.program_id(0)"), BOTH.format("", "2"), cores=2),
     "TRN2-AP-SIZE": one("nisa.memset(nl.ndarray((4, 70000), nl.int8)[:, 0:65537], 0)",
                         "nisa.memset(nl.ndarray((4, 70000), nl.int8)[:, 0:65536], 0)"),
     "TRN2-AP-PATTERN": one("t = tile(4, 40000); v = t.ap([[40000, 4], [32768, 2]]); nisa.memset(v, 0)",
