@@ -14,6 +14,8 @@ from nki_anvil.sim.tensor import DynamicSlice, NkiTensor
 
 _QUADRANT: Final = 32
 _RANDOM_STEP: Final = 2.0**-16
+_FLOAT8: Final = ("float8_e4m3", "float8_e5m2")
+"""Of which a transposed one takes two bytes in PSUM (Trainium2 Architecture Guide for NKI, transpose support)."""
 
 
 def ds(start: Any, size: int) -> DynamicSlice:
@@ -44,7 +46,9 @@ def load_transpose2d(src: NkiTensor, dtype: Any = None) -> NkiTensor:
 def transpose(x: NkiTensor, dtype: Any = None) -> NkiTensor:
     """The transposed tile, in PSUM, where the tensor engine writes it."""
     rows, columns = tile(x, "nc_transpose", "data").shape
-    result = ndarray((columns, rows), x.dtype, MemoryRegion.psum)
+    wide = x.dtype in _FLOAT8
+    result = ndarray((columns, rows, 2) if wide else (columns, rows), x.dtype, MemoryRegion.psum)
+    result = result[:, :, 0] if wide else result
     isa.nc_transpose(result, x)
     return copy(result, dtype) if dtype is not None and dtype != x.dtype else result
 

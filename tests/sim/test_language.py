@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nki_anvil.sim import dtypes, language
 from nki_anvil.sim import isa as nisa
-from nki_anvil.sim import language
 from nki_anvil.sim.errors import RuleBroken, TraceError
 from nki_anvil.sim.instructions import NAMES
 from nki_anvil.sim.program import ProgramError
+from nki_anvil.sim.rules import check
 from nki_anvil.sim.simulation import simulate
 from nki_anvil.sim.tracing import trace
 
@@ -121,6 +122,17 @@ def test_integers_are_exact(function, expected):
 )
 def test_a_reduction_runs_along_the_free_dimensions(function, expected):
     assert np.allclose(on_tiles(function, X), expected(X.astype(np.float64)), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float8_e4m3", "float8_e5m2", "bfloat16"])
+def test_a_transpose_of_few_bits_is_one_that_the_tensor_engine_makes(dtype):
+    def kernel(x):
+        out = nl.ndarray((24, 8), dtype, nl.shared_hbm)
+        nl.store(out, nl.copy(nl.transpose(nl.copy(nl.load(x), dtype))))
+        return out
+
+    assert not check(trace(kernel, X))
+    assert np.array_equal(simulate(kernel, X), X.astype(dtypes.numpy_dtype(dtype)).T)
 
 
 def test_matmul_and_transpose_end_in_psum():

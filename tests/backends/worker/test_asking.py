@@ -25,7 +25,7 @@ from nki_anvil.sim.tracing import ArraySpec, trace
     [
         (Index(3), "moves"),
         (Index(3), "value"),
-        (NkiInstruction(), "handle"),
+        (NkiInstruction((0, 0, ())), "handle"),
         (NkiTensor, "storage"),
         (jit(print), "function"),
         (engine.tensor, "mro"),
