@@ -12,7 +12,7 @@ from nki_anvil.sim.program import NONE, REGION_KINDS, Program
 from nki_anvil.sim.rules.reading import Reading
 from nki_anvil.sim.rules.rule import Rule, Violation
 
-_SHAPE: Final = ("kind", "lower", "upper", "step")
+_NUMBERS: Final = ("lower", "upper", "step")
 _DYNAMIC: Final = ("lower_register", "upper_register")
 
 
@@ -41,20 +41,23 @@ def _left(reading: Reading) -> Iterator[Violation]:
             )
 
 
-def _loops(program: Program, core: int) -> list[tuple[int, ...]]:
-    """The loops of a core in order: how deep, of which kind, over which numbers, whether registers decide."""
+def _loops(program: Program, core: int) -> list[tuple[int, str]]:
+    """The loops of a core in order: how deep each of them is, and how often it runs."""
     regions, cores = program.tables["regions"], program.tables["instructions"]["core"]
     parents: list[int] = regions["parent"].tolist()
     bodies = [index for index in range(len(parents)) if int(regions["first"][index]) < int(regions["last"][index])]
-    return [
-        (
-            len(list(_around(parents, index))),
-            *(int(regions[name][index]) for name in _SHAPE),
-            *(int(regions[name][index] != NONE) for name in _DYNAMIC),
-        )
-        for index in bodies
-        if int(cores[regions["first"][index]]) == core
-    ]
+    mine = [index for index in bodies if int(cores[regions["first"][index]]) == core]
+    return [(len(list(_around(parents, index))), _turns(program, index)) for index in mine]
+
+
+def _turns(program: Program, region: int) -> str:
+    regions = program.tables["regions"]
+    if REGION_KINDS[int(regions["kind"][region])] == "while":
+        return "as long as a register is not zero"
+    if any(int(regions[name][region]) != NONE for name in _DYNAMIC):
+        return "as often as registers say"
+    lower, upper, step = (int(regions[name][region]) for name in _NUMBERS)
+    return f"{len(range(lower, upper, step))} times"
 
 
 def _unlike(reading: Reading) -> Iterator[Violation]:
@@ -66,11 +69,11 @@ def _unlike(reading: Reading) -> Iterator[Violation]:
             yield Violation(line, f"The two cores run unlike loops on the device: {_difference(first, found)}.")
 
 
-def _difference(one: list[tuple[int, ...]], other: list[tuple[int, ...]]) -> str:
+def _difference(one: list[tuple[int, str]], other: list[tuple[int, str]]) -> str:
     for number, (mine, theirs) in enumerate(zip(one, other, strict=False), 1):
         if mine != theirs:
-            return f"loop {number} is {_told(mine)} on one, and {_told(theirs)} on the other"
-    return f"{len(one)} on one, and {len(other)} on the other"
+            return f"loop {number} is in {mine[0] - 1} others and runs {mine[1]}, or in {theirs[0] - 1} and {theirs[1]}"
+    return f"there are {len(one)} on one, and {len(other)} on the other"
 
 
 def _lines(program: Program) -> Iterator[int]:
@@ -80,18 +83,11 @@ def _lines(program: Program) -> Iterator[int]:
             yield int(rows["line"][first])
 
 
-def _told(loop: tuple[int, ...]) -> str:
-    _, kind, lower, upper, step, *dynamic = loop
-    if REGION_KINDS[kind] == "while" or any(dynamic):
-        return "one that registers end"
-    return f"range({lower}, {upper}, {step})"
-
-
 RULES = (
     Rule("TRN2-LOOP-TILE", "What the body of a loop on the device declares is used in that body alone.", "error",
          "Allocate the tile before the loop: its body may never run, and each turn uses its tiles anew.",
          "NKI Loops; NKI Dynamic Loops, register allocation implications", _left),
-    Rule("TRN2-LNC-LOOP", "Both cores of a pair run the same loops on the device.", "error",
-         "Give both cores the same bounds, and let program_id decide at which offset each of them works.",
+    Rule("TRN2-LNC-LOOP", "Both cores of a pair run the same loops on the device, each as often.", "error",
+         "Give both cores as many turns, and let program_id decide at which offset each of them works.",
          "Logical NeuronCores (LNC), final notes: other control flow on each core is undefined", _unlike),
 )  # fmt: skip

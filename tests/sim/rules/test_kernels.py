@@ -140,7 +140,7 @@ BOTH = """
 t = tile(4, 4)
 def turn(index):
     nisa.reciprocal(t, t){}
-nl.fori_loop(0, {}, turn)
+nl.fori_loop({}, turn)
 """
 
 
@@ -330,7 +330,8 @@ PAIRS: dict[str, Pair] = {
     "TRN2-REGISTERS": Pair(REGISTERS.format(65), REGISTERS.format(64)),
     "TRN2-LOOP-BOUND": Pair(BOUND.format("stop"), BOUND.format("other")),
     "TRN2-LOOP-TILE": Pair(BODY + "nisa.reciprocal(kept[0], kept[0])  # here", BODY),
-    "TRN2-LNC-LOOP": Pair(BOTH.format("  # here", "2 + nl.program_id(0)"), BOTH.format("", "2"), cores=2),
+    "TRN2-LNC-LOOP": Pair(BOTH.format("  # here", "nl.program_id(0), 2"),
+                          BOTH.format("", "nl.program_id(0), 2 + nl.program_id(0)"), cores=2),
     "TRN2-AP-SIZE": one("nisa.memset(nl.ndarray((4, 70000), nl.int8)[:, 0:65537], 0)",
                         "nisa.memset(nl.ndarray((4, 70000), nl.int8)[:, 0:65536], 0)"),
     "TRN2-AP-PATTERN": one("t = tile(4, 40000); v = t.ap([[40000, 4], [32768, 2]]); nisa.memset(v, 0)",
