@@ -7,7 +7,7 @@ from math import prod
 from typing import Final
 
 from nki_anvil.backends.job import InputSpec
-from nki_anvil.backends.worker import circles, depths, relations
+from nki_anvil.backends.worker import circles, depths, pointing, relations
 from nki_anvil.backends.worker import kindred as along
 from nki_anvil.backends.worker import sole as alone
 from nki_anvil.backends.worker import terraces as steps
@@ -26,6 +26,8 @@ LONGEST_PLAIN: Final = 64
 """Elements that one output gathers from which on they are laid in terraces, of which few rows have several cases."""
 GATED: Final = 12
 """Cases at most of an input that is next to nothing beside a gate; half as many at large shapes."""
+SQUARE: Final = 8
+"""Rows and columns from which on a matrix may be of all pairs."""
 LABELLED: Final = 4
 """Pairs at most of floats that may be labels and of what they label."""
 ATTENDED: Final = 8
@@ -163,24 +165,37 @@ def _attended(floats: list[InputSpec]) -> Iterator[Plan]:
 
 
 def named(varied: list[InputSpec], floats: list[InputSpec], large: bool) -> Iterator[Plan]:
-    """Rows whose elements an integer for each of them names, as a label does; elements of which each has a side.
+    """Rows whose elements an integer for each of them names, as a label does, or the row itself, as where all pairs are
+    compared; elements of which each has a side.
 
     Floats that may be such labels are, in pairs with what has their shape.
     """
     labels = [(label, spec) for label in floats if _may_be_labels(label) for spec in floats if spec is not label]
     pairs = [(label.name, spec.name) for label, spec in labels if drawn_shape(spec) == drawn_shape(label) != ()]
-    turns = range(relations.SURE if large else 2 * relations.SURE)
+    turns = range(pointing.SURE if large else 2 * pointing.SURE)
     yield from (Plan(f"named/{label}/{turn}", name) for label, name in pairs[:LABELLED] for turn in turns)
-    for label in varied:
-        if label in floats or not is_many(label):
-            continue
-        rows, most = prod(drawn_shape(label)), int(label.high or 0)
-        for spec in floats:
-            shape = drawn_shape(spec)
-            if len(shape) > 1 and prod(shape[:-1]) == rows and 0 < most < shape[-1]:
-                yield from (Plan(f"named/{label.name}/{turn}", spec.name) for turn in range(2))
-            elif shape == drawn_shape(label) and most - int(label.low or 0) == 1:
-                yield from (Plan(f"named/{label.name}/{turn}", spec.name) for turn in range(len(relations.AGREED)))
+    whole = [spec for spec in varied if spec not in floats and is_many(spec)]
+    for label, spec in ((label, spec) for label in whole for spec in floats):
+        span, shape = int(label.high or 0) - int(label.low or 0), drawn_shape(spec)
+        if (later := _names(label, spec)) is not None and 0 < span < shape[-1]:
+            turns = range(pointing.KINDS if large and not later else 2 * pointing.KINDS)
+            yield from (Plan(f"named/{label.name}/{turn}", spec.name) for turn in turns)
+        elif shape == drawn_shape(label) and span == 1:
+            yield from (Plan(f"named/{label.name}/{turn}", spec.name) for turn in range(len(pointing.AGREED)))
+    square = [spec for spec in floats if len(shape := drawn_shape(spec)) > 1 and shape[-1] == shape[-2] >= SQUARE]
+    turns = range(pointing.KINDS if large else pointing.KINDS + 1)
+    yield from (Plan(f"named//{turn}", spec.name) for spec in square[:LABELLED] for turn in turns)
+
+
+def _names(label: InputSpec, spec: InputSpec) -> bool | None:
+    """Whether integers are one more or fewer than rows of a sequence, and may name the next; None: they name none."""
+    shape, places = drawn_shape(spec), prod(drawn_shape(label))
+    if len(shape) < 2:
+        return None
+    sequences, rows = prod(shape[:-2]), shape[-2]
+    if places % sequences or abs(apart := places // sequences - rows) > 1:
+        return None
+    return apart != 0
 
 
 def gated(floats: list[InputSpec], large: bool) -> Iterator[Plan]:

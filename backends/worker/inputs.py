@@ -22,6 +22,7 @@ from nki_anvil.backends.worker import (
     laid,
     medley,
     planes,
+    pointing,
     regimes,
     relations,
     sole,
@@ -314,21 +315,27 @@ def _sole(d: Draw) -> Array:
 
 
 def _named(d: Draw) -> Array:
-    """The variant names what names, integers or labels that are floats, and the case's number."""
+    """The variant names what names, integers or labels that are floats, and the case's number; nobody: the row does."""
     name, _, number = d.variant.partition("/")
-    turn, places = turn_of(number), d.first()
+    turn = turn_of(number)
+    if not name:
+        return pointing.diagonal(d.own, d.rng, turn) if d.is_target else d.own
     if not d.is_target:
-        return places if d.spec["name"] == name else d.own
+        return d.first() if d.spec["name"] == name else d.own
+    places = d.first()
     if places.dtype.kind == "f":
-        return relations.certain(d.own, places, d.rng, turn)
-    return relations.named(d.own, places, d.rng, turn)
+        return pointing.certain(d.own, places, d.rng, turn)
+    return pointing.named(d.own, places, d.rng, turn)
 
 
-def _labels(_spec: Spec, variant: str, seed: int, every: list[Spec]) -> Array:
-    """What the variant's first name holds: integers as they were drawn, floats of the kind that its number says."""
+def _labels(spec: Spec, variant: str, seed: int, every: list[Spec]) -> Array:
+    """What the variant's first name holds: integers as they name columns, floats of the kind that its number says."""
     name, _, number = variant.partition("/")
     places = _other(name, seed, every)
-    return relations.labels(places, turn_of(number)) if places.dtype.kind == "f" else places
+    if places.dtype.kind == "f":
+        return pointing.labels(places, turn_of(number))
+    within = whole_range(next(other for other in every if other["name"] == name))
+    return places - within.low if within.high >= drawn_shape(spec)[-1] else places
 
 
 def _gated(d: Draw) -> Array:

@@ -32,22 +32,11 @@ FAINT, LESS = -7.0, -16.0
 a division."""
 LOST = (-33.0, -20.0)
 """Powers of ten of rows whose squares are nothing, and which are numbers all the same."""
-NAMED = (1.1, 1.5)
-"""Powers of ten of how far what an integer names stands above the rest: exponentials of it are numbers, of what is
-left of one as well."""
 DWARFED, OPEN = (-6.0, -2.0), (1.3, 1.9)
 """Powers of ten of an input that is next to nothing, and of one that opens a gate or closes it: as far as exponentials
 are numbers."""
 EITHER = 2
 """The turn in which each row is open or closed, after that in which all are open, and that in which none is."""
-CERTAIN, CERTAINLY = (8.0, 22.0), 3.0
-"""How far logits lie on the side that labels of floats say, throughout, and how much farther some rows do."""
-SURE = 4
-"""Turns of that: labels as they fall, all one, all zero, and as they fall while logits say the reverse."""
-AGREED = ((1.0, 1.9), (2.0, 4.0), (4.0, 7.0), (0.6, 1.0))
-FEW = ((-2.0, -1.0), (-2.0, -1.0), (-2.0, -1.0), (-4.0, -3.0))
-"""Powers of ten of how far elements lie on the side that a label says, and of how many do not, in each turn."""
-
 FACTORS: dict[str, Callable[[Array], Array]] = {
     "v": lambda v: v,
     "1/v": lambda v: 1 / v,
@@ -152,42 +141,6 @@ def far_to_a_side(count: int, rng: Any) -> Array:
     powers = cast(Any, np).where(rng.random(count) < 1 / 3, rng.uniform(2, 5, count), rng.uniform(0, 2, count))
     heights: Array = (rng.choice([-1.0, 1.0], count) * 10.0**powers)[:, None]
     return heights
-
-
-def named(own: Array, places: Array, rng: Any, turn: int) -> Array:
-    """Rows in which the element that an integer names stands far above the rest, all of them as far, or far below.
-
-    Where there is an integer for each element, all but few elements lie as far on the side that it says.
-    """
-    if places.shape == own.shape:
-        return _agreed(own, places, rng, turn)
-    rows: Array = own.astype(np.float64).reshape(-1, own.shape[-1])
-    strength = 10.0 ** rng.uniform(*NAMED) * (-1.0 if turn % 2 else 1.0)
-    at = np.clip(np.resize(places, len(rows)).astype(np.int64), 0, own.shape[-1] - 1)
-    rows[np.arange(len(rows)), at] = strength + rows[np.arange(len(rows)), at] / 8
-    return rows.astype(np.float32).reshape(own.shape)
-
-
-def _agreed(own: Array, sides: Array, rng: Any, turn: int) -> Array:
-    side: Array = np.where(sides == sides.max(), 1.0, np.where(sides == sides.min(), -1.0, 0.0))
-    as_drawn: Array = (rng.random(own.shape) < 10.0 ** rng.uniform(*FEW[turn % len(FEW)])) | (side == 0)
-    far = side * 10.0 ** rng.uniform(*AGREED[turn % len(AGREED)]) * (1 + own / 64)
-    values: Array = cast(Any, np).where(as_drawn, own, far)
-    return values.astype(np.float32)
-
-
-def labels(own: Array, turn: int) -> Array:
-    """Floats that are zero or one: as an own draw falls about its middle, all one, or all zero."""
-    kind = turn % SURE
-    return (own > np.median(own) if kind in (0, 3) else np.full(own.shape, kind == 1)).astype(np.float32)
-
-
-def certain(own: Array, sides: Array, rng: Any, turn: int) -> Array:
-    """Logits that lie far on the side which such labels say, or on the other, each of them: no loss hides another."""
-    rows = own.shape[:-1] if own.ndim > 1 else ()
-    heights = rng.uniform(*CERTAIN) + rng.uniform(0, CERTAINLY, (*rows, 1))
-    signs = np.where(sides > 0, 1.0, -1.0) * (-1.0 if turn % SURE == SURE - 1 else 1.0)
-    return (signs * heights * (1 + rng.uniform(-1, 1, own.shape) / 64)).astype(np.float32)
 
 
 def dwarfed(own: Array, rows: Sequence[int], rng: Any, scale: float) -> Array:

@@ -1,6 +1,7 @@
 """Which pairs of inputs get families of what they are to each other, and how many cases."""
 
 from nki_anvil.backends.job import InputSpec
+from nki_anvil.backends.worker.pointing import KINDS
 from nki_anvil.lab import related_families
 
 X = InputSpec(name="x", shape=(64, 48))
@@ -18,6 +19,25 @@ def test_floats_that_may_be_labels_name_sides_of_what_has_their_shape():
         assert len(small) == 2 * len(large) > 0
         assert not list(related_families.named([BIAS, label], [BIAS, label], False))
     assert not list(related_families.named([X, T], [X, T], False))
+
+
+def named_by(*shape: int, low: int = 0, high: int = 47) -> list[int]:
+    label = InputSpec(name="label", shape=shape, dtype="int32", domain="integer", low=low, high=high)
+    return [len(list(related_families.named([X, label], [X], large))) for large in (False, True)]
+
+
+def test_integers_name_columns_where_a_sequence_has_as_many_as_rows_or_one_more_or_less():
+    assert named_by(64) == named_by(64, 1) == [2 * KINDS, KINDS]
+    assert named_by(65) == named_by(63, 1) == [2 * KINDS, 2 * KINDS]
+    assert named_by(64, low=1, high=48) == [2 * KINDS, KINDS]
+    assert named_by(66) == named_by(64, high=48) == [0, 0]
+
+
+def test_rows_of_a_square_matrix_name_their_columns():
+    square = InputSpec(name="pairs", shape=(4, 64, 64))
+    plans = list(related_families.named([X, square], [X, square], False))
+    assert {plan.only for plan in plans} == {"pairs"}
+    assert len(plans) == KINDS + 1
 
 
 def test_each_input_is_next_to_nothing_beside_each_gate_and_first_beside_those_that_meet_it():

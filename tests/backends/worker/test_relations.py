@@ -169,24 +169,6 @@ def test_a_relation_leaves_inputs_of_another_shape_alone() -> None:
     assert np.array_equal(own["a"], bent["a"])
 
 
-LABELLED = [{"name": "x", "shape": [160, 48], "dtype": "float32"}, {**FOUR[0], "name": "t", "shape": [160, 48]}]
-
-
-@pytest.mark.parametrize("domain", ["unit", "real"])
-def test_labels_that_are_floats_are_zeros_and_ones_and_each_logit_lies_far_on_the_side_that_they_say(
-    domain: str,
-) -> None:
-    x, t = LABELLED
-    for turn in range(2 * relations.SURE):
-        found = drawn([x, {**t, "domain": domain}], f"named/t/{turn}", "x")
-        ones, kind = found["t"] == 1, turn % relations.SURE
-        assert (ones | (found["t"] == 0)).all()
-        assert ones.all() if kind == 1 else not ones.any() if kind == 2 else 0.4 < ones.mean() < 0.6
-        assert ((found["x"] > 0) == (ones if kind < 3 else ~ones)).all()
-        assert np.abs(found["x"]).min() > 7
-        assert np.abs(found["x"]).max() < 26
-
-
 def test_one_input_is_next_to_nothing_and_no_zero_while_a_gate_is_open_or_closed_throughout() -> None:
     for turn, sign in enumerate((1, -1)):
         found, own = drawn(FOUR, f"gated/m/{turn}", "v"), drawn(FOUR, "own")
