@@ -15,9 +15,10 @@ Array = Any
 NAMED = (1.1, 1.5)
 """Powers of ten of how far what is named stands above the rest: exponentials of it are numbers, of what is left of one
 as well."""
-LIFTED, CLEAR = (2.0, 3.0), (6.0, 14.0)
+LIFTED, CLEAR = (2.3, 3.2), (6.0, 8.0)
 """Powers of ten of how far all of a row lies on one side of zero, and how far what is named then stands above the
-rest: so little is left of a loss that the last bit of the row's height is not little beside it."""
+rest, and above the logarithm of how many they are: so little is left of a loss, e^-6 to e^-8, that the last bit of the
+row's height is not little beside it, and the last bit of one is."""
 KINDS = 3
 """What is named stands above the rest, below it, and above it in rows that lie far from zero."""
 CERTAIN, CERTAINLY = (8.0, 22.0), 3.0
@@ -59,7 +60,7 @@ def _apart(own: Array, places: Array, rng: Any, kind: int) -> Array:
     at = each, np.clip(np.resize(places, len(rows)).astype(np.int64), 0, own.shape[-1] - 1)
     if kind == KINDS - 1:
         rows /= 8
-        rows[at] = rng.uniform(*CLEAR)
+        rows[at] = rng.uniform(*CLEAR) + np.log(own.shape[-1])
         rows += (rng.choice([-1.0, 1.0], len(rows)) * 10.0 ** rng.uniform(*LIFTED, len(rows)))[:, None]
     else:
         rows[at] = 10.0 ** rng.uniform(*NAMED) * (-1.0 if kind else 1.0) + rows[at] / 8
