@@ -177,7 +177,7 @@ def named(varied: list[InputSpec], floats: list[InputSpec], large: bool) -> Iter
     whole = [spec for spec in varied if spec not in floats and is_many(spec)]
     for label, spec in ((label, spec) for label in whole for spec in floats):
         span, shape = int(label.high or 0) - int(label.low or 0), drawn_shape(spec)
-        if (later := _names(label, spec)) is not None and 0 < span < shape[-1]:
+        if (later := _names(label, spec)) is not None and 0 < span <= shape[-1]:
             turns = range(pointing.KINDS if large and not later else 2 * pointing.KINDS)
             yield from (Plan(f"named/{label.name}/{turn}", spec.name) for turn in turns)
         elif shape == drawn_shape(label) and span == 1:

@@ -335,7 +335,7 @@ def _labels(spec: Spec, variant: str, seed: int, every: list[Spec]) -> Array:
     if places.dtype.kind == "f":
         return pointing.labels(places, turn_of(number))
     within = whole_range(next(other for other in every if other["name"] == name))
-    return places - within.low if within.high >= drawn_shape(spec)[-1] else places
+    return places - max(0, within.high + 1 - drawn_shape(spec)[-1])
 
 
 def _gated(d: Draw) -> Array:

@@ -30,7 +30,8 @@ def test_integers_name_columns_where_a_sequence_has_as_many_as_rows_or_one_more_
     assert named_by(64) == named_by(64, 1) == [2 * KINDS, KINDS]
     assert named_by(65) == named_by(63, 1) == [2 * KINDS, 2 * KINDS]
     assert named_by(64, low=1, high=48) == [2 * KINDS, KINDS]
-    assert named_by(66) == named_by(64, high=48) == [0, 0]
+    assert named_by(64, high=48) == [2 * KINDS, KINDS]
+    assert named_by(66) == named_by(64, high=49) == [0, 0]
 
 
 def test_rows_of_a_square_matrix_name_their_columns():
