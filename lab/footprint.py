@@ -17,6 +17,7 @@ import sysconfig
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
+from urllib.parse import unquote, urlsplit
 
 from nki_anvil.lab import own_modules
 
@@ -28,6 +29,10 @@ DATA: Final = ("/dev/shm", "/run/media")  # noqa: S108
 
 _BYTECODE: Final = "__pycache__"
 """A folder that Python keeps for itself. Another environment's packages are anybody's, wherever they lie."""
+_COMPILED: Final = (".pyc", ".nbi", ".nbc")
+"""What Python keeps there, and Numba."""
+URI: Final = "file:"
+"""With what a database's address begins that is more than a path."""
 
 
 _OPENED_AS: Final = {"sqlite3.connect": os.O_RDWR, "ctypes.dlopen": os.O_RDONLY, "import": os.O_RDONLY}
@@ -37,7 +42,7 @@ _OPENED_AS: Final = {"sqlite3.connect": os.O_RDWR, "ctypes.dlopen": os.O_RDONLY,
 class Footprint:
     """Everything that is opened or imported from now on, for as long as the process lives: hooks cannot be removed."""
 
-    def __init__(self, reference: Path) -> None:
+    def __init__(self, reference: Path, *, hears: bool = True) -> None:
         self.folder = reference.parent
         self._reference = reference.resolve()
         self._modules = frozenset(sys.modules)
@@ -46,9 +51,12 @@ class Footprint:
         """What the files that were opened to write held before: their SHA-256, empty where nothing that counts."""
         self._missed: set[Path] = set()
         """What was asked for and was not there."""
+        self._folders: set[Path] = set()
+        """Folders that it made."""
         self._path = frozenset(sys.path)
         self._outside = [root for root in _roots() if not self._reference.is_relative_to(root)] + [Path.cwd().resolve()]
-        sys.addaudithook(self._hear)
+        if hears:
+            sys.addaudithook(self._hear)
         sys.meta_path.append(_Missing(self._miss_module))
         _hear_absent(self._miss)
 
@@ -66,8 +74,9 @@ class Footprint:
         return {str(name): fingerprint(name) for name in (*own, *sorted(absent)) if name.is_file() or name in absent}
 
     def _absent(self) -> list[Path]:
-        asked = (self._missed | self._read) - self._held.keys()
-        return [path for path in asked if not path.exists() and not self.installed(path.resolve())]
+        asked = (self._missed | self._read | set(self._mere_folders())) - self._held.keys()
+        asked -= {path for path in asked if not self._folders.isdisjoint((path, *path.parents))}
+        return [path for path in asked if not path.is_file() and not self.installed(path.resolve())]
 
     def _miss(self, path: Any) -> None:
         if not isinstance(path, int):
@@ -90,11 +99,13 @@ class Footprint:
     def installed(self, path: Path) -> bool:
         """Whether a resolved path is the system's or an installation's."""
         outside = any(map(path.is_relative_to, self._outside)) and not any(map(path.is_relative_to, DATA))
-        return outside or _BYTECODE in path.parts[:-1]
+        return outside or (_BYTECODE in path.parts[:-1] and path.suffix in _COMPILED)
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         with contextlib.suppress(OSError, ValueError, TypeError):  # whoever opens a file must not fail by this
-            if found := opened(event, arguments):
+            if event == "os.mkdir":
+                self._folders.add(Path(os.fsdecode(arguments[0])).absolute())
+            elif found := opened(event, arguments):
                 self._note(*found)
 
     def _note(self, path: Path, flags: int) -> None:
@@ -112,6 +123,13 @@ class Footprint:
         for name, module in [*sys.modules.items()]:
             if name not in self._modules and not _is_ours(name) and (file := getattr(module, "__file__", None)):
                 yield Path(file).absolute()
+
+    def _mere_folders(self) -> Iterator[Path]:
+        """What would be imported in the place of a folder that holds no text of its own."""
+        for name, module in [*sys.modules.items()]:
+            if name not in self._modules and getattr(module, "__file__", None) is None:
+                for folder in map(Path, [*getattr(module, "__path__", ())]):
+                    yield from (folder / "__init__.py", folder.with_name(f"{folder.name}.py"))
 
 
 class _Missing(importlib.abc.MetaPathFinder):
@@ -146,10 +164,15 @@ def opened(event: str, arguments: tuple[Any, ...]) -> tuple[Path, int] | None:
     path = arguments[1] if event == "import" else arguments[0] if arguments else None
     if (event != "open" and event not in _OPENED_AS) or not isinstance(path, (str, bytes, os.PathLike)):
         return None
-    name = os.fsdecode(cast("str | bytes", path))
+    name = spelt(os.fsdecode(cast("str | bytes", path)))
     if event == "ctypes.dlopen" and "/" not in name:
         return None  # the system's loader finds it
     return Path(name).absolute(), arguments[2] if event == "open" else _OPENED_AS[event]
+
+
+def spelt(name: str) -> str:
+    """The path that a name stands for, which may be a database's address."""
+    return unquote(urlsplit(name).path) if name.startswith(URI) else name
 
 
 def named(path: Path) -> Path:

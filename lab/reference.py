@@ -87,7 +87,7 @@ class Reference:
         wanted = {**self.beside, str(self.path): self.digest}
         try:
             return {
-                path: _copy(Path(path), digest, folder / f"{number}-{Path(path).name}", own=path == str(self.path))
+                path: _copy(Path(path), digest, folder / f"{number}{Path(path).suffix}", own=path == str(self.path))
                 for number, (path, digest) in enumerate(wanted.items())
             }
         except OSError as error:
@@ -95,7 +95,7 @@ class Reference:
             raise PathUnwritable(message, "Free some space there, or set NKI_ANVIL_DATA to another folder.") from error
 
     async def _run(self, folder: Path) -> int:
-        command = [sys.executable, "-P", "-m", "nki_anvil.lab.reference_process", str(folder)]
+        command = [sys.executable, "-P", "-m", "nki_anvil.lab.reference_start", str(folder)]
         process = await anyio.open_process(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             cwd=folder, start_new_session=True, env=_environment(),

@@ -9,6 +9,7 @@ import ast
 import hashlib
 import inspect
 import random
+import sys
 import traceback
 import types
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -119,8 +120,9 @@ def _with_dimensions(tree: ast.Module, dims: Mapping[str, int]) -> ast.Module:
 def _executed(tree: ast.Module, path: Path) -> dict[str, Any]:
     module = types.ModuleType("reference")
     module.__file__ = str(path)
+    sys.modules[module.__name__] = module  # where dataclasses look for what annotations mean
     with _blamed(path, "importing it"):
-        exec(compile(tree, str(path), "exec"), module.__dict__)  # noqa: S102
+        exec(compile(tree, str(path), "exec", dont_inherit=True), module.__dict__)  # noqa: S102
     return module.__dict__
 
 

@@ -1,4 +1,4 @@
-"""The process in which a reference runs: ``python -m nki_anvil.lab.reference_process FOLDER``.
+"""What the process does in which a reference runs; ``reference_start`` begins it.
 
 It answers one request (``request.json`` in the folder) with ``answer.json`` and arrays beside it. What the reference
 prints or does to the process has no authority: without an answer there is none. It must start fast: NumPy and no more.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -44,7 +43,7 @@ def main(folder: Path) -> None:
     for case in request.get("cases", ()):
         if "given" in case:  # no file of the reference's
             case["given"] = read_all(case["given"])
-    footprint = Footprint(Path(request["reference"]))
+    footprint = Footprint(Path(request["reference"]), hears=request["pinned"] is None)
     from_source.import_own(footprint.installed)
     own_modules.serve(footprint.folder, footprint.installed)
     pinned = None if request["pinned"] is None else Pinned(request["pinned"], footprint.installed)
@@ -283,9 +282,3 @@ OPERATIONS: Final[dict[str, Callable[[ReferenceModule, Record, Path], Record]]] 
     "structure": structure,
     "benchmark": timed,
 }
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))
-    sys.stdout.flush()
-    os._exit(0)
