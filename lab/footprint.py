@@ -20,10 +20,13 @@ from typing import Any, Final, cast
 from urllib.parse import unquote, urlsplit
 
 from nki_anvil.lab import own_modules
+from nki_anvil.lab.forestalled import forestalled, home_of
 
 SYSTEM: Final = ("/proc", "/sys", "/dev", "/run", "/etc", "/usr", "/lib", "/lib64", "/System", "/Library")
 """What no reference means when it speaks of its data."""
 
+OPEN: Final = ("/proc", "/dev/fd")
+"""Where lies what a process has open."""
 DATA: Final = ("/dev/shm", "/run/media")  # noqa: S108
 """What of it a person puts data into."""
 
@@ -44,7 +47,7 @@ class Footprint:
 
     def __init__(self, reference: Path, *, hears: bool = True) -> None:
         self.folder = reference.parent
-        self._reference = reference.resolve()
+        self._asked, self._reference = reference, reference.resolve()
         self._modules = frozenset(sys.modules)
         self._read: set[Path] = set()
         self._held: dict[Path, str] = {}
@@ -54,7 +57,8 @@ class Footprint:
         self._folders: set[Path] = set()
         """Folders that it made."""
         self._path = frozenset(sys.path)
-        self._outside = [root for root in _roots() if not self._reference.is_relative_to(root)] + [Path.cwd().resolve()]
+        self._outside = [*_outside(self._reference, {root.resolve() for root in _roots()}), Path.cwd().resolve()]
+        self._spelt_outside = _outside(self._reference, {*_roots(), *self._outside})
         if hears:
             sys.addaudithook(self._hear)
         sys.meta_path.append(_Missing(self._miss_module))
@@ -69,14 +73,14 @@ class Footprint:
         written = {path.resolve() for path, held in self._held.items() if fingerprint(path) != held}
         found = {named(path): path.resolve() for path in [*self._read, *self._imported()]}
         left_out = written | {self._reference}
-        own = [name for name, path in sorted(found.items()) if path not in left_out and not self.installed(path)]
+        own = [name for name, path in sorted(found.items()) if path not in left_out and not self.installed(name)]
         absent = {named(path) for path in self._absent()}
         return {str(name): fingerprint(name) for name in (*own, *sorted(absent)) if name.is_file() or name in absent}
 
     def _absent(self) -> list[Path]:
-        asked = (self._missed | self._read | set(self._mere_folders())) - self._held.keys()
+        asked = (self._missed | self._read | set(self._forestalled())) - self._held.keys()
         asked -= {path for path in asked if not self._folders.isdisjoint((path, *path.parents))}
-        return [path for path in asked if not path.is_file() and not self.installed(path.resolve())]
+        return [path for path in asked if not path.is_file() and not self.installed(path)]
 
     def _miss(self, path: Any) -> None:
         if not isinstance(path, int):
@@ -97,9 +101,15 @@ class Footprint:
             self._miss(Path(folder) / last / "__init__.py")
 
     def installed(self, path: Path) -> bool:
-        """Whether a resolved path is the system's or an installation's."""
-        outside = any(map(path.is_relative_to, self._outside)) and not any(map(path.is_relative_to, DATA))
-        return outside or (_BYTECODE in path.parts[:-1] and path.suffix in _COMPILED)
+        """Whether a file is the system's or an installation's, under that name and where it leads: whoever puts a link
+        into an installation beside a reference can have it lead elsewhere.
+        """
+        if any(map(path.is_relative_to, OPEN)):
+            return True
+        leads = path.resolve()
+        spelt = any(map(named(path).is_relative_to, self._spelt_outside))
+        outside = spelt and any(map(leads.is_relative_to, self._outside)) and not any(map(leads.is_relative_to, DATA))
+        return outside or all(_BYTECODE in one.parts[:-1] and one.suffix in _COMPILED for one in (path, leads))
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         with contextlib.suppress(OSError, ValueError, TypeError):  # whoever opens a file must not fail by this
@@ -124,12 +134,13 @@ class Footprint:
             if name not in self._modules and not _is_ours(name) and (file := getattr(module, "__file__", None)):
                 yield Path(file).absolute()
 
-    def _mere_folders(self) -> Iterator[Path]:
-        """What would be imported in the place of a folder that holds no text of its own."""
+    def _forestalled(self) -> Iterator[Path]:
+        path = [*(Path(one) for one in sys.path if one not in self._path), self.folder]
         for name, module in [*sys.modules.items()]:
-            if name not in self._modules and getattr(module, "__file__", None) is None:
-                for folder in map(Path, [*getattr(module, "__path__", ())]):
-                    yield from (folder / "__init__.py", folder.with_name(f"{folder.name}.py"))
+            known = name in self._modules or _is_ours(name) or getattr(module, "__file__", None) == str(self._asked)
+            home = None if known else home_of(module)
+            if home is not None and not self.installed(home / name):
+                yield from forestalled(name, module, path)
 
 
 class _Missing(importlib.abc.MetaPathFinder):
@@ -194,8 +205,12 @@ def _is_ours(module: str) -> bool:
     return module.partition(".")[0] == __name__.partition(".")[0]
 
 
+def _outside(reference: Path, roots: set[Path]) -> list[Path]:
+    return [root for root in roots if not reference.is_relative_to(root)]
+
+
 def _roots() -> set[Path]:
     """Where the system, Python, what is installed beside it, and this package lie."""
     ours = [path for name, module in sys.modules.items() if _is_ours(name) for path in getattr(module, "__path__", ())]
     python = [sys.prefix, sys.base_prefix, sys.exec_prefix, site.getusersitepackages(), *sysconfig.get_paths().values()]
-    return {Path(path).resolve() for path in (*SYSTEM, *python, *ours) if path}
+    return {Path(path).absolute() for path in (*SYSTEM, *python, *ours) if path}

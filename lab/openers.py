@@ -9,6 +9,7 @@ import _io
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 Lead = Callable[[Any], Any]
@@ -29,6 +30,8 @@ class Opener:
         self.__doc__ = opener.__doc__
 
     def __call__(self, *given: Any, **options: Any) -> Any:
+        if given and options.get("dir_fd") is not None:
+            given = (_below(given[0], options.pop("dir_fd")), *given[1:])
         if not _lead:
             return self._opener(*given, **options)
         if given:
@@ -50,6 +53,11 @@ def stand_in(openers: Sequence[Callable[..., Any]] = (_io.open, _io.open_code, o
 def lead(to: Lead) -> None:
     """From now on, for as long as the process lives."""
     _lead[:] = [to]
+
+
+def _below(path: Any, folder: int) -> Path:
+    """The same file by a path of its own, which whoever listens understands."""
+    return Path(f"/proc/self/fd/{folder}").resolve() / os.fsdecode(path)
 
 
 def _led(path: Any) -> Any:

@@ -64,7 +64,7 @@ class Pinned:
     def _look(self, path: Path, flags: int, *, loaded: bool) -> None:
         """Before it is opened: raises FileNotFoundError, or ReferenceFault."""
         name = named(path)
-        if str(name) in self._made or self._installed(name.resolve()) or name.is_dir():
+        if str(name) in self._made or self._installed(name) or name.is_dir():
             return
         copy = self._copies.get(str(name))
         there = name.exists() and copy != ""

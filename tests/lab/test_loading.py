@@ -22,6 +22,7 @@ from nki_anvil.lab.cases import Pool
 from nki_anvil.lab.loading import load
 from nki_anvil.lab.problem import fingerprint, sources
 from nki_anvil.lab.reference import Reference
+from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.verification import verify
 
 pytestmark = pytest.mark.anyio
@@ -496,7 +497,7 @@ async def test_packages_of_no_environment_that_runs_are_part_of_the_problem(tmp_
         helper.parent.mkdir(parents=True)
         helper.write_text("def halved(x):\n    return x / 2\n")
         found = await load(written(tmp_path, f"import sys\nsys.path.insert(0, {str(helper.parent)!r})\n{HELPED}"))
-        assert list(found.reference_beside) == [str(helper)]
+        assert present(found) == [str(helper)]
 
 
 async def test_a_library_that_a_reference_loads_is_part_of_the_problem(tmp_path: Path) -> None:
@@ -594,7 +595,7 @@ async def test_a_module_beside_a_reference_is_its_text_and_not_its_bytecode(tmp_
     before = bytecode(tmp_path)
     path = written(tmp_path, LOADED + HELPED.replace("from helper import halved", how))
     found = await load(path)
-    assert list(found.reference_beside) == [str(helper)]
+    assert present(found) == [str(helper)]
     pool = Pool(found, tmp_path / "data")
     await pool.prepare(np.random.default_rng(1), silent)
     async with Reference(path).ask("benchmark", dims={}, seed=1, count=False) as (answer, folder):
@@ -602,6 +603,10 @@ async def test_a_module_beside_a_reference_is_its_text_and_not_its_bytecode(tmp_
         given = np.load(folder / "input0.npy").view(np.float32).reshape(argument["shape"])
         np.testing.assert_array_equal(np.load(folder / "expected0.npy"), given / 2)
     assert bytecode(tmp_path) == before, "and none is left there"
+
+
+def present(found: Specification) -> list[str]:
+    return [path for path, digest in found.reference_beside.items() if digest]
 
 
 def bytecode(folder: Path) -> dict[Path, bytes]:
@@ -639,7 +644,7 @@ async def test_what_numpy_imports_when_it_is_needed_is_never_a_file_beside_the_r
     )
     found = await load(written(tmp_path, first + HELPED))
     assert not (tmp_path / "ran").exists()
-    assert list(found.reference_beside) == [str(tmp_path / "helper.py")]
+    assert present(found) == [str(tmp_path / "helper.py")]
 
 
 async def test_a_module_beside_the_folder_is_part_of_the_problem(tmp_path: Path) -> None:

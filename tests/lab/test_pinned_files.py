@@ -1,0 +1,158 @@
+"""A reference reads its files in any of the ways in which people read files, and what it reads is what was hashed."""
+
+from __future__ import annotations
+
+import _ctypes
+import contextlib
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nki_anvil.backends.backend import silent
+from nki_anvil.backends.errors import ProblemInvalid
+from nki_anvil.lab.cases import Pool
+from nki_anvil.lab.loading import load
+from nki_anvil.lab.specification import Specification
+
+pytestmark = pytest.mark.anyio
+
+HEAD = "import os, pathlib\nimport numpy as np\nHERE = pathlib.Path(__file__).parent\n"
+TAIL = """
+
+def get_inputs():
+    return [np.random.normal(size=(8, 8)).astype(np.float32)]
+
+def forward(x):
+    return x * np.float32(SCALE)
+"""
+
+READS = {
+    "np.loadtxt": "SCALE = np.loadtxt(HERE / 'scale.txt')",
+    "np.genfromtxt": "SCALE = np.genfromtxt(HERE / 'scale.txt')",
+    "a class that holds open": (
+        "class Reader:\n    opener = open\nSCALE = float(Reader().opener(HERE / 'scale.txt').read())"
+    ),
+    "a file beside one that is open": (
+        "LIST = open(HERE / 'list.txt')\n"
+        "SCALE = float((pathlib.Path(LIST.name).parent / LIST.read().strip()).read_text())"
+    ),
+    "a database's address": (
+        "import sqlite3\nDATA = sqlite3.connect(f'file:{HERE}/scale.db?mode=ro', uri=True)\n"
+        "[SCALE] = DATA.execute('select scale from t').fetchone()"
+    ),
+    "a folder that is open": (
+        "FOLDER = os.open(HERE, os.O_RDONLY)\n"
+        "SCALE = float(os.read(os.open('scale.txt', os.O_RDONLY, dir_fd=FOLDER), 9))"
+    ),
+    "a link to a folder of bytecode": "SCALE = np.load(HERE / 'linked.npy')",
+}
+
+
+def laid(folder: Path) -> None:
+    """Two, in every form."""
+    (folder / "scale.txt").write_text("2.0")
+    (folder / "list.txt").write_text("scale.txt\n")
+    with contextlib.closing(sqlite3.connect(folder / "scale.db")) as data, data:
+        data.execute("create table t (scale)")
+        data.execute("insert into t values (2.0)")
+    (folder / "__pycache__").mkdir()
+    np.save(folder / "__pycache__" / "kept.npy", np.float32(2))
+    (folder / "linked.npy").symlink_to("__pycache__/kept.npy")
+
+
+def written(folder: Path, code: str) -> Path:
+    path = folder / "reference.py"
+    path.write_text(f"{HEAD}{code}\n{TAIL}")
+    return path
+
+
+def there(found: Specification) -> set[str]:
+    return {Path(path).name for path, digest in found.reference_beside.items() if digest}
+
+
+async def prepared(found: Specification, data: Path) -> None:
+    await Pool(found, data).prepare(np.random.default_rng(1), silent)
+
+
+@pytest.mark.parametrize("way", READS)
+async def test_a_file_is_read_and_pinned_in_whatever_way_it_is_opened(tmp_path: Path, way: str) -> None:
+    laid(tmp_path)
+    found = await load(written(tmp_path, READS[way]))
+    assert there(found) & {"scale.txt", "scale.db", "linked.npy"}
+    await prepared(found, tmp_path / "data")
+
+
+WRITES = {
+    "a log": "import logging\nlogging.basicConfig(filename=HERE / 'log', level=20)\nlogging.info('begun')",
+    "what is added to": "open(HERE / 'log', 'a').write('begun')",
+    "a lock": "LOCK = open(HERE / 'lock', 'a+')",
+    "a folder of its own": (
+        "import tempfile\nwith tempfile.TemporaryDirectory() as own:\n"
+        "    assert not os.path.exists(own + '/no')\n    open(own + '/a', 'w').write('1')\n    open(own + '/a').read()"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRITES)
+async def test_what_a_reference_writes_is_no_part_of_its_problem(tmp_path: Path, what: str) -> None:
+    path = written(tmp_path, f"{WRITES[what]}\nSCALE = 2.0")
+    found = await load(path)
+    assert found.reference_beside == {}
+    await prepared(found, tmp_path / "data")
+    assert (await load(path)).version == found.version
+
+
+async def test_a_class_of_data_may_be_defined(tmp_path: Path) -> None:
+    code = "from dataclasses import dataclass\n@dataclass\nclass Settings:\n    scale: 'float' = 2.0\n"
+    assert (await load(written(tmp_path, f"{code}SCALE = Settings().scale"))).outputs
+
+
+LOOKED_FOR: dict[str, tuple[str, str, Callable[[Path], object]]] = {
+    "a folder in a file's place": (
+        "try:\n    SCALE = float((HERE / 'scale.txt').read_text())\nexcept OSError:\n    SCALE = 3.0",
+        "scale.txt",
+        lambda folder: (folder / "scale.txt").mkdir(),
+    ),
+    "a mere folder in a module's place": (
+        "try:\n    from settings import SCALE\nexcept ImportError:\n    SCALE = 3.0",
+        "settings.py",
+        lambda folder: (folder / "settings").mkdir(),
+    ),
+    "a module where a package would come first": (
+        "from settings import SCALE",
+        "settings/__init__.py",
+        lambda folder: (folder / "settings.py").write_text("SCALE = 3.0\n"),
+    ),
+    "a module where another folder would come first": (
+        "import sys\nsys.path.insert(0, str(HERE / 'first'))\nfrom settings import SCALE",
+        "first/settings.py",
+        lambda folder: (folder / "settings.py").write_text("SCALE = 3.0\n"),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LOOKED_FOR)
+async def test_what_would_stand_in_the_place_of_what_was_found_is_part_of_the_problem(
+    tmp_path: Path, what: str
+) -> None:
+    code, forestalled, lay = LOOKED_FOR[what]
+    lay(tmp_path)
+    found = await load(written(tmp_path, code))
+    assert found.reference_beside[str(tmp_path / forestalled)] == ""
+    await prepared(found, tmp_path / "data")
+
+
+async def test_a_compiled_module_is_loaded_where_it_lies_if_it_is_what_was_hashed(tmp_path: Path) -> None:
+    shared = tmp_path / "ours.so"
+    shutil.copy(_ctypes.__file__, shared)
+    loading = f"import ctypes\nLIBRARY = ctypes.CDLL(str(HERE / {shared.name!r}))\nSCALE = 2.0"
+    found = await load(written(tmp_path, loading))
+    assert there(found) == {"ours.so"}
+    await prepared(found, tmp_path / "data")
+    shared.write_bytes(shared.read_bytes() + b"\0")
+    with pytest.raises(ProblemInvalid, match=r"ours\.so, which the reference reads, changed"):
+        await prepared(found, tmp_path / "more")
