@@ -1,7 +1,8 @@
 """No more judgements at once than may fail before the guard closes: whoever comes later waits for what they show.
 
 Otherwise any number of kernels that were sent together would be judged past a guard that allows three failures. A turn
-is a locked file, so that a server that dies gives its turns back.
+is a locked file, so that a server that dies gives its turns back. It lies beside the guard in the data folder: in the
+workspace, whoever removed it began another.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ async def turn(bench: Workbench, report: Report) -> AsyncGenerator[None]:
 
 def _begin(bench: Workbench) -> filelock.BaseFileLock | None:
     """A turn; None where there is none now. Others are looked at before the guard: who ends has counted before."""
-    folder = bench.problem.folder / FOLDER
+    folder = bench.problem.account / FOLDER
     with state.locked(folder / f".{bench.origin}.lock"):
         taken = sum(_held(path) for path in folder.glob(f"{bench.origin}.*.turn"))
         bench.refuse_when_closed()

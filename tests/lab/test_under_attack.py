@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -792,6 +793,24 @@ async def test_kernels_that_are_sent_at_once_are_not_judged_past_the_guard(world
     assert (now.closed, now.failures, len(refused)) == (True, 3, 9)
     await world.reflect((await world.status()).guard.attempt)
     await world.verify(kernel(8))
+
+
+async def test_turns_are_counted_though_the_workspace_is_swept_while_kernels_are_judged(world: World) -> None:
+    await world.open()
+
+    def sweep() -> None:
+        for path in world.workspace.rglob("*.turn"):
+            path.unlink()
+
+    async def one(text: str) -> None:
+        with suppress(ReflexionRequired):
+            await world.verify(text)
+
+    world.meanwhile = sweep
+    async with anyio.create_task_group() as group:
+        for n in range(12):
+            group.start_soon(one, kernel(11 + n / 10, fails="values"))
+    assert world.lab.problem("p").guard("modelled").failures == 3
 
 
 async def test_what_a_problem_rests_on_cannot_be_exchanged_by_an_edited_record(world: World) -> None:
