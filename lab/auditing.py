@@ -8,10 +8,11 @@ again.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from nki_anvil.backends.errors import AttemptUnknown, StateError
+from nki_anvil.backends.errors import StateError
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
 from nki_anvil.lab import bookkeeping, diary, missing, owed, seals, state
@@ -101,14 +102,9 @@ def audit_evidence(path: Path, data: Path) -> Audited:
 
 
 def _attempts(problem: Problem) -> Iterator[Attempt]:
-    """Those whose lineage can be read; ``_faults`` tells of the others."""
-    number = 0
-    while True:
-        try:
-            yield problem.attempts.get(number)
-        except (AttemptUnknown, StateError):
-            return
-        number += 1
+    """None where one cannot be read; ``_faults`` tells of it."""
+    with suppress(StateError):
+        yield from problem.attempts.all()
 
 
 def _comparisons(attempt: Attempt) -> tuple[Comparison, ...]:
@@ -193,7 +189,8 @@ def _told(problem: Problem, comparison: Comparison) -> Iterator[str]:
     if comparison.same_as is None:
         yield from faults(comparison)
         return
-    theirs = problem.attempts.get(comparison.same_as).comparisons()
+    twin = problem.attempts.find(comparison.same_as)
+    theirs = twin.comparisons() if twin else ()
     kept = comparison.outcome == "undecided"
     if not any(_twins(comparison, other) and (kept or comparison.outcome == other.outcome) for other in theirs):
         yield f"is not one of attempt {comparison.same_as}, from which it says it was taken"
@@ -216,10 +213,14 @@ def _origin_faults(problem: Problem, origin: Origin, attempts: list[Attempt]) ->
         yield from (f"evidence: {fault}" for fault in _evidence_faults(problem, found, attempts))
 
 
+def _numbered(attempts: list[Attempt], number: int) -> Attempt | None:
+    return next((attempt for attempt in attempts if attempt.number == number), None)
+
+
 def _holder_faults(holder: Holder, attempts: list[Attempt], problem: Problem | None = None) -> Iterator[str]:
     """A place of honour is held by an attempt with a passed verdict; the baseline's (then with ``problem``) by one that
     had it when everything else was measured against it."""
-    attempt = attempts[holder.attempt] if 0 <= holder.attempt < len(attempts) else None
+    attempt = _numbered(attempts, holder.attempt)
     if attempt is None or attempt.digest != holder.digest:
         yield f"attempt {holder.attempt} is not the kernel {holder.digest[:12]}"
     elif not any(_stands(attempt, v) or (problem and _passed_before(problem, v)) for v in attempt.verdicts()):
@@ -228,8 +229,8 @@ def _holder_faults(holder: Holder, attempts: list[Attempt], problem: Problem | N
 
 def _pointer_faults(best: Best, attempts: list[Attempt]) -> Iterator[str]:
     """The attempt holds the same comparison, unless a crash came between, and then none of that time."""
-    if 0 <= best.attempt < len(attempts):
-        stored = [c for c in _comparisons(attempts[best.attempt]) if c.at == best.receipt.comparison.at]
+    if attempt := _numbered(attempts, best.attempt):
+        stored = [c for c in _comparisons(attempt) if c.at == best.receipt.comparison.at]
         if stored and best.receipt.comparison not in stored:
             yield f"best: its receipt is not what attempt {best.attempt} has"
 
@@ -239,7 +240,7 @@ def _evidence_faults(problem: Problem, found: Receipt, attempts: list[Attempt]) 
     if found.problem_version != problem.specification.version:
         yield "it is about another version of the problem"
     for shown in (found.best, found.baseline):
-        attempt = attempts[shown.attempt] if 0 <= shown.attempt < len(attempts) else None
+        attempt = _numbered(attempts, shown.attempt)
         if attempt is None or attempt.digest != shown.digest:
             yield f"attempt {shown.attempt} is another kernel now"
         elif shown.comparison.at in {c.at for c in _comparisons(attempt)} and shown.comparison not in _comparisons(

@@ -85,7 +85,7 @@ def refuse_failed(bench: Workbench, attempt: Attempt) -> None:
 async def measure(bench: Workbench, attempt: Attempt, best: Best | None, report: Report, *, counts: bool) -> Comparison:
     """The comparison after every second look that it calls for; nothing is stored but what a second verdict says."""
     new = await arm_of(attempt)
-    old = await arm_of(await run_sync(bench.problem.attempts.get, best.attempt)) if best else None
+    old = await arm_of(await run_sync(bench.problem.attempts.held, best)) if best else None
     timing = await sampler(bench, old, report)
     try:
         comparison = await (timing.compare(new, old) if old else timing.alone(new))
@@ -196,7 +196,7 @@ def _swap(bench: Workbench, attempt: Attempt, comparison: Comparison) -> bool:
 
 def _complete(bench: Workbench, before: Best) -> None:
     """Store why a kernel was best with its attempt, where a machine failed before that was done."""
-    attempt = bench.problem.attempts.get(before.attempt)
+    attempt = bench.problem.attempts.held(before)
     if before.receipt.comparison not in attempt.comparisons():
         store(bench, attempt, before.receipt.comparison)
 

@@ -23,7 +23,7 @@ def converged(bench: Workbench) -> str:
 
 def fruitless(bench: Workbench, best: int, patience: int) -> bool:
     """Whether ``patience`` judged attempts were made after the one that is best; no more than needed are read."""
-    later = reversed(bench.problem.attempts.all()[best + 1 :])
+    later = (attempt for attempt in reversed(bench.problem.attempts.all()) if attempt.number > best)
     return len(list(islice((attempt for attempt in later if judged(bench, attempt)), patience))) == patience
 
 

@@ -200,7 +200,7 @@ class Judges:
 
 
 async def _judges(bench: Workbench, best: Best, report: Report) -> Judges:
-    arm = await arm_of(await run_sync(bench.problem.attempts.get, best.attempt))
+    arm = await arm_of(await run_sync(bench.problem.attempts.held, best))
     return Judges(await sampler(bench, arm, report), arm)
 
 

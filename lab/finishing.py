@@ -55,10 +55,10 @@ async def remeasure(bench: Workbench, best: Best, report: Report) -> Comparison:
     A best whose command reports too little in one of them is best no more. Raises WrongWhileTimed for either.
     """
     attempts = bench.problem.attempts
-    baseline = await arm_of(await run_sync(attempts.get, best.baseline.attempt))
+    baseline = await arm_of(await run_sync(attempts.held, best.baseline))
     if best.digest == best.baseline.digest:
         return await (await sampler(bench, None, report)).alone(baseline)
-    attempt = await run_sync(attempts.get, best.attempt)
+    attempt = await run_sync(attempts.held, best)
     final = await arm_of(attempt)
     try:
         return await (await sampler(bench, baseline, report)).compare(final, baseline)
@@ -89,7 +89,7 @@ def evidence(bench: Workbench, best: Best, claim: Comparison) -> receipt.Receipt
 
 def exhibit(bench: Workbench, holder: Holder, reason: Comparison | None = None) -> receipt.Exhibit | None:
     """A kernel with its verdict and the comparison that put it where it is; None where they are gone."""
-    attempt = bench.problem.attempts.get(holder.attempt)
+    attempt = bench.problem.attempts.held(holder)
     passed = [v for v in attempt.verdicts() if v.passed and v.origin == bench.origin]
     compared = [c for c in attempt.comparisons() if c.origin == bench.origin and c.outcome == "keep"]
     if not passed or not (reason or compared):
@@ -159,7 +159,7 @@ def conclude(bench: Workbench, asked: Best | None, best: Best | None, comparison
         evidence=sealed.seal if sealed else None,
         evidence_path=bench.lab.shown(receipt.path(bench.problem.folder, bench.origin)) if sealed else None,
         fallen=bench.fallen(),
-        deposed=asked.attempt if asked and bench.failed(bench.problem.attempts.get(asked.attempt)) else None,
+        deposed=asked.attempt if asked and bench.failed(bench.problem.attempts.held(asked)) else None,
         faults=audit(bench.lab, bench.problem.name).faults,
         report=links.report(bench.problem.name),
         report_path=bench.lab.shown(path),

@@ -49,7 +49,7 @@ async def standing_best(bench: Workbench, report: Report = silent) -> Best | Non
 async def _failing(bench: Workbench, best: Best, report: Report) -> Attempt | None:
     """Best or its baseline, whichever fails today."""
     for name, holder in (("best", best), ("the baseline", best.baseline)):
-        attempt = await run_sync(bench.problem.attempts.get, holder.attempt)
+        attempt = await run_sync(bench.problem.attempts.held, holder)
         if await run_sync(bench.verdict, attempt) is None:
             await report(f"{name} was judged under other rules: verifying it again")
         verdict, _ = await judge(bench, attempt, report)
@@ -64,7 +64,7 @@ async def confirmed_best(bench: Workbench, report: Report = silent) -> Best | No
     Where a command verifies there are no cases: that it runs once more is the measurement's doing.
     """
     while (best := await standing_best(bench, report)) is not None and bench.specification.e2e is None:
-        attempt = await run_sync(bench.problem.attempts.get, best.attempt)
+        attempt = await run_sync(bench.problem.attempts.held, best)
         known = await run_sync(bench.verdict, attempt)
         if known is not None and known.unseen:
             break

@@ -25,7 +25,8 @@ def faults(problem: Problem, attempts: Sequence[Attempt], origins: Sequence[Orig
     """Raises StateDamaged."""
     told = diary.history(problem.folder)
     events = Counter((event.get("event"), event.get("attempt"), event.get("origin")) for event in told)
-    gone = {number for _, number, _ in events if isinstance(number, int) and number >= len(attempts)}
+    there = {attempt.number for attempt in attempts}
+    gone = {number for _, number, _ in events if isinstance(number, int) and number not in there}
     yield from (f"attempt {number}: the diary tells of it, and it is gone" for number in sorted(gone))
     for origin in origins:
         for attempt in attempts:

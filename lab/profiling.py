@@ -90,8 +90,7 @@ def _other(bench: Workbench, compare_to: str) -> Subject | None:
     best = bench.best()
     if best is None:
         return None
-    number = best.attempt if compare_to == "best" else best.baseline.attempt
-    return _subject(bench, bench.problem.attempts.get(number))
+    return _subject(bench, bench.problem.attempts.held(best if compare_to == "best" else best.baseline))
 
 
 def _named(bench: Workbench, prefix: str) -> Evidence:

@@ -117,7 +117,7 @@ def _beam(bench: Workbench, entrants: list[Entrant]) -> tuple[Beamed, ...]:
 
 
 def _held(bench: Workbench, holder: Holder) -> Entry:
-    verdict = bench.verdict(bench.problem.attempts.get(holder.attempt))
+    verdict = bench.verdict(bench.problem.attempts.held(holder))
     program = verdict.instruction_digest if verdict else ""
     return Entry(digest=holder.digest, attempt=holder.attempt, program=program, latency_us=holder.latency_us)
 

@@ -41,7 +41,7 @@ def oldest(problem: Problem, origin: Origin, failed: Failed) -> Holder | None:
 
 def fallen(problem: Problem, origin: Origin, failed: Failed, baseline: Holder) -> tuple[int, ...]:
     """Attempts before the baseline that were kept as well and have failed since: it stands in for them."""
-    before = problem.attempts.all()[: baseline.attempt]
+    before = [attempt for attempt in problem.attempts.all() if attempt.number < baseline.attempt]
     return tuple(a.number for a in before if not _stands(a, origin, failed) and any(_keeps(a, origin)))
 
 

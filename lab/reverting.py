@@ -38,7 +38,7 @@ def _replace(bench: Workbench, best: Best) -> Reverted:
     saved = _save(bench, best, path, path) if path.exists() else None
     changed = saved is None or saved.digest != best.digest
     if changed:
-        taken = replacing.put(path, bench.problem.attempts.get(best.attempt).text(), bench.problem.folder)
+        taken = replacing.put(path, bench.problem.attempts.held(best).text(), bench.problem.folder)
         saved = _save(bench, best, path, taken) if taken else saved  # it may have been edited since it was read
     bench.write("reverted", saved_attempt=saved.number if saved else None, best=best.digest)
     return Reverted(

@@ -5,6 +5,7 @@ All of it is synchronous and short; the operations call it off the event loop.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -73,7 +74,8 @@ class Workbench:
     def best_today(self) -> Best | None:
         """Best, where it has passed under today's key."""
         best = self.best()
-        return best if best and self.passes(best.digest) else None
+        verdict = self.verdict(self.problem.attempts.held(best)) if best else None
+        return best if verdict and verdict.passed else None
 
     def fallen(self) -> tuple[int, ...]:
         """Attempts that were kept before the baseline and have failed since; none where there is no baseline."""
@@ -170,16 +172,19 @@ class Workbench:
 
     def same_as(self, attempt: Attempt, verdict: Verdict) -> int | None:
         """An earlier attempt with the same instructions."""
-        same = programs.same(self.problem.folder, verdict.instruction_digest)
-        return next((number for number in same if number < attempt.number), None)
+        same = self._there(programs.same(self.problem.folder, verdict.instruction_digest))
+        return next((other.number for other in same if other.number < attempt.number), None)
+
+    def _there(self, numbers: Iterable[int]) -> list[Attempt]:
+        """Those of these attempts that nobody removed."""
+        return [attempt for number in numbers if (attempt := self.problem.attempts.find(number))]
 
     def twin_comparison(self, attempt: Attempt, verdict: Verdict) -> tuple[int, Comparison] | None:
         """The decided benchmark of another attempt with the same instructions, as it is stored."""
-        for number in programs.same(self.problem.folder, verdict.instruction_digest):
-            other = self.problem.attempts.get(number)
-            found = None if number == attempt.number else self._made(other)
+        for other in self._there(programs.same(self.problem.folder, verdict.instruction_digest)):
+            found = None if other.number == attempt.number else self._made(other)
             if found and found.outcome != "undecided" and self.holds(other, found):
-                return number, found
+                return other.number, found
         return None
 
     def keep_verdict(self, attempt: Attempt, verdict: Verdict, *, counts: bool = False) -> Verdict:
@@ -253,10 +258,9 @@ class Workbench:
 
         A passed verdict that never came to be stored has no consequences.
         """
-        attempts = self.problem.attempts.all()
-        for debt in (debt for debt in owed.left(self.problem.folder) if debt.attempt < len(attempts)):
-            attempt = attempts[debt.attempt]
-            if attempt.digest != debt.verdict.kernel_digest:
+        for debt in owed.left(self.problem.folder):
+            attempt = self.problem.attempts.find(debt.attempt)
+            if attempt is None or attempt.digest != debt.verdict.kernel_digest:
                 continue
             stored = debt.verdict.passed or self._stored(attempt, debt.verdict)
             standing = self.verdict(attempt)
@@ -277,17 +281,16 @@ class Workbench:
         """A passed verdict as it is, unless another attempt with the same instructions failed under the same key."""
         if not verdict.passed:
             return verdict
-        for number in programs.wrong(self.problem.folder, verdict.programs_digest):
-            found = self.verdict(self.problem.attempts.get(number))
+        for other in self._there(programs.wrong(self.problem.folder, verdict.programs_digest)):
+            found = self.verdict(other)
             if found is not None and found.condemns_program and found.programs_digest == verdict.programs_digest:
-                return found.passed_on(number, attempt.digest, verdict.seconds)
+                return found.passed_on(other.number, attempt.digest, verdict.seconds)
         return failures.of_program(self.lab.data, self.specification, verdict) or verdict
 
     def _condemn(self, attempt: Attempt, verdict: Verdict) -> None:
         """Every other attempt that passed with the same instructions fails as this one did."""
         programs.note_wrong(self.problem.folder, verdict.programs_digest, attempt.number)
-        for number in programs.same(self.problem.folder, verdict.instruction_digest):
-            twin = self.problem.attempts.get(number)
+        for twin in self._there(programs.same(self.problem.folder, verdict.instruction_digest)):
             known = self.verdict(twin)
             if known is not None and known.passed and known.programs_digest == verdict.programs_digest:
                 self.keep_verdict(twin, verdict.passed_on(attempt.number, twin.digest))
@@ -313,8 +316,9 @@ class Workbench:
             self.write("baseline", attempt=baseline.attempt, digest=baseline.digest, replaced=attempt.digest)
             self.lab.changed(self.problem.name, "best", baseline.attempt)
         now = self.pointer.read()
-        holders = [self.problem.attempts.get(holder.attempt) for holder in (now, now.baseline)] if now else []
-        return next(filter(self.failed, holders), None)
+        held = {now.digest, now.baseline.digest} if now else set[str]()
+        holders = self._there([now.attempt, now.baseline.attempt]) if now else []
+        return next((one for one in holders if one.digest in held and self.failed(one)), None)
 
     def note_verified(self, passed: str | None = None, *, failed: str | None = None, still_open: bool = True) -> None:
         """Tell the hooks' file."""
@@ -355,7 +359,7 @@ class Workbench:
         if now.closed_by is None:
             return None
         closing = self.problem.attempts.of(now.closed_by)
-        return closing.number if closing else len(self.problem.attempts.all()) - 1
+        return closing.number if closing else self.problem.attempts.newest().number
 
     def _closing(self, now: Guard) -> str:
         closing = self.problem.attempts.of(now.closed_by or "")
@@ -412,7 +416,7 @@ class Workbench:
         best = self.best()
         if not (self.rules.auto_restore and is_working_file and best):
             return None
-        text = self.problem.attempts.get(best.attempt).text()
+        text = self.problem.attempts.held(best).text()
         with state.locked(self.problem.folder / ".working.lock"):
             try:
                 path = working_file.to_write(self.lab.workspace, self.problem.working_file)

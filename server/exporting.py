@@ -58,7 +58,7 @@ async def standing(lab: Laboratory, found: Problem, report: Report) -> Best:
 
 
 def write(lab: Laboratory, found: Problem, holder: Best, path: Path) -> str:
-    best = found.attempts.get(holder.attempt).text()
+    best = found.attempts.held(holder).text()
     user = working_file.confine(lab.workspace, found.working_file)
     path = working_file.of_a_problem(lab.workspace, path)  # a folder may be a link by now
     state.write_text(path, best)

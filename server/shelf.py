@@ -70,7 +70,7 @@ def best(lab: Laboratory, name: str) -> str:
             f"Best of {name} was judged by another simulator, SDK or set of gates than today's, and not since.",
             f"Call open_problem to have it verified again; its text is anvil://problems/{name}/attempts/{holder.attempt}.",
         )
-    return found.attempts.get(holder.attempt).text()
+    return found.attempts.held(holder).text()
 
 
 def holder_of(found: Problem) -> Best:

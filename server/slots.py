@@ -233,7 +233,7 @@ class Slots:
     @cached_property
     def _best(self) -> Attempt | None:
         best = self._bench.best()
-        return self.problem_.attempts.get(best.attempt) if best else None
+        return self.problem_.attempts.held(best) if best else None
 
     @cached_property
     def _attempt(self) -> Attempt:
@@ -242,7 +242,7 @@ class Slots:
         if asked.isdecimal():
             return self.problem_.attempts.get(int(asked))
         failed = None if asked == "best" else self._last_failed()
-        return failed or self._best or self.problem_.attempts.get(len(self.problem_.attempts.all()) - 1)
+        return failed or self._best or self.problem_.attempts.newest()
 
     @cached_property
     def _parent(self) -> Attempt | None:

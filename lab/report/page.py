@@ -91,7 +91,7 @@ def render(bench: Workbench, claim: Comparison | None = None) -> str:
         receipt=best.receipt if best else None,
         gates=gates(bench, best),
         evidence=_evidence(bench),
-        kernel=attempts[best.attempt].text() if best else "",
+        kernel=bench.problem.attempts.held(best).text() if best else "",
         sizes={"trajectory": trajectory, "roofline": roofline, "timeline": timeline.SIZE},
     )
 
@@ -133,8 +133,7 @@ def timelines(bench: Workbench, best: Best | None) -> Pair:
         return Pair(None, None)
     holders = {"Baseline": best.baseline, "Best": best}
     traces = {
-        name: timeline.read(bench.problem.attempts.get(holder.attempt).trace(bench.origin))
-        for name, holder in holders.items()
+        name: timeline.read(bench.problem.attempts.held(holder).trace(bench.origin)) for name, holder in holders.items()
     }
     until = max(map(timeline.end_of, traces.values()))
     drawn = {
@@ -159,10 +158,11 @@ def engines(profiles: dict[int, Profile], best: Best | None) -> list[tuple[str, 
 
 def wrong(bench: Workbench, attempts: list[Attempt], lines: list[AttemptLine]) -> list[Wrong]:
     """The newest rejected kernels that came far enough to be wrong somewhere."""
-    found = [(line, bench.verdict(attempts[line.attempt])) for line in reversed(lines) if line.passed is False]
+    by_number = {attempt.number: attempt for attempt in attempts}
+    found = [(line, bench.verdict(by_number[line.attempt])) for line in reversed(lines) if line.passed is False]
     placed = [(line, verdict) for line, verdict in found if verdict is not None and verdict.where is not None]
     return [
-        Wrong(line, verdict, _embedded(attempts[line.attempt].heat(bench.origin)))
+        Wrong(line, verdict, _embedded(by_number[line.attempt].heat(bench.origin)))
         for line, verdict in placed[:REJECTED]
     ]
 
@@ -178,7 +178,7 @@ def gates(bench: Workbench, best: Best | None) -> Verdict | None:
     """The verdict of best."""
     if best is None:
         return None
-    attempt = bench.problem.attempts.get(best.attempt)
+    attempt = bench.problem.attempts.held(best)
     passed = [verdict for verdict in attempt.verdicts() if verdict.passed and verdict.origin == bench.origin]
     return bench.verdict(attempt) or (passed[-1] if passed else None)
 

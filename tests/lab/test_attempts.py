@@ -87,6 +87,7 @@ def test_numbers_begun_anew_by_another_process_are_those_of_the_new_texts(tmp_pa
     old, _ = attempts.take("a\n", at=NOW)
     attempts.take("b\n", at=NOW)
     shutil.rmtree(tmp_path / "attempts")
+    seals.begin_anew(tmp_path)
     Attempts(tmp_path / "attempts").take("c\n", at=NOW)
     Attempts(tmp_path / "attempts").take("d\n", at=NOW)
     assert attempts.of(old.digest) is None
@@ -94,9 +95,33 @@ def test_numbers_begun_anew_by_another_process_are_those_of_the_new_texts(tmp_pa
     assert attempts.take("a\n", at=NOW)[0].number == 2
 
 
+def test_the_number_of_an_attempt_that_was_removed_is_never_given_again(tmp_path: Path) -> None:
+    attempts = Attempts(tmp_path / "attempts")
+    attempts.take("a\n", at=NOW)
+    removed, _ = attempts.take("b\n", at=NOW)
+    removed.folder.rename(tmp_path / "aside")
+    for looking in (attempts, Attempts(tmp_path / "attempts")):
+        looking.take("c\n", at=NOW)
+        assert [(attempt.number, attempt.text()) for attempt in looking.all()] == [(0, "a\n"), (2, "c\n")]
+        assert looking.of(removed.digest) is looking.find(1) is None
+    (tmp_path / "aside").rename(removed.folder)
+    assert [attempt.number for attempt in attempts.all()] == [0, 1, 2]
+    assert attempts.take("b\n", at=NOW) == (removed, False)
+
+
+def test_a_text_whose_attempt_was_put_back_after_it_was_taken_again_is_the_later_one(tmp_path: Path) -> None:
+    attempts = Attempts(tmp_path / "attempts")
+    removed, _ = attempts.take("a\n", at=NOW)
+    removed.folder.rename(tmp_path / "aside")
+    attempts.take("a\n", at=NOW)
+    (tmp_path / "aside").rename(removed.folder)
+    for looking in (attempts, Attempts(tmp_path / "attempts")):
+        assert looking.take("a\n", at=NOW)[0].number == looking.named(removed.digest[:8]).number == 1
+
+
 def test_attempts_that_were_removed_are_unknown(tmp_path: Path) -> None:
     attempts = Attempts(tmp_path / "attempts")
     attempts.take("a\n", at=NOW)
     shutil.rmtree(tmp_path / "attempts")
-    with pytest.raises(AttemptUnknown, match="none yet"):
+    with pytest.raises(AttemptUnknown, match="Attempt 0 is gone"):
         attempts.get(0)

@@ -681,6 +681,55 @@ async def test_a_judgement_of_another_kernel_is_none_of_the_attempt_in_whose_fol
     assert bench.comparison(attempts.get(2)) is None
 
 
+async def test_nothing_that_was_said_of_a_removed_attempt_is_said_of_the_next(world: World) -> None:
+    await world.open()
+    fast, slow = kernel(5, program="fast"), kernel(20, program="slow")
+    first = (await world.verify(fast)).attempt
+    await world.profile(fast)
+    attempts = world.state / "attempts"
+    aside = (attempts / f"{first:04d}").rename(world.root / "aside")
+    again = (await world.verify(slow)).attempt
+    for record in aside.glob("*profile*"):
+        shutil.copy(record, attempts / f"{again:04d}")
+    assert (await world.profile(slow)).latency_us == 20
+    twin = kernel(5, program="fast", note="again")
+    assert (await world.verify(twin)).same_as is None
+    decided = await world.benchmark(twin)
+    assert (decided.speedup, decided.same_as) == (pytest.approx(2), None)
+    assert (await world.benchmark(slow)).outcome == "revert"
+    assert f"attempt {first}: the diary tells of it, and it is gone" in audit(world.again(), "p").faults
+
+
+@pytest.mark.parametrize("which", ["best", "baseline"])
+async def test_a_place_whose_kernel_was_removed_is_claimed_by_nobody_and_every_call_ends(
+    world: World, which: str
+) -> None:
+    await world.open()
+    best = (await world.attempt(kernel(5))).attempt
+    shutil.rmtree(world.state / "attempts" / f"{best if which == 'best' else 0:04d}")
+    world.lab = world.again()
+    assert not (await world.verify(kernel(4, fails="values"))).passed
+    assert (await world.verify(kernel(4))).passed
+    assert (await world.status()).best.attempt == best
+    with pytest.raises(AttemptUnknown, match="is gone"):
+        await world.benchmark(kernel(4))
+    with pytest.raises(AttemptUnknown, match="is gone"):
+        await world.finish()
+
+
+async def test_a_place_whose_number_another_kernel_bears_is_claimed_by_nobody_and_every_call_ends(world: World) -> None:
+    await world.open()
+    wrong = (await world.verify(kernel(4, fails="values"))).attempt
+    pointer = world.lab.problem("p").best("modelled")
+    now = pointer.read()
+    assert now
+    renamed = now.baseline.model_copy(update={"digest": digest(kernel(5)), "attempt": wrong})
+    assert pointer.swap(now.digest, renamed, now.receipt)
+    assert not (await world.verify(kernel(3, fails="values"))).passed
+    with pytest.raises(AttemptUnknown, match="is not the kernel"):
+        await world.finish()
+
+
 async def test_a_copied_workspace_judges_nothing_by_the_references_of_the_original(world: World) -> None:
     await world.open()
     copy = world.copied()
