@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from nki_anvil.sim import dtypes
 from nki_anvil.sim.instructions import TABLE
-from nki_anvil.sim.operations import ABSENT, BITVEC
+from nki_anvil.sim.operations import ABSENT, BITVEC, BITWISE_UNARY, UNARY
 from nki_anvil.sim.rules.reading import Reading, Use
 from nki_anvil.sim.rules.rule import BETA1, Rule, Violation
 
@@ -25,6 +25,22 @@ _SCALAR_ENGINE = {("multiply", "add"), ("multiply", None), ("add", None)}
 """What tensor_scalar can do on the Scalar Engine of Trainium2."""
 _WORDS = {"int32", "uint32"}
 _COPIES = ("tensor_copy", "memset", "nc_transpose", "nc_stream_shuffle", "nc_matmul", "nc_find_index8", "rng")
+
+_BESIDE = {
+    "tensor_scalar": ("op0", "op1"),
+    **dict.fromkeys(("tensor_scalar_reduce", "tensor_scalar_cumulative", "scalar_tensor_tensor"), ("op0",)),
+}
+"""Operators beside a scalar."""
+_LATER = frozenset({"square", "relu", "bypass"})
+"""What tensor_scalar and its kin compute from NeuronCore-v4 on alone."""
+_ONE_OPERAND = UNARY | BITWISE_UNARY
+_BINARY = {
+    "tensor_tensor": (("op",), _ONE_OPERAND - {"abs", "rsqrt"}),
+    "scalar_tensor_tensor": (("op1",), _ONE_OPERAND),
+    "tensor_tensor_scan": (("op0", "op1"), _ONE_OPERAND),
+}
+"""Operators between two tiles, and what they cannot be. ``abs`` and ``rsqrt`` of tensor_tensor are in the notes of NKI
+0.2; the operator of scalar_tensor_tensor beside a scalar is tensor_scalar's."""
 
 
 def _gpsimd(reading: Reading) -> Iterator[Violation]:
@@ -115,6 +131,21 @@ def _absent(reading: Reading) -> Iterator[Violation]:
                 yield Violation(use.line, f"{use.name} names {use[name]}, which no engine of this chip has.", use.count)
 
 
+def _later(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named(*_BESIDE):
+        for name in _BESIDE[use.name]:
+            if use[name] in _LATER:
+                yield Violation(use.line, f"{use.name} computes no {use[name]} on this chip.", use.count)
+
+
+def _unary(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named(*_BINARY):
+        names, refused = _BINARY[use.name]
+        for name in names:
+            if use[name] in refused:
+                yield Violation(use.line, f"{use.name} combines two operands, and {use[name]} takes one.", use.count)
+
+
 RULES = (
     Rule("TRN2-ENG-PSUM", "GpSimd does not reach PSUM.", "error",
          "Run the instruction on the vector or scalar engine, or copy the tile to SBUF first.",
@@ -139,5 +170,15 @@ RULES = (
     Rule("TRN2-ALU", "Engines have neither a division nor a remainder, nor extremes by magnitude.", "error",
          "Multiply by nisa.reciprocal of the divisor; take nl.abs before nl.maximum or nl.minimum.",
          "NKI API Common Fields, supported math operators; nki.language.abs_max", _absent,
+         before={BETA1: "off"}),
+    Rule("TRN2-ALU-LATER", "On this chip tensor_scalar and its kin have neither square nor relu, and pass nothing"
+         " through.", "error",
+         "Square with nisa.activation(op=nl.square), or multiply the tile by itself with nisa.tensor_tensor; take"
+         " nl.maximum with 0.0 for relu, and leave out an operator that does nothing.",
+         "NKI release notes, 2.30: nl.square and nl.relu as op0 on trn3, nl.bypass for nki.isa.activate2", _later,
+         before={BETA1: "off"}),
+    Rule("TRN2-ALU-BINARY", "What an instruction computes between two tiles is a binary operator.", "error",
+         "Compute what takes one operand with nisa.activation, nisa.reciprocal or nisa.tensor_scalar.",
+         "nki.isa.tensor_tensor, op; nki.isa.tensor_tensor_scan, op0 and op1; nki.isa.scalar_tensor_tensor", _unary,
          before={BETA1: "off"}),
 )  # fmt: skip

@@ -467,6 +467,51 @@ def test_tensor_scalar_on_gpsimd_computes_rsqrt(operators: tuple[str, str | None
     assert ("TRN2-ENG-CHOICE" in codes(k)) is refused
 
 
+@pytest.mark.parametrize("name", ["tensor_scalar", "tensor_scalar_reduce", "scalar_tensor_tensor"])
+@pytest.mark.parametrize(
+    ("op", "refused"), [("square", True), ("relu", True), ("bypass", True), ("abs", False), ("rsqrt", False)]
+)
+def test_beside_a_scalar_this_chip_takes_roots_and_magnitudes_but_no_squares(name: str, op: str, refused: bool) -> None:
+    k = Kernel()
+    if name == "tensor_scalar_reduce":
+        engine(name, s(4, 4), s(4, 1), s(4, 4), op0=op, **SUM)(k)
+    elif name == "tensor_scalar":
+        engine(name, s(4, 4), s(4, 4), op0="multiply", value0=2.0, op1=op)(k)
+    else:
+        engine(name, s(4, 4), s(4, 4), None, s(4, 4), op0=op, op1="add")(k)
+    assert codes(k) == ({"TRN2-ALU-LATER"} if refused else set())
+
+
+def test_what_a_later_chip_has_is_left_to_the_older_dialects_own_pages() -> None:
+    k = Kernel("beta1")
+    engine("tensor_scalar", s(4, 4), s(4, 4), op0="square")(k)
+    engine("tensor_tensor", s(4, 4), s(4, 4), s(4, 4), op="square")(k)
+    assert codes(k) == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "op", "refused"),
+    [
+        *((name, op, True) for name in ("tensor_tensor", "scalar_tensor_tensor") for op in ("reciprocal", "square")),
+        *(("tensor_tensor", op, False) for op in ("rsqrt", "abs", "maximum")),
+        ("tensor_tensor", "bypass", True),
+        ("scalar_tensor_tensor", "rsqrt", True),
+        ("tensor_tensor_scan", "rsqrt", True),
+        ("tensor_tensor_scan", "bypass", True),
+        ("tensor_tensor_scan", "minimum", False),
+    ],
+)
+def test_two_tiles_are_combined_by_what_takes_two_operands(name: str, op: str, refused: bool) -> None:
+    k = Kernel()
+    if name == "tensor_tensor":
+        engine(name, s(4, 4), s(4, 4), s(4, 4), op=op)(k)
+    elif name == "scalar_tensor_tensor":
+        engine(name, s(4, 4), s(4, 4), None, s(4, 4), op0="add", value0=1.0, op1=op)(k)
+    else:
+        engine(name, s(4, 4), s(4, 4), s(4, 4), op0="add", op1=op, initial_value=0.0)(k)
+    assert codes(k) == ({"TRN2-ALU-BINARY"} if refused else set())
+
+
 @pytest.mark.parametrize(("op", "refused"), [("bitwise_or", True), ("add", False)])
 def test_what_bit_operators_leave_is_not_negated(op: str, refused: bool) -> None:
     k = Kernel()
