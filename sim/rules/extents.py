@@ -6,13 +6,19 @@ import math
 from collections.abc import Iterator
 
 from nki_anvil.sim.rules.reading import Reading, Tile, Use
-from nki_anvil.sim.rules.rule import Rule, Violation
+from nki_anvil.sim.rules.rule import BETA1, Rule, Violation
 
 _SBUF_ELEMENTS = 1 << 16
 _PSUM_ELEMENTS = 1 << 12
 _STEP = 1 << 15
 _FREE_DIMENSIONS = 4
 _EIGHT = {"max8": ("src",), "nc_find_index8": ("data",), "nc_match_replace8": ("data",)}
+
+_RANKS = {
+    "max8": {"src": 3, "dst": 2},
+    "nc_find_index8": {"data": 3, "vals": 3, "dst": 2},
+}
+"""Of how many dimensions a tile is at most."""
 
 
 def _breach(use: Use, message: str) -> Violation:
@@ -81,6 +87,17 @@ def _eights(reading: Reading) -> Iterator[Violation]:
                     use, f"{use.name} has {slot} of 8 elements per partition, not {use.tiles[slot].elements}."
                 )
 
+    if reading.program.version != BETA1:
+        yield from _ranks(reading)
+
+
+def _ranks(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named(*_RANKS):
+        for slot, most in _RANKS[use.name].items():
+            if len(use.tiles[slot].shape) > most:
+                shape = list(use.tiles[slot].shape)
+                yield _breach(use, f"{use.name} takes {slot} of at most {most} dimensions, not {shape}.")
+
 
 def _affine(reading: Reading) -> Iterator[Violation]:
     for use in reading.named("iota", "affine_select"):
@@ -109,6 +126,11 @@ def _gathers(reading: Reading) -> Iterator[Violation]:
             )
         if (use["num_valid_indices"] or index.elements * 16) > 4096:
             yield _breach(use, "local_gather takes at most 4096 indices per core.")
+        found = (use["num_valid_indices"] or index.elements * 16) * use["num_elem_per_idx"]
+        if reading.program.version != BETA1 and found != use.tiles["dst"].elements:
+            yield _breach(
+                use, f"local_gather finds {found} elements per partition; dst has {use.tiles['dst'].elements}."
+            )
         if index.dtype != "uint16" or use.tiles["dst"].dtype != source.dtype:
             yield _breach(use, "local_gather takes uint16 indices and keeps the format of its data.")
     for use in reading.named("nc_n_gather"):
@@ -137,15 +159,19 @@ RULES = (
     Rule("TRN2-BN", "bn_stats takes 512 elements and writes 6; bn_aggr takes triples and writes 2.", "error",
          "Call bn_stats on blocks of 512 and aggregate them with one bn_aggr.", "nki.isa.bn_stats, nki.isa.bn_aggr",
          _statistics),
-    Rule("TRN2-EIGHT", "max8, nc_find_index8 and nc_match_replace8 take 8 to 16384 elements and eight values.", "error",
-         "Pad short rows, and combine the results of long ones.", "nki.isa.max8 and its relatives", _eights),
+    Rule("TRN2-EIGHT", "max8, nc_find_index8 and nc_match_replace8 take 8 to 16384 elements and eight values, the"
+         " first two of three dimensions at most, into two.", "error",
+         "Pad short rows, combine the results of long ones, and flatten views of more dimensions.",
+         "nki.isa.max8 and its relatives", _eights),
     Rule("TRN2-AFFINE", "iota and affine_select count exactly dst's elements, in SBUF, in up to four dimensions.",
          "error", "Let the pattern's counts multiply to the elements per partition.",
          "nki.isa.iota, nki.isa.affine_select",
          _affine),
-    Rule("TRN2-GATHER", "Gathers on GpSimd keep the format and take uint16 or uint32 indices within their limits.",
-         "error", "See nisa.local_gather and nisa.nc_n_gather for the sizes.",
-         "nki.isa.local_gather, nki.isa.nc_n_gather",
+    Rule("TRN2-GATHER", "Gathers on GpSimd keep the format, take uint16 or uint32 indices within their limits, and"
+         " fill dst.",
+         "error", "See nisa.local_gather and nisa.nc_n_gather for the sizes: num_valid_indices * num_elem_per_idx is"
+         " what each partition of dst holds.",
+         "nki.isa.local_gather, nki.isa.nc_n_gather; NKI release notes, 2.32: known issues",
          _gathers),
     Rule("TRN2-SHUFFLE", "nc_stream_shuffle takes a mask of 32 entries and keeps format and size.", "error",
          "Use 255 for partitions that stay as they are.", "nki.isa.nc_stream_shuffle", _shuffles),

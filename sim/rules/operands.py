@@ -9,7 +9,7 @@ import numpy as np
 from nki_anvil.sim import dtypes
 from nki_anvil.sim.instructions import NAMES
 from nki_anvil.sim.operands import indices, operands
-from nki_anvil.sim.operations import BITVEC, COMPARISONS
+from nki_anvil.sim.operations import BITVEC, COMPARISONS, REDUCTIONS
 from nki_anvil.sim.rules.reading import Reading, Use
 from nki_anvil.sim.rules.rule import BETA1, Rule, Violation
 
@@ -69,6 +69,7 @@ _FORMATS = {
     "topk": {"idx_dst": ("uint32",), "src": ("bfloat16",), "val_dst": ("bfloat16",)},
     "select_reduce": {"reduce_res": tuple(dtypes.FLOATS)},
     "nonzero_with_count": {"dst": ("int32",), "src": ("float32", "int32")},
+    "sequence_bounds": {"dst": ("float32", "int32"), "segment_ids": ("float32", "int32")},
     "tensor_scalar_cumulative": {"dst": _NARROW, "src": _NARROW},
 }
 """The formats of operands that an instruction does not convert."""
@@ -77,8 +78,17 @@ _FORMATS = {
 _REDUCES = {
     "tensor_partition_reduce": ("op", ("add", "average", "maximum", "bitwise_or", "bitwise_and", "bitwise_xor")),
     "tensor_scalar_reduce": ("reduce_op", ("add", "multiply", "maximum", "minimum")),
+    "tensor_reduce": ("op", tuple(sorted(REDUCTIONS - {"average"}))),
 }
 """By what an instruction reduces, of which the pages name fewer operators than the table of reductions."""
+
+_COMMANDS = {
+    "tensor_scalar_reduce": ("reset_reduce", "reduce", "load_reduce"),
+    "tensor_scalar_cumulative": ("reset_reduce", "reduce", "load_reduce"),
+    "select_reduce": ("reset_reduce", "reduce", "idle"),
+    "activation": ("reset", "idle", "reduce", "reset_reduce"),
+}
+"""What an instruction tells its engine's accumulators; range_select's page names no choice."""
 
 _RANGES = COMPARISONS - {"not_equal"}
 """How range_select compares positions with its bounds."""
@@ -212,6 +222,19 @@ def _reductions(reading: Reading) -> Iterator[Violation]:
             yield _breach(use, f"{use.name} reduces by {', '.join(operators)}, not by {use[attribute]}.")
 
 
+def _commands(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named(*_COMMANDS):
+        if use["reduce_cmd"] not in _COMMANDS[use.name]:
+            message = f"{use.name} takes reduce_cmd {', '.join(_COMMANDS[use.name])}, not {use['reduce_cmd']}."
+            yield _breach(use, message)
+    for use in reading.named("tensor_scalar_reduce"):
+        loads, begins = use["reduce_cmd"] == "load_reduce", "reduce_init" in use.tiles
+        if loads != (begins or use["reduce_init_value"] is not None):
+            yield _breach(
+                use, f"tensor_scalar_reduce with {use['reduce_cmd']} has {'no' if loads else 'a'} reduce_init."
+            )
+
+
 def _unsupported(reading: Reading) -> Iterator[Violation]:
     for use in reading.named("tensor_scalar_reduce"):
         if use["reverse0"]:
@@ -274,14 +297,25 @@ RULES = (
     Rule("TRN2-REGISTER", "Registers exchange one integer with HBM or SBUF, bit by bit.", "error",
          "Slice a single element, of int32; convert floats with nisa.tensor_copy first.",
          "nki.isa.register_load, nki.isa.register_store", _registers),
-    Rule("TRN2-FORMAT", "Instructions that find places store them as integers, and a cumulative one takes none of 32"
-         " bits.", "error", "Give the tile the format that the message names, and convert it with nisa.tensor_copy.",
-         "nki.isa.nc_find_index8, nc_match_replace8, topk, nonzero_with_count, tensor_scalar_cumulative", _formats,
+    Rule("TRN2-FORMAT", "Instructions that find places store them as integers, a cumulative one takes none of 32"
+         " bits, and sequence_bounds takes 32 bits alone.", "error",
+         "Give the tile the format that the message names, and convert it with nisa.tensor_copy.",
+         "nki.isa.nc_find_index8, nc_match_replace8, topk, nonzero_with_count, tensor_scalar_cumulative,"
+         " sequence_bounds", _formats,
          {"beta1": "warning"}),
-    Rule("TRN2-REDUCE-OP", "A reduction over partitions, or beside tensor_scalar, has operators of its own.", "error",
-         "Turn the tile and use nisa.tensor_reduce, or negate before a maximum for a minimum.",
-         "nki.isa.tensor_partition_reduce, op; nki.isa.tensor_scalar_reduce, reduce_op", _reductions,
+    Rule("TRN2-REDUCE-OP", "A reduction over partitions, or beside tensor_scalar, has operators of its own, and none"
+         " over the free dimensions averages.", "error",
+         "Turn the tile and use nisa.tensor_reduce, negate before a maximum for a minimum, and divide a sum by its"
+         " count.",
+         "nki.isa.tensor_partition_reduce, op; nki.isa.tensor_scalar_reduce, reduce_op; NKI API Common Fields, legal"
+         " reduction op", _reductions,
          {"beta1": "warning"}),
+    Rule("TRN2-REDUCE-CMD", "An instruction tells its accumulators only what its page names, and has a first value"
+         " exactly where it loads one.", "error",
+         "Begin with reduce_cmd=nisa.reduce_cmd.reset_reduce and go on with reduce; give reduce_init with load_reduce"
+         " alone.",
+         "nki.isa.tensor_scalar_reduce, tensor_scalar_cumulative, select_reduce, activation: reduce_cmd", _commands,
+         {"beta1": "off"}),
     Rule("TRN2-SCALAR-REDUCE", "tensor_scalar_reduce takes one arithmetic operator, and data on its left.", "error",
          "Negate around a subtraction, or compute with nisa.tensor_scalar and reduce with nisa.tensor_reduce.",
          "nki.isa.tensor_scalar_reduce, op0 and reverse0 (not supported yet)", _unsupported),

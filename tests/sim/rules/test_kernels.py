@@ -280,6 +280,10 @@ PAIRS: dict[str, Pair] = {
                                  "nisa.dma_transpose(t, h.ap([[512, 16], [1, 4]], vector_offset=i, indirect_dim=0))"),
     "TRN2-REDUCE-OP": one("nisa.tensor_partition_reduce(tile(1, 4), nl.minimum, tile(4, 4))",
                           "nisa.tensor_partition_reduce(tile(1, 4), nl.maximum, tile(4, 4))"),
+    "TRN2-REDUCE-CMD": one("t = tile(4, 4); nisa.tensor_scalar_reduce(t, t, nl.add, 1.0, nl.add, tile(4, 1),"
+                           " reduce_cmd=nisa.reduce_cmd.load_reduce)",
+                           "t = tile(4, 4); nisa.tensor_scalar_reduce(t, t, nl.add, 1.0, nl.add, tile(4, 1),"
+                           " reduce_cmd=nisa.reduce_cmd.load_reduce, reduce_init=2.0)"),
     "TRN2-DMA-STATIC": one("i = tile(4, 1, dtype=nl.int32)\n"
                            "rows = x.ap([[512, 4], [1, 4]], vector_offset=i, indirect_dim=0)\n"
                            "nisa.dma_copy(tile(4, 4), rows, dge_mode=nisa.dge_mode.none)",

@@ -519,6 +519,84 @@ def test_what_bit_operators_leave_is_not_negated(op: str, refused: bool) -> None
     assert ("TRN2-BITVEC" in codes(k)) is refused
 
 
+@pytest.mark.parametrize(("op", "refused"), [("average", True), ("add", False), ("logical_or", False)])
+def test_free_dimensions_are_summed_and_never_averaged(op: str, refused: bool) -> None:
+    k = Kernel()
+    engine("tensor_reduce", s(4, 1), s(4, 4), op=op, axes=[1])(k)
+    assert codes(k) == ({"TRN2-REDUCE-OP"} if refused else set())
+
+
+@pytest.mark.parametrize(
+    ("command", "start", "refused"),
+    [
+        ("load_reduce", None, True),
+        ("load_reduce", 0.0, False),
+        ("reset_reduce", 0.0, True),
+        ("reset_reduce", None, False),
+        ("reset", None, True),
+        ("idle", None, True),
+    ],
+)
+def test_a_reduction_beside_a_scalar_has_a_first_value_exactly_where_it_loads_one(
+    command: str, start: float | None, refused: bool
+) -> None:
+    k, asked = Kernel(), {"op0": "add", "value0": 1.0, "reduce_op": "add", "reduce_cmd": command}
+    engine("tensor_scalar_reduce", s(4, 4), s(4, 1), s(4, 4), reduce_init_value=start, **asked)(k)
+    assert ("TRN2-REDUCE-CMD" in codes(k)) is refused
+
+
+def test_a_reduction_may_load_its_first_values_from_a_tile() -> None:
+    k, asked = Kernel(), {"op0": "add", "value0": 1.0, "reduce_op": "add", "reduce_cmd": "load_reduce"}
+    engine("tensor_scalar_reduce", s(4, 4), s(4, 1), s(4, 4), None, s(4, 1), **asked)(k)
+    assert codes(k) == set()
+
+
+@pytest.mark.parametrize(
+    ("command", "refused"), [("reset", True), ("load_reduce", True), ("idle", False), ("reset_reduce", False)]
+)
+def test_a_select_resets_its_accumulators_only_while_it_reduces(command: str, refused: bool) -> None:
+    k, asked = Kernel(), {"on_false_value": 0.0, "reduce_op": "maximum", "reduce_cmd": command}
+    engine("select_reduce", s(4, 4), None, s(4, 4, dtype="uint8"), s(4, 4), **asked)(k)
+    assert ("TRN2-REDUCE-CMD" in codes(k)) is refused
+
+
+@pytest.mark.parametrize(
+    ("ids", "bounds", "refused"),
+    [("float32", INT32, False), (INT32, "float32", False), ("uint8", INT32, True), (INT32, "int16", True)],
+)
+def test_bounds_of_sequences_are_of_32_bits_as_their_numbers_are(ids: str, bounds: str, refused: bool) -> None:
+    k = Kernel()
+    engine("sequence_bounds", s(1, 2, 16, dtype=bounds), s(1, 16, dtype=ids))(k)
+    assert codes(k) == ({"TRN2-FORMAT"} if refused else set())
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "refused"),
+    [
+        ("max8", [(4, 8), (4, 2, 3, 4)], True),
+        ("max8", [(4, 8), (4, 6, 4)], False),
+        ("max8", [(4, 2, 4), (4, 24)], True),
+        ("nc_find_index8", [(4, 8), (4, 24), (4, 2, 2, 2)], True),
+        ("nc_find_index8", [(4, 8), (4, 6, 4), (4, 2, 4)], False),
+    ],
+)
+def test_eight_largest_are_found_in_three_dimensions_at_most(name: str, shapes: list[Any], refused: bool) -> None:
+    k = Kernel()
+    first, *rest = shapes
+    engine(name, s(*first, dtype="uint32" if name == "nc_find_index8" else "float32"), *(s(*one) for one in rest))(k)
+    assert codes(k) == ({"TRN2-EIGHT"} if refused else set())
+
+
+@pytest.mark.parametrize(
+    ("width", "run", "valid", "refused"),
+    [(64, 2, 16, True), (32, 2, 16, False), (16, 1, None, False), (8, 1, 8, False)],
+)
+def test_a_gather_of_runs_fills_its_destination(width: int, run: int, valid: int | None, refused: bool) -> None:
+    k, asked = Kernel(), {"num_elem_per_idx": run, "num_valid_indices": valid}
+    engine("local_gather", s(16, width), s(16, 64), s(16, 1, dtype="uint16"), **asked)(k)
+    assert codes(k) == ({"TRN2-GATHER"} if refused else set())
+
+
 @pytest.mark.parametrize(("compare", "refused"), [("not_equal", True), ("equal", False), ("greater", False)])
 def test_range_select_compares_in_order_or_for_equality(compare: str, refused: bool) -> None:
     k, asked = Kernel(), {**SELECT, "comp_op1": compare, "on_false_value": FP32_MIN}
