@@ -50,6 +50,8 @@ def _hardware(reading: Reading) -> Iterator[Violation]:
     for use in reading.named("dma_copy"):
         if use["trigger"] not in (None, "unknown", *_HWDGE_ENGINES):
             yield _breach(use, f"dma_copy starts from the sync or the scalar engine, not from {use['trigger']}.")
+        elif use["trigger"] not in (None, "unknown") and use["dge_mode"] != "hwdge":
+            yield _breach(use, f"dma_copy names the {use['trigger']} engine with dge_mode={use['dge_mode']}.")
         if use["dge_mode"] != "hwdge":
             continue
         src, dst = use.tiles["src"], use.tiles["dst"]
@@ -160,6 +162,13 @@ def _static(reading: Reading) -> Iterator[Violation]:
             yield _breach(use, f"{use.name} without DGE has {moved[0]} at a place that is known when it runs.")
 
 
+def _skips(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named(*_DMA):
+        tiles = use.reads if use.name == "dma_transpose" else [*use.reads, *use.writes]
+        if use["oob_mode"] == "skip" and not any(tile.indirect for tile in tiles):
+            yield _breach(use, f"{use.name} skips what lies outside, and every place is known before it runs.")
+
+
 RULES = (
     Rule("TRN2-DMA-PSUM", "A DMA does not read PSUM.", "error",
          "Copy the tile to SBUF with nisa.tensor_copy first, then store that.", "nki.isa.dma_copy, memory types",
@@ -170,8 +179,12 @@ RULES = (
          "Slice both to the same block.", "nki.isa.dma_copy, tile size", _sizes),
     Rule("TRN2-DMA-STATIC", "Without DGE a transfer's descriptors are made before the kernel runs.", "error",
          "Leave dge_mode out, or let it be hwdge or swdge.", "nki.isa.dma_copy, dge_mode.none", _static),
+    Rule("TRN2-DMA-SKIP", "A transfer skips what lies outside only where data say where it goes.", "error",
+         "Leave oob_mode out, and slice what lies inside.",
+         "nki.isa.dma_copy, dma_transpose, dma_compute: oob_mode; NKI release notes, 2.30", _skips, {"beta1": "off"}),
     Rule("TRN2-DMA-HWDGE", "Hardware descriptors neither convert formats nor gather, and come from the sync or the"
-         " scalar engine.", "error", "Leave dge_mode and engine out, or cast on an engine.",
+         " scalar engine, which only they name.", "error",
+         "Leave dge_mode and engine out, pass dge_mode=nisa.dge_mode.hwdge beside engine, or cast on an engine.",
          "nki.isa.dma_copy; Descriptor Generation Engine (DGE) reference guide", _hardware),
     Rule("TRN2-DMA-GATHER", "Only a DMA gathers by an index tile, and only rows of an HBM tensor.", "error",
          "Gather while loading from HBM, or use nisa.nc_n_gather within a partition.",

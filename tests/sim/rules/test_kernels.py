@@ -288,6 +288,10 @@ PAIRS: dict[str, Pair] = {
                            "rows = x.ap([[512, 4], [1, 4]], vector_offset=i, indirect_dim=0)\n"
                            "nisa.dma_copy(tile(4, 4), rows, dge_mode=nisa.dge_mode.none)",
                            "nisa.dma_copy(tile(4, 4), x[0:4, 0:4], dge_mode=nisa.dge_mode.none)"),
+    "TRN2-DMA-SKIP": one("nisa.dma_copy(tile(4, 4), x[0:4, 0:4], oob_mode=nisa.oob_mode.skip)",
+                         "i = tile(4, 1, dtype=nl.int32)\n"
+                         "rows = x.ap([[512, 4], [1, 4]], vector_offset=i, indirect_dim=0)\n"
+                         "nisa.dma_copy(tile(4, 4), rows, oob_mode=nisa.oob_mode.skip)"),
     "TRN2-DMA-HWDGE": one("nisa.dma_copy(tile(4, 4, dtype=nl.bfloat16), x[0:4, 0:4], dge_mode=nisa.dge_mode.hwdge)",
                           "nisa.dma_copy(tile(4, 4), x[0:4, 0:4], dge_mode=nisa.dge_mode.hwdge)"),
     "TRN2-DMA-GATHER": one("nisa.reciprocal(tile(8, 4), x.ap([[512, 8], [1, 4]], vector_offset=tile(8, 1,"

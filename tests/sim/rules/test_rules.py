@@ -609,8 +609,27 @@ def test_range_select_compares_in_order_or_for_equality(compare: str, refused: b
 )
 def test_a_transfer_starts_from_an_engine_that_has_descriptors(engine: str, refused: bool) -> None:
     k = ProgramBuilder()
-    k.emit("dma_copy", k.tensor((4, 4)), k.input((4, 4)), trigger=engine)
+    k.emit("dma_copy", k.tensor((4, 4)), k.input((4, 4)), trigger=engine, dge_mode="hwdge")
     assert ("TRN2-DMA-HWDGE" in codes(k)) is refused
+
+
+@pytest.mark.parametrize(
+    ("mode", "trigger", "refused"),
+    [("hwdge", "sync", False), ("swdge", "sync", True), ("none", "scalar", True), ("unknown", "sync", True)]
+    + [("unknown", "unknown", False), ("swdge", None, False)],
+)
+def test_who_starts_a_transfer_is_named_beside_hardware_descriptors_alone(
+    mode: str, trigger: str | None, refused: bool
+) -> None:
+    k = Kernel()
+    engine("dma_copy", s(4, 4), h(4, 4), dge_mode=mode, trigger=trigger)(k)
+    assert codes(k) == ({"TRN2-DMA-HWDGE"} if refused else set())
+
+
+def test_a_transfer_at_a_fixed_place_has_nothing_to_skip() -> None:
+    k = Kernel()
+    engine("dma_compute", s(4, 4), s(4, 4), s(4, 4), reduce_op="add", oob_mode="skip")(k)
+    assert codes(k) == {"TRN2-DMA-SKIP"}
 
 
 def test_rules_have_different_codes_a_remedy_and_a_source() -> None:
