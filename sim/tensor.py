@@ -303,6 +303,11 @@ class NkiTensor:
             )
         if self.indirection is not None:
             raise _twice()
+        if self.dtype != self.storage.dtype:
+            raise TraceError(
+                "NKI-INDIRECT", f"vector_select of {self!r}, which is a view of {self.storage.dtype}: NKI does not"
+                " support both.", remedy="Gather in the tensor's own dtype, and reinterpret the tile.",
+            )  # fmt: skip
         self._check_rows()
         rows = Indirect(vector_access=self.storage.trace.access(_tile(vector_offset)), vector_step=self.strides[0])
         return self._view(self.offset, (vector_offset.shape[0], *self.shape[1:]), self.strides, indirection=rows)

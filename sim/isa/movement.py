@@ -13,6 +13,7 @@ from nki_anvil.sim.isa.operands import (
     alike,
     arithmetic,
     choice,
+    described,
     emit,
     flag,
     integer,
@@ -51,9 +52,19 @@ def dma_copy(
     name: str | None = None,
 ) -> NkiInstruction:
     """Copy between HBM and SBUF, any shapes of equal size."""
+    _no_priority("dma_copy", priority)
     dst, src = _same_size("dma_copy", dst, src)
     values = (_oob("dma_copy", oob_mode), _dge("dma_copy", dge_mode), _trigger(engine))
     return emit("dma_copy", (dst, src), values)
+
+
+def _no_priority(name: str, priority: Any) -> None:
+    if priority is not None:
+        raise TraceError(
+            "NKI-ARGUMENT",
+            f"priority of nisa.{name} is {described(priority)}, which NeuronCore-v4 and later have alone.",
+            remedy="Leave it out.",
+        )
 
 
 def _trigger(value: Any) -> str:
@@ -79,6 +90,7 @@ def dma_transpose(
     name: str | None = None,
 ) -> NkiInstruction:
     """Transpose while copying: dst[..., i] = src[i, ...]."""
+    _no_priority("dma_transpose", priority)
     dst, src = _same_size("dma_transpose", dst, src)
     order = integers(axes, "dma_transpose", "axes") or _TRANSPOSES.get(src.ndim)
     if order is None or order != _TRANSPOSES.get(src.ndim):

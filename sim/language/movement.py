@@ -25,19 +25,30 @@ def ds(start: Any, size: int) -> DynamicSlice:
 
 def load(src: NkiTensor, dtype: Any = None) -> NkiTensor:
     """A new tile in SBUF with a tensor's values."""
-    result = ndarray(tile(src, "dma_copy", "src").shape, dtype or src.dtype)
+    result = ndarray(_in_hbm("load", "src", tile(src, "dma_copy", "src")).shape, dtype or src.dtype)
     isa.dma_copy(result, src)
     return result
 
 
 def store(dst: NkiTensor, value: NkiTensor) -> None:
     """Write a tile to HBM."""
-    isa.dma_copy(dst, value)
+    isa.dma_copy(_in_hbm("store", "dst", tile(dst, "dma_copy", "dst")), value)
+
+
+def _in_hbm(name: str, slot: str, tensor: NkiTensor) -> NkiTensor:
+    """The tensor, which must be in HBM."""
+    if tensor.buffer.on_chip:
+        raise TraceError(
+            "NKI-MEMORY",
+            f"{slot} of nl.{name} is {tensor!r}, which is on chip.",
+            remedy="Copy tiles with nl.copy or nisa.tensor_copy: loads come from HBM, and stores go there.",
+        )
+    return tensor
 
 
 def load_transpose2d(src: NkiTensor, dtype: Any = None) -> NkiTensor:
     """A new tile with the transposed values of a tensor of two dimensions."""
-    rows, columns = tile(src, "dma_transpose", "src").shape
+    rows, columns = _in_hbm("load_transpose2d", "src", tile(src, "dma_transpose", "src")).shape
     result = ndarray((columns, rows), src.dtype)
     isa.dma_transpose(result, src)
     return copy(result, dtype) if dtype is not None and dtype != src.dtype else result

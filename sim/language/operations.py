@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from nki_anvil.sim import isa, operations
+from nki_anvil.sim import isa, operations, versions
+from nki_anvil.sim.builder import live
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.isa.operands import described
 from nki_anvil.sim.language.creation import ndarray
@@ -23,7 +24,10 @@ class Operation:
 
 
 class Unary(Operation):
-    """An operation on one tile: on the scalar engine where it has a table for it, else on the vector engine."""
+    """An operation on one tile: on the scalar engine where it has a table for it, else on the vector engine.
+
+    ``rsqrt`` is GpSimd's since NKI 0.5, which does not reach PSUM (release notes, 2.31).
+    """
 
     def __call__(self, x: NkiTensor, dtype: Any = None) -> NkiTensor:
         result = like(x, dtype, self)
@@ -31,6 +35,8 @@ class Unary(Operation):
             isa.reciprocal(result, x)
         elif self.operation == "copy":
             isa.tensor_copy(result, x)
+        elif self.operation == "rsqrt" and not versions.before(live().version, "0.5"):
+            isa.tensor_scalar(result, x, self, None, engine=isa.engine.gpsimd)
         elif self.operation in operations.ACTIVATIONS:
             isa.activation(result, self, x)
         else:
@@ -42,6 +48,12 @@ class Binary(Operation):
     """An operation on two tiles of one shape, or on a tile and a number."""
 
     def __call__(self, x: Any, y: Any, dtype: Any = None) -> NkiTensor:
+        if self.operation == "power" and not (isinstance(x, NkiTensor) and isinstance(y, NkiTensor)):
+            raise TraceError(
+                "NKI-TYPE",
+                f"nl.power of {described(x)} and {described(y)}: NKI supports two tiles only.",
+                remedy="Fill a tile with the exponent, or use nisa.tensor_scalar(op0=nl.power).",
+            )
         if isinstance(x, NkiTensor):
             result = like(x, dtype, self)
             if isinstance(y, NkiTensor):

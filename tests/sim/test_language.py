@@ -214,6 +214,49 @@ def test_an_argument_that_the_kernel_writes_changes_in_place():
     assert np.array_equal(returned, given)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: nl.load(x),
+        lambda x: nl.load_transpose2d(x),
+        lambda x: nl.store(nl.ndarray(x.shape, x.dtype), x),
+    ],
+    ids=["load", "load_transpose2d", "store"],
+)
+def test_loads_come_from_hbm_and_stores_go_there(function):
+    with pytest.raises(TraceError, match=r"NKI-MEMORY.*on chip"):
+        on_tiles(function, X)
+
+
+@pytest.mark.parametrize("function", [lambda x: nl.power(x, 2.0), lambda x: nl.power(2.0, x)])
+def test_a_power_is_of_two_tiles(function):
+    assert np.allclose(on_tiles(nl.power, POSITIVE, Y), POSITIVE**Y)
+    with pytest.raises(TraceError, match=r"nl\.power.*two tiles only"):
+        on_tiles(function, X)
+
+
+def test_a_reciprocal_root_is_gpsimds_and_takes_no_psum():
+    def in_psum(x):
+        held = nl.ndarray(x.shape, x.dtype, nl.psum)
+        nisa.tensor_copy(held, x)
+        return nl.rsqrt(held)
+
+    assert np.allclose(on_tiles(nl.rsqrt, POSITIVE), 1 / np.sqrt(POSITIVE))
+    with pytest.raises(RuleBroken, match="TRN2-ENG-PSUM"):
+        on_tiles(in_psum, POSITIVE)
+
+
+@pytest.mark.parametrize(
+    "transfer", [lambda t, x: nisa.dma_copy(t, x, priority=1), lambda t, x: nisa.dma_transpose(t, x, priority=0)]
+)
+def test_transfers_have_no_priority_on_this_chip(transfer):
+    def kernel(x):
+        transfer(nl.ndarray(x.shape, x.dtype), x)
+
+    with pytest.raises(TraceError, match="priority"):
+        trace(kernel, X[:, 0:8])
+
+
 def test_a_rule_of_the_machine_stops_a_simulation_with_its_line():
     def kernel(x):
         wide = nl.ndarray((200, 4), nl.float32)
@@ -298,7 +341,7 @@ def test_what_the_stubs_derive_from_nkiobject_is_one():
             assert isinstance(one, Mine) is (type(one) is Mine)
         for one in (nl.sbuf, nl.float32, Mine, 1):
             assert not isinstance(one, nl.NKIObject)
-        return nl.load(x)
+        return nl.copy(x)
 
     assert issubclass(nl.NkiTensor, nl.NKIObject)
     on_tiles(ask, X)

@@ -164,6 +164,13 @@ def test_a_dynamic_select_becomes_a_scalar_offset_of_the_access(live, hbm):
         view.select(0, index)
 
 
+def test_rows_are_gathered_in_the_tensors_own_dtype(hbm):
+    rows = nl.ndarray((2, 1), nl.int32)
+    assert hbm.view(nl.float32).vector_select(0, rows).shape == (2, 6, 8)
+    with pytest.raises(TraceError, match=r"NKI-INDIRECT.*a view of float32"):
+        hbm.view(nl.int32).vector_select(0, rows)
+
+
 def test_a_register_as_an_index_becomes_a_register_offset(hbm):
     view = hbm[numbered(VirtualRegister, 3), :, nl.ds(2, 4)]
     assert view.shape == (6, 4)

@@ -615,8 +615,14 @@ def test_a_transfer_starts_from_an_engine_that_has_descriptors(engine: str, refu
 
 @pytest.mark.parametrize(
     ("mode", "trigger", "refused"),
-    [("hwdge", "sync", False), ("swdge", "sync", True), ("none", "scalar", True), ("unknown", "sync", True)]
-    + [("unknown", "unknown", False), ("swdge", None, False)],
+    [
+        ("hwdge", "sync", False),
+        ("swdge", "sync", True),
+        ("none", "scalar", True),
+        ("unknown", "sync", True),
+        ("unknown", "unknown", False),
+        ("swdge", None, False),
+    ],
 )
 def test_who_starts_a_transfer_is_named_beside_hardware_descriptors_alone(
     mode: str, trigger: str | None, refused: bool
