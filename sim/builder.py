@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any, Final, TypeAlias, cast
@@ -63,6 +64,8 @@ class Builder:
         self._names: list[str] = []
         self._shared: list[Storage] = []
         self._next_shared = 0
+        self._agreed: dict[tuple[int, int], tuple[bytes, DType, Shape]] = {}
+        self._agreed_on: Counter[int] = Counter()
         self._own = 0
         """The first tensor that only this core has."""
 
@@ -136,6 +139,22 @@ class Builder:
             self._constants.append(array)
             self._constant_tensors[key] = known
         return known
+
+    def agreed(self, array: NDArray[Any], dtype: DType, shape: Shape) -> None:
+        """Raise TraceError where a line makes another shared constant on the second core than on the first."""
+        if self.cores == 1:
+            return
+        line = self.line()
+        content, place = (array.tobytes(), dtype, shape), (line, self._agreed_on[line])
+        self._agreed_on[line] += 1
+        if self.core == 0:
+            self._agreed[place] = content
+        elif self._agreed.get(place, content) != content:
+            raise TraceError(
+                "NKI-LNC",
+                "nl.shared_constant has other data on the second core: both share one.",
+                remedy="Make one constant of both cores' data, and slice it by nl.program_id(0).",
+            )
 
     def _stored_within(self) -> object:
         """Equal constants of one core are stored once."""
@@ -243,6 +262,7 @@ class Builder:
     def begin_core(self, core: int) -> None:
         """What follows runs on another core of the pair."""
         self.core, self._next_shared, self.region, self._own = core, 0, NONE, len(self._names)
+        self._agreed_on.clear()
 
     def end_core(self) -> None:
         """Raise TraceError where a second core has left out what the first one shares with it."""

@@ -97,8 +97,9 @@ def empty_like(x: NkiTensor, dtype: Any = None, buffer: Any = None, name: str = 
 def shared_constant(constant: Any) -> NkiTensor:
     """An HBM tensor that holds an array, given as such or as the path of a ``.npy`` file."""
     array = np.ascontiguousarray(_loaded(constant) if isinstance(constant, (str, Path)) else constant)
-    dtype = format_of(array.dtype)
-    return _constant(array, dtype, as_shape(array.shape or (1,)), MemoryRegion.shared_hbm)
+    dtype, shape = format_of(array.dtype), as_shape(array.shape or (1,))
+    live().agreed(array, dtype, shape)
+    return _constant(array, dtype, shape, MemoryRegion.shared_hbm)
 
 
 def _loaded(path: str | Path) -> Any:

@@ -431,6 +431,19 @@ class TestCores:
             trace(jit(kernel)[2], X)
         assert error.value.code == "NKI-LNC"
 
+    def test_a_shared_constant_holds_the_same_on_both_cores(self):
+        def kernel(x, step):
+            out = nl.ndarray(x.shape, x.dtype, nl.shared_hbm)
+            nl.shared_constant(np.zeros((2, 2), np.float32))
+            kept = nl.shared_constant(np.full(x.shape, 1.0 + step * nl.program_id(0), np.float32))
+            nisa.dma_copy(out, kept)
+            return out
+
+        assert trace(jit(kernel)[2], X, 0.0).cores == 2
+        with pytest.raises(TraceError, match=r"shared_constant has other data on the second core") as error:
+            trace(jit(kernel)[2], X, 1.0)
+        assert error.value.code == "NKI-LNC"
+
     @pytest.mark.parametrize("buffer", [nl.sbuf, nl.private_hbm])
     def test_a_tile_that_one_core_keeps_for_the_other_is_refused(self, buffer):
         kept = []
