@@ -12,6 +12,8 @@ _SBUF_ELEMENTS = 1 << 16
 _PSUM_ELEMENTS = 1 << 12
 _STEP = 1 << 15
 _FREE_DIMENSIONS = 4
+_FEWER = {("tensor_scalar_reduce", "data"): 3, ("tensor_scalar_reduce", "dst"): 3}
+"""Free dimensions where a page names fewer, whether they merge or not."""
 _EIGHT = {"max8": ("src",), "nc_find_index8": ("data",), "nc_match_replace8": ("data",)}
 
 _RANKS = {
@@ -59,6 +61,8 @@ def _patterns(reading: Reading) -> Iterator[Violation]:
             yield _breach(
                 use, f"{use.name} needs {len(pattern)} free dimensions for {slot}; hardware has {_FREE_DIMENSIONS}."
             )
+        if reading.program.version != BETA1 and (most := _FEWER.get((use.name, slot))) and len(tile.shape) > most + 1:
+            yield _breach(use, f"{use.name} takes {slot} of {most} free dimensions, not {list(tile.shape)}.")
         wide = [step for step, _ in pattern if not -_STEP <= step < _STEP]
         if wide:
             yield _breach(use, f"{use.name} steps by {wide[0]} elements in {slot}; a step is a 16-bit number.")
@@ -153,9 +157,10 @@ RULES = (
     Rule("TRN2-AP-SIZE", "One instruction sees at most 64 Ki elements per partition of SBUF and 4 Ki of PSUM, without"
          " repetitions.", "error", "Split the free dimension over several instructions.",
          "Trainium/Inferentia2 Architecture Guide for NKI; nki.language.tile_size", _sizes),
-    Rule("TRN2-AP-PATTERN", "An access has at most four free dimensions, with steps of 16 bits.", "error",
-         "Split the instruction, or lay the tile out so that dimensions merge.",
-         "Trainium/Inferentia2 Architecture Guide for NKI, accessing SBUF/PSUM tensors using NKI", _patterns),
+    Rule("TRN2-AP-PATTERN", "An access has at most four free dimensions, tensor_scalar_reduce's three, with steps of 16"
+         " bits.", "error", "Split the instruction, or lay the tile out so that dimensions merge.",
+         "Trainium/Inferentia2 Architecture Guide for NKI, accessing SBUF/PSUM tensors using NKI;"
+         " nki.isa.tensor_scalar_reduce", _patterns),
     Rule("TRN2-BN", "bn_stats takes 512 elements and writes 6; bn_aggr takes triples and writes 2.", "error",
          "Call bn_stats on blocks of 512 and aggregate them with one bn_aggr.", "nki.isa.bn_stats, nki.isa.bn_aggr",
          _statistics),

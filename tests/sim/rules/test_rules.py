@@ -526,6 +526,13 @@ def test_free_dimensions_are_summed_and_never_averaged(op: str, refused: bool) -
     assert codes(k) == ({"TRN2-REDUCE-OP"} if refused else set())
 
 
+@pytest.mark.parametrize(("shape", "refused"), [((4, 2, 2, 2, 3), True), ((4, 2, 4, 3), False)])
+def test_what_is_reduced_beside_a_scalar_has_three_free_dimensions(shape: tuple[int, ...], refused: bool) -> None:
+    k = Kernel()
+    engine("tensor_scalar_reduce", s(4, 24), s(4, 1), s(*shape), op0="add", value0=1.0, **SUM)(k)
+    assert codes(k) == ({"TRN2-AP-PATTERN"} if refused else set())
+
+
 @pytest.mark.parametrize(
     ("command", "start", "refused"),
     [
