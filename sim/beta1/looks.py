@@ -101,7 +101,7 @@ def advanced(base: NkiTensor, keys: Sequence[Any]) -> Look:
             remedy="Use slices and integers throughout, or grids and integers: nl.arange(n)[None, :] for 0:n.",
         )
     look = Look(base.offset)
-    grids = [_grid(look, base, axis, key) for axis, key in enumerate(keys)]
+    grids = [_grid(look, base, axis, key) for axis, key in enumerate(_one_by_one(keys))]
     shape: Shape = ()
     for grid in grids:
         if isinstance(grid, Index):
@@ -111,6 +111,7 @@ def advanced(base: NkiTensor, keys: Sequence[Any]) -> Look:
     strides = [0] * len(shape)
     for axis, grid in enumerate(grids):
         if isinstance(grid, Tile):
+            _along_partitions(base, axis, grid, grids, shape)
             _gathered(look, base, axis, grid)
             continue
         stride = base.strides[axis]
@@ -128,6 +129,35 @@ def advanced(base: NkiTensor, keys: Sequence[Any]) -> Look:
     look.shape += base.shape[rest:]
     look.strides += base.strides[rest:]
     return look
+
+
+def _one_by_one(keys: Sequence[Any]) -> list[Any]:
+    """The keys, where a tile of one number beside a grid of several partitions is an offset for all of them."""
+    from nki_anvil.sim.beta1.tile import Tile
+
+    several = any(isinstance(key, Index) and key.steps and key.steps[0] and key.shape[0] > 1 for key in keys)
+    return [Shifted(Index(0), key) if several and isinstance(key, Tile) and key.size == 1 else key for key in keys]
+
+
+def _along_partitions(base: NkiTensor, axis: int, tile: Tile, grids: Sequence[Any], shape: Shape) -> None:
+    """Raises TraceError where a tile's numbers, one for each partition, index a free dimension."""
+    walked = (i for i, grid in enumerate(grids) if isinstance(grid, Index) and _walks_first(grid, shape))
+    other = next(walked, None)
+    if tile.shape[0] < 2 or (other is None and (axis == 0 or axis < base.ndim - 1)):
+        return
+    why = "a free dimension" if other is None else f"where a grid on dimension {other} walks the partitions as well"
+    raise TraceError(
+        "NKI-INDIRECT",
+        f"An index tile of {tile.shape[0]} partitions stands on dimension {axis} of a tensor of shape {base.shape}:"
+        f" {why}.",
+        remedy="Indirect indices go on the partition or a block dimension: x[idx[p, 0], f]. For single elements load"
+        " rows and nl.gather_flattened from them.",
+    )
+
+
+def _walks_first(grid: Index, shape: Shape) -> bool:
+    """Whether a grid runs along the first axis of all grids."""
+    return len(grid.shape) == len(shape) and len(shape) > 0 and shape[0] > 1 and grid.steps[0] != 0
 
 
 def _walks_partitions(first: Any, shape: Shape) -> bool:

@@ -670,3 +670,24 @@ def test_an_engine_that_a_copy_or_a_fill_names_has_to_reach_psum(beta1: Any, wha
         assert refused(kernel, X[0]).code == "TRN2-ENG-PSUM"
     else:
         assert np.all(kernel(X[0]) == (2.0 if what == "fills it" else 1.0))
+
+
+@pytest.mark.parametrize("moves", ["loads", "stores"])
+@pytest.mark.parametrize("how", ["beside a grid", "on the last dimension", "before the grid"])
+def test_an_index_tile_stands_on_no_free_dimension(beta1: Any, how: str, moves: str):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x, index):
+        out = nl.ndarray((128, 128), dtype=x.dtype, buffer=nl.shared_hbm)
+        p, i = nl.arange(128)[:, None], nl.load(index)
+        key = {"beside a grid": (p, i[p, 0]), "on the last dimension": (0, i[p, 0])}.get(how, (i[p, 0], p))
+        if moves == "loads":
+            nl.load(x[key])
+        else:
+            nl.store(out[key], nl.load(x[p, nl.arange(1)[None, :]]))
+        return out
+
+    error = refused(kernel, np.ones((128, 128), np.float32), np.zeros((128, 1), np.int32))
+    assert error.code == "NKI-INDIRECT"
+    assert "partition or a block dimension" in error.remedy

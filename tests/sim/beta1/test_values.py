@@ -421,3 +421,28 @@ def test_a_kernel_that_is_only_simulated_may_return_tiles_on_chip_and_take_dtype
     found = kernel(np.full((4, 8), 1.25, np.float32), np.float16)
     assert found.dtype == np.float16
     assert (found == 2.25).all()
+
+
+@pytest.mark.parametrize("dimension", ["a block dimension", "the partitions", "a free dimension"])
+def test_one_number_on_chip_chooses_for_all_partitions(beta1: Any, rng: np.random.Generator, dimension: str):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x, index):
+        out = nl.ndarray((128, 16), dtype=x.dtype, buffer=nl.shared_hbm)
+        p, f, i = nl.arange(128)[:, None], nl.arange(16)[None, :], nl.load(index)
+        if dimension == "a block dimension":
+            nl.store(out, nl.load(x[i[0, 0], p, f]))
+        elif dimension == "the partitions":
+            nl.store(out, nl.load(x.reshape((512, 16))[i[0, 0] + p, f]))
+        else:
+            nl.store(out[p, f], nl.load(x.reshape((128, 64))[p, i[0, 0] + f]))
+        return out
+
+    x = rng.standard_normal((4, 128, 16), np.float32)
+    wanted = {
+        "a block dimension": x[2],
+        "the partitions": x.reshape(512, 16)[2:130],
+        "a free dimension": x.reshape(128, 64)[:, 2:18],
+    }[dimension]
+    assert np.array_equal(kernel(x, np.full((1, 1), 2, np.int32)), wanted)
