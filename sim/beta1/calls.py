@@ -61,6 +61,16 @@ def require(value: Any, what: str) -> Tile:
     return value
 
 
+def unlike_partitions(what: str, one: Tile, other: Tile) -> TraceError:
+    """What is said where two operands have to have equally many partitions."""
+    return TraceError(
+        "NKI-SHAPE",
+        f"{what} on tiles of {one.shape[0]} and {other.shape[0]} partitions.",
+        remedy="Only the functions of nki.language repeat partitions: nl.multiply(x, row), or"
+        " row.broadcast_to((128, n)) before.",
+    )
+
+
 def promoted(values: Sequence[Any]) -> DType:
     """The dtype of a result without ``dtype=``: the input's of the highest precision, a float before an integer."""
     best: DType | None = None

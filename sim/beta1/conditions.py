@@ -19,36 +19,38 @@ if TYPE_CHECKING:
 class Condition:
     """What ``mask=`` takes: places where all of some expressions are not negative, else an array of booleans."""
 
-    def __init__(self, terms: Sequence[Index], holds: NDArray[np.bool_] | None = None) -> None:
+    def __init__(self, terms: Sequence[Index], holds: NDArray[np.bool_] | None = None, *, affine: bool = True) -> None:
         self.terms = tuple(terms)
+        self.affine = affine
+        """Whether it compares sums of counters and grids alone, no remainders or quotients."""
         self.holds = holds
         """Holds the condition where it is no conjunction of affine ones; then there are no terms."""
 
     @classmethod
-    def of_array(cls, holds: NDArray[Any]) -> Condition:
+    def of_array(cls, holds: NDArray[Any], *, affine: bool = True) -> Condition:
         """A condition given place by place."""
-        return cls((), holds.astype(np.bool_))
+        return cls((), holds.astype(np.bool_), affine=affine)
 
     def __and__(self, other: Any) -> Any:
         if isinstance(other, (bool, np.bool_)):
             return self if other else Condition.of_array(np.zeros((1,) * 2, np.bool_))
         if self.holds is None and other.holds is None:
             return Condition((*self.terms, *other.terms))
-        return Condition.of_array(np.logical_and(self.array(), other.array()))
+        return Condition.of_array(np.logical_and(self.array(), other.array()), affine=self.affine and other.affine)
 
     __rand__ = __and__
 
     def __or__(self, other: Any) -> Any:
         if isinstance(other, (bool, np.bool_)):
             return True if other else self
-        return Condition.of_array(np.logical_or(self.array(), other.array()))
+        return Condition.of_array(np.logical_or(self.array(), other.array()), affine=self.affine and other.affine)
 
     __ror__ = __or__
 
     def __invert__(self) -> Condition:
         if self.holds is None and len(self.terms) == 1:
             return Condition([-self.terms[0] - 1])
-        return Condition.of_array(~self.array())
+        return Condition.of_array(~self.array(), affine=self.affine)
 
     def array(self) -> NDArray[np.bool_]:
         """The condition at each place now."""

@@ -121,6 +121,13 @@ def advanced(base: NkiTensor, keys: Sequence[Any]) -> Look:
             strides[place] += step * stride
         look.reaches.append(Reach(grid, base.shape[axis], axis))
     look.shape, look.strides = list(shape), strides
+    if base.storage.on_chip and len(shape) == 1:
+        raise TraceError(
+            "NKI-INDEXING",
+            f"A tile on chip of shape {base.shape} is indexed by a grid of one dimension.",
+            remedy="Give it its axis: nl.arange(n)[:, None] for partitions, nl.arange(n)[None, :] for a free"
+            " dimension; or slices.",
+        )
     if base.storage.on_chip and not _walks_partitions(grids[0], shape):
         look.shape.insert(0, 1)
         look.strides.insert(0, base.strides[0])

@@ -80,6 +80,13 @@ def boxes(mask: Any, shape: Shape) -> list[Box]:
         raise TraceError(
             "NKI-MASK", f"mask is a {type(mask).__name__}.", remedy="Compare index grids: mask=(i_p < rows)."
         )
+    if not mask.affine:
+        raise TraceError(
+            "NKI-MASK",
+            "A mask of a remainder, a quotient or a product of grids.",
+            remedy="Masks compare affine expressions: use a grid of its own for each part, as 2 * nl.arange(n)[None, :]"
+            " for every second column, or select with nl.where.",
+        )
     if mask.holds is None:
         box = _conjunction(mask.terms, shape)
         if box is not None:

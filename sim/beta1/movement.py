@@ -30,7 +30,7 @@ dslice = ds
 
 def load(src: Any, *, mask: Any = None, dtype: Any = None, **options: Any) -> Tile:
     """A tile in SBUF with values from HBM."""
-    source = _in_hbm(src, "nl.load")
+    source = _off_chip(src, "nl.load")
     wanted = as_dtype(dtype) if dtype is not None else source.dtype
     _check_partitions(source, "nl.load")
     return masked(mask, source.shape, lambda cut: _loaded(cut(source), wanted))
@@ -46,6 +46,15 @@ def _in_hbm(value: Any, what: str) -> Tile:
     if isinstance(value, Tile):
         return value
     raise TraceError("NKI-TYPE", f"{what} of {described(value)}.", remedy="Pass a tensor in HBM, or a part of one.")
+
+
+def _off_chip(value: Any, what: str) -> Tile:
+    tile = _in_hbm(value, what)
+    if tile.tensor.storage.on_chip:
+        raise TraceError(
+            "NKI-MEMORY", f"{what} of {tile!r}, which is on chip.", remedy="Use it as it is, or nl.copy(tile)."
+        )
+    return tile
 
 
 def _check_partitions(source: Tile, what: str) -> None:
@@ -64,12 +73,16 @@ def store(dst: Any, value: Any, *, mask: Any = None, **options: Any) -> None:
         raise TraceError(
             "NKI-MEMORY", f"nl.store to {target!r}, which is on chip.", remedy="Assign to it: t[...] = value."
         )
+    if isinstance(value, Tile) and not value.tensor.storage.on_chip:
+        raise TraceError(
+            "NKI-MEMORY", f"nl.store of {value!r}, which is in HBM.", remedy="nl.load it first, or nisa.dma_copy."
+        )
     assignment.assign(target, value, mask)
 
 
 def load_transpose2d(src: Any, *, mask: Any = None, dtype: Any = None, **options: Any) -> Tile:
     """The transposed values of a tensor of two dimensions."""
-    source = operand(_in_hbm(src, "nl.load_transpose2d"))
+    source = operand(_off_chip(src, "nl.load_transpose2d"))
     result = fresh((source.shape[1], source.shape[0]), source.dtype)
     isa.dma_transpose(result, source)
     tile = Tile(result, fresh=True)

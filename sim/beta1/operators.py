@@ -113,10 +113,22 @@ class Operators:
 def _math(name: str, *operands: Any) -> Any:
     from nki_anvil.sim.beta1.elementwise import OPERATIONS
 
+    _check_partitions(*operands)
     return OPERATIONS[name](*operands)
 
 
 def _onto(name: str, target: Any, value: Any) -> Any:
     from nki_anvil.sim.beta1.assignment import accumulate
 
+    _check_partitions(target, value)
     return accumulate(name, target, value)
+
+
+def _check_partitions(*operands: Any) -> None:
+    """Raises TraceError for tiles of unlike partitions: Python's operators repeat none."""
+    from nki_anvil.sim.beta1.calls import unlike_partitions
+    from nki_anvil.sim.beta1.tile import Tile
+
+    tiles = [value for value in operands if isinstance(value, Tile) and not value.blocks.shape]
+    if len(tiles) > 1 and tiles[0].shape[0] != tiles[1].shape[0]:
+        raise unlike_partitions("An operator", tiles[0], tiles[1])

@@ -61,7 +61,7 @@ class Scattered:
         return Scattered(self.values[key])
 
     def _compared(self, other: Any, apply: Callable[[Any, Any], Any]) -> Condition:
-        return Condition.of_array(np.asarray(apply(self.values, plain(other))))
+        return Condition.of_array(np.asarray(apply(self.values, plain(other))), affine=False)
 
     def __lt__(self, other: Any) -> Condition:
         return self._compared(other, operator.lt)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from nki_anvil.sim import isa, operations
 from nki_anvil.sim.beta1.assignment import spread
-from nki_anvil.sim.beta1.calls import fresh, masked, operand, promoted, require
+from nki_anvil.sim.beta1.calls import fresh, masked, operand, promoted, require, unlike_partitions
 from nki_anvil.sim.beta1.computed import Cut, chosen, column, like
 from nki_anvil.sim.beta1.elementwise import Binary, common
 from nki_anvil.sim.beta1.masks import Box, boxes, cut, in_one_run
@@ -15,6 +15,8 @@ from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.isa.enums import engine, reduce_cmd
 from nki_anvil.sim.isa.operands import operation
 from nki_anvil.sim.tensor import NkiTensor
+
+_BIASES: Final = ("float32", "float16", "bfloat16")
 
 
 def activation(
@@ -39,6 +41,7 @@ def activation(
         total = None if reduce_res is None else column(reduce_res, cut)
         isa.activation(result, op, source, column(bias, cut), column(scale, cut), reduce_op, total, reduce_cmd)
 
+    _check_affine(bias, scale, "nisa.activation")
     if reduce_res is not None:
         in_one_run(mask, data.shape, "nisa.activation with reduce_res")
     made = like(require(data, "nisa.activation"), mask, dtype, fill)
@@ -65,9 +68,21 @@ def activation_reduce(
         total = fresh((source.shape[0], 1), "float32") if reduce_res is None else column(reduce_res, cut)
         isa.activation_reduce(result, op, source, reduce_op, total, column(bias, cut), column(scale, cut))
 
+    _check_affine(bias, scale, "nisa.activation_reduce")
     tile = require(data, "nisa.activation_reduce")
     in_one_run(mask, tile.shape, "nisa.activation_reduce")
     return like(tile, mask, dtype, fill)
+
+
+def _check_affine(bias: Any, scale: Any, what: str) -> None:
+    """Raises TraceError for a bias or a scale in a format that no activation takes."""
+    for name, value, formats in (("bias", bias, _BIASES), ("scale", scale, _BIASES[:1])):
+        if isinstance(value, Tile) and str(value.dtype) not in formats:
+            raise TraceError(
+                "NKI-DTYPE",
+                f"{what} with a {name} of {value.dtype}.",
+                remedy=f"A {name} in a tile is {', '.join(formats)}: make it so, or nl.copy(..., dtype=nl.float32).",
+            )
 
 
 def tensor_scalar(
@@ -99,6 +114,8 @@ def tensor_tensor(
     """data1 op data2."""
     name = operation(op, "tensor_tensor", "op", operations.ALU)
     left, right = require(data1, "nisa.tensor_tensor"), require(data2, "nisa.tensor_tensor")
+    if left.shape[0] != right.shape[0]:
+        raise unlike_partitions("nisa.tensor_tensor", left, right)
     if left.shape != right.shape:
         return Binary(name)(left, right, dtype=dtype, mask=mask)
 

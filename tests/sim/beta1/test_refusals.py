@@ -691,3 +691,96 @@ def test_an_index_tile_stands_on_no_free_dimension(beta1: Any, how: str, moves: 
     error = refused(kernel, np.ones((128, 128), np.float32), np.zeros((128, 1), np.int32))
     assert error.code == "NKI-INDIRECT"
     assert "partition or a block dimension" in error.remedy
+
+
+FORMATS = {"bias": ("int32", "float32"), "scale": ("bfloat16", "float32")}
+
+
+@pytest.mark.parametrize("instruction", ["activation", "activation_reduce"])
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_activations_bias_and_scale_are_floats(beta1: Any, name: str, instruction: str):
+    nl, nisa = beta1.nl, beta1.nisa
+
+    @beta1.nki.jit
+    def kernel(x, dtype):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        factor = nisa.memset((128, 1), 1, dtype=getattr(nl, dtype))
+        more = {"reduce_op": nl.add} if instruction == "activation_reduce" else {}
+        nl.store(out, getattr(nisa, instruction)(op=nl.exp, data=nl.load(x), **more, **{name: factor}))
+        return out
+
+    wrong, right = FORMATS[name]
+    error = refused(kernel, X[0], wrong)
+    assert error.code == "NKI-DTYPE"
+    assert "float32" in error.remedy
+    kernel(X[0], right)
+
+
+@pytest.mark.parametrize("what", ["loads from SBUF", "loads from PSUM", "turns from SBUF", "stores from HBM"])
+def test_loads_are_from_hbm_and_stores_from_the_chip(beta1: Any, what: str):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        tile = nl.ndarray((nl.par_dim(128), 64), dtype=x.dtype, buffer=nl.psum if "PSUM" in what else nl.sbuf)
+        tile[...] = nl.load(x)
+        moved = {"turns": nl.load_transpose2d, "loads": nl.load}.get(what.split()[0])
+        nl.store(out, x if moved is None else moved(tile))
+        return out
+
+    error = refused(kernel, X[0])
+    assert error.code == "NKI-MEMORY"
+    assert ("on chip" in error.message) == ("HBM" not in what)
+
+
+@pytest.mark.parametrize("how", ["an instruction", "*", "*=", "<"])
+def test_only_the_languages_functions_repeat_partitions(beta1: Any, how: str):
+    nl, nisa = beta1.nl, beta1.nisa
+
+    @beta1.nki.jit
+    def kernel(x, repeats):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        tile, row = nl.load(x), nl.ones((1, 64), dtype=nl.float32)
+        if repeats:
+            nl.store(out, nl.multiply(tile, row) * row.broadcast_to((128, 64)))
+        elif how == "*=":
+            tile *= row
+        else:
+            apply = {"*": lambda a, b: a * b, "<": lambda a, b: a < b}
+            nl.store(out, apply.get(how, lambda a, b: nisa.tensor_tensor(a, b, op=nl.multiply))(tile, row))
+        return out
+
+    error = refused(kernel, X[0], False)
+    assert error.code == "NKI-SHAPE"
+    assert "128 and 1 partitions" in error.message
+    assert "broadcast_to" in error.remedy
+    assert np.array_equal(kernel(X[0], True), X[0])
+
+
+def test_a_tile_on_chip_is_indexed_by_grids_of_two_dimensions(beta1: Any):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        nl.copy(nl.load(x)[nl.arange(64), 0])
+
+    error = refused(kernel, X[0])
+    assert error.code == "NKI-INDEXING"
+    assert "[:, None]" in error.remedy
+
+
+@pytest.mark.parametrize("joined", ["alone", "with &", "with |", "under ~"])
+def test_a_mask_compares_no_remainders(beta1: Any, joined: str):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        p, f = nl.arange(128)[:, None], nl.arange(64)[None, :]
+        odd = f % 2 > 0
+        mask = {"with &": odd & (p < 9), "with |": (p < 9) | odd, "under ~": ~odd}.get(joined, odd)
+        nl.store(x[p, f], 0.0, mask=mask)
+
+    error = refused(kernel, X[0])
+    assert error.code == "NKI-MASK"
+    assert "remainder" in error.message
