@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from nki_anvil.sim.beta1 import bounds, looks
+from nki_anvil.sim.beta1.conditions import Condition
 from nki_anvil.sim.beta1.dynamic import Shifted
 from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.looks import Look
@@ -17,7 +18,7 @@ from nki_anvil.sim.beta1.paths import path
 from nki_anvil.sim.beta1.scattered import Scattered
 from nki_anvil.sim.beta1.storage import Placed
 from nki_anvil.sim.dtypes import size_of
-from nki_anvil.sim.errors import TraceError
+from nki_anvil.sim.errors import NotSimulated, TraceError
 from nki_anvil.sim.layout import Shape
 from nki_anvil.sim.tensor import NkiTensor
 
@@ -32,6 +33,11 @@ def indexed(tile: Tile, key: Any) -> Tile:
     keys = _expanded(tile, key)
     if not keys:
         return tile
+    if any(isinstance(one, Condition) for one in keys):
+        raise NotSimulated(
+            "An operand masked by its index, t[i <= n], is not simulated.",
+            remedy="Pass mask= to the operation, or set what is left out to zero before: nl.where(i <= n, t, 0.0).",
+        )
     if tile.part is not None or tile.held is not None or tile.fresh:
         tile.whole()
     if tile.outside:

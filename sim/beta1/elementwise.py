@@ -30,6 +30,14 @@ class Operation:
     def __repr__(self) -> str:
         return f"nl.{self.__name__}"
 
+    def told(self, result: Tile) -> Tile:
+        """The result, which says whether it is one of truths."""
+        result.truth = self.operation in _TRUTHS
+        return result
+
+
+_TRUTHS: Final = operations.COMPARISONS | operations.LOGICAL | {"logical_not"}
+
 
 class Unary(Operation):
     """An operation on one tile."""
@@ -40,7 +48,7 @@ class Unary(Operation):
             return self.of_number(x)
         tile = require(x, repr(self))
         wanted = dtype or tile.dtype
-        return masked(mask, tile.shape, lambda cut: self.apply(cut(tile), wanted))
+        return self.told(masked(mask, tile.shape, lambda cut: self.apply(cut(tile), wanted)))
 
     def apply(self, x: NkiTensor, dtype: Any) -> NkiTensor:
         """The result of one tile."""
@@ -80,7 +88,7 @@ class Binary(Operation):
             self.into(result, first, second)
             return result
 
-        return masked(mask, shape, run)
+        return self.told(masked(mask, shape, run))
 
     def into(self, result: NkiTensor, x: Any, y: Any) -> None:
         """result = x op y."""

@@ -58,16 +58,16 @@ class Operators:
         return _math("abs", self)
 
     def __invert__(self) -> Any:
-        return _math("invert", self)
+        return _math("logical_not" if _true(self) else "invert", self)
 
     def __and__(self, other: Any) -> Any:
-        return _math("bitwise_and", self, other)
+        return _math("logical_and" if _true(self, other) else "bitwise_and", self, other)
 
     def __or__(self, other: Any) -> Any:
-        return _math("bitwise_or", self, other)
+        return _math("logical_or" if _true(self, other) else "bitwise_or", self, other)
 
     def __xor__(self, other: Any) -> Any:
-        return _math("bitwise_xor", self, other)
+        return _math("logical_xor" if _true(self, other) else "bitwise_xor", self, other)
 
     def __lshift__(self, other: Any) -> Any:
         return _math("left_shift", self, other)
@@ -115,6 +115,11 @@ def _math(name: str, *operands: Any) -> Any:
 
     _check_partitions(*operands)
     return OPERATIONS[name](*operands)
+
+
+def _true(*operands: Any) -> bool:
+    """Whether all are results of comparisons."""
+    return all(getattr(value, "truth", False) for value in operands)
 
 
 def _onto(name: str, target: Any, value: Any) -> Any:

@@ -24,7 +24,7 @@ def iota(expr: Any, dtype: Any, *, mask: Any = None, **options: Any) -> Tile:
     if not isinstance(expr, Index):
         raise TraceError("NKI-TYPE", "nisa.iota of no index expression.", remedy="Pass nl.arange(n)[None, :] ...")
     value = _now(expr)
-    shape = expr.shape if len(expr.shape) > 1 else (*expr.shape, 1)
+    shape = (*expr.shape, *(1,) * (2 - len(expr.shape)))
     steps = (*expr.steps, *(0,) * (len(shape) - len(expr.steps)))
     result = fresh(shape, dtype)
     isa.iota(result, list(zip(steps[1:], shape[1:], strict=True)), value, steps[0])

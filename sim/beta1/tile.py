@@ -46,7 +46,7 @@ NO_BLOCKS = Blocks((), ())
 class Tile(Operators):
     """A tensor as Beta 1 kernels handle it."""
 
-    __slots__ = ("blocks", "fresh", "grown", "held", "outside", "part", "tensor")
+    __slots__ = ("blocks", "fresh", "grown", "held", "outside", "part", "tensor", "truth")
     __array_ufunc__ = None
 
     def __init__(
@@ -65,6 +65,8 @@ class Tile(Operators):
         self.part = part
         self.outside = outside
         """Dimensions that the index leaves, which is an error unless a mask cuts it off."""
+        self.truth = False
+        """Whether it is a comparison's result, of which ``~``, ``&`` and ``|`` are logical."""
         self.held: Held | None = None
         """Of a result that was assigned to a place."""
         self.grown = self.recorder.grown(tensor, fresh=fresh)

@@ -44,10 +44,7 @@ def activation(
     _check_affine(bias, scale, "nisa.activation")
     if reduce_res is not None:
         in_one_run(mask, data.shape, "nisa.activation with reduce_res")
-    made = like(require(data, "nisa.activation"), mask, dtype, fill)
-    if reduce_res is not None:
-        reduce_res.written = None
-    return made
+    return like(require(data, "nisa.activation"), mask, dtype, fill)
 
 
 def activation_reduce(

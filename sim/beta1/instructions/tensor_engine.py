@@ -9,6 +9,7 @@ from nki_anvil.sim import isa
 from nki_anvil.sim.beta1 import movement
 from nki_anvil.sim.beta1.calls import masked, recorder, require
 from nki_anvil.sim.beta1.computed import chosen
+from nki_anvil.sim.beta1.elementwise import copy
 from nki_anvil.sim.beta1.masks import Box
 from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.dtypes import as_dtype
@@ -64,7 +65,7 @@ def _two_rows(left: Tile, right: Tile) -> Tile:
 
 
 def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any = engine.unknown, **_: Any) -> Tile:
-    """The transposed tile: in PSUM by the tensor engine, in SBUF by the vector engine."""
+    """The transposed tile: in PSUM by the tensor engine, in SBUF by the vector engine, or where ``dtype`` converts it."""
     tile = require(data, "nisa.nc_transpose")
     flat = (math.prod(tile.shape[1:]), tile.shape[0])
 
@@ -73,10 +74,9 @@ def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any 
         small = max(source.shape[0], source.size // source.shape[0]) <= 32
         by_vector = chosen(engine) is isa.engine.vector or (chosen(engine) is isa.engine.unknown and small)
         region = MemoryRegion.sbuf if by_vector else MemoryRegion.psum
-        result = recorder().allocate(
-            (source.size // source.shape[0], source.shape[0]), as_dtype(dtype or tile.dtype), region
-        )
+        result = recorder().allocate((source.size // source.shape[0], source.shape[0]), source.dtype, region)
         isa.nc_transpose(result, source if by_vector else movement.in_sbuf(source), chosen(engine))
         return result
 
-    return masked(mask, tile.shape, run, lambda box: Box(box.low[::-1], box.high[::-1]), flat)
+    turned = masked(mask, tile.shape, run, lambda box: Box(box.low[::-1], box.high[::-1]), flat)
+    return turned if dtype is None or as_dtype(dtype) == tile.dtype else copy(turned, dtype=dtype)

@@ -784,3 +784,15 @@ def test_a_mask_compares_no_remainders(beta1: Any, joined: str):
     error = refused(kernel, X[0])
     assert error.code == "NKI-MASK"
     assert "remainder" in error.message
+
+
+def test_an_operand_masked_by_its_index_is_told_the_cure(beta1: Any):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        nl.copy(nl.load(x)[nl.arange(128)[:, None] <= 64])
+
+    error = refused(kernel, X[0])
+    assert isinstance(error, NotSimulated)
+    assert "mask=" in error.remedy

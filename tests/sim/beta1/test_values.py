@@ -446,3 +446,74 @@ def test_one_number_on_chip_chooses_for_all_partitions(beta1: Any, rng: np.rando
         "a free dimension": x.reshape(128, 64)[:, 2:18],
     }[dimension]
     assert np.array_equal(kernel(x, np.full((1, 1), 2, np.int32)), wanted)
+
+
+LOGICAL = {
+    "~": (lambda t: ~(t > 0), lambda x: ~(x > 0)),
+    "&": (lambda t: (t > 0) & (t < 1), lambda x: (x > 0) & (x < 1)),
+    "|": (lambda t: (t > 1) | (t <= 0), lambda x: (x > 1) | (x <= 0)),
+    "^": (lambda t: (t > 1) ^ (t > 0), lambda x: (x > 1) ^ (x > 0)),
+    "~ of &": (lambda t: ~((t > 0) & (t != 1)), lambda x: ~((x > 0) & (x != 1))),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+@pytest.mark.parametrize("how", LOGICAL)
+def test_comparisons_are_joined_by_logical_operators(beta1: Any, rng: np.random.Generator, how: str, dtype: Any):
+    nl = beta1.nl
+    apply, wanted = LOGICAL[how]
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        nl.store(out, apply(nl.load(x)))
+        return out
+
+    x = (2 * draw(rng, 128, 64)).astype(dtype)
+    assert np.array_equal(kernel(x), wanted(x))
+
+
+@pytest.mark.parametrize("size", [32, 128])
+@pytest.mark.parametrize("dtypes", [("float32", "bfloat16"), ("bfloat16", "float32")])
+def test_a_transpose_converts_to_the_dtype_it_is_asked_for(beta1: Any, size: int, dtypes: tuple[str, str]):
+    nl, nisa = beta1.nl, beta1.nisa
+    x = np.arange(size * 32).reshape(size, 32) % 251
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray((32, size), dtype=getattr(nl, dtypes[1]), buffer=nl.shared_hbm)
+        nl.store(out, nisa.nc_transpose(nl.load(x, dtype=getattr(nl, dtypes[0])), dtype=getattr(nl, dtypes[1])))
+        return out
+
+    assert np.array_equal(kernel(x.astype(np.float32)).astype(np.float32), x.T)
+
+
+def test_a_loops_index_becomes_a_tile(beta1: Any):
+    nl, nisa = beta1.nl, beta1.nisa
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        data = nl.load(x)
+        for i in nl.sequential_range(4):
+            data[...] = data + nisa.iota(i, dtype=nl.uint32).broadcast_to(data.shape)
+        nl.store(out, data)
+        return out
+
+    assert np.all(kernel(np.ones((128, 64), np.float32)) == 7)
+
+
+def test_an_activation_leaves_its_sum_beside_its_result(beta1: Any, rng: np.random.Generator):
+    nl, nisa = beta1.nl, beta1.nisa
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray((128, 1), dtype=x.dtype, buffer=nl.shared_hbm)
+        total = nl.ndarray((nl.par_dim(128), 1), dtype=nl.float32, buffer=nl.sbuf)
+        reduce = {"reduce_op": nl.add, "reduce_res": total, "reduce_cmd": nisa.reduce_cmd.reset_reduce}
+        nisa.activation(op=nl.square, data=nl.load(x), **reduce)
+        nl.store(out, total)
+        return out
+
+    x = draw(rng, 128, 64)
+    assert close(kernel(x), (x * x).sum(axis=1, keepdims=True))
