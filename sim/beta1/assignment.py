@@ -55,6 +55,7 @@ def assign(target: Tile, value: Any, mask: Any = None) -> None:
         place = cut(target, box, target.shape)
         if mask is None and value.fresh and _adopt(place, value):
             return
+        value.fresh = False
         move(place, cut(value, box, target.shape))
 
 

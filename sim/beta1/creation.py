@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 import numpy as np
 
 from nki_anvil.sim import isa
+from nki_anvil.sim.beta1.allocation import Allocation
 from nki_anvil.sim.beta1.calls import recorder
 from nki_anvil.sim.beta1.tile import Blocks, Tile
 from nki_anvil.sim.dtypes import INTEGERS, as_dtype, numpy_dtype
@@ -56,13 +57,14 @@ def ndarray(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **opt
         raise TraceError("NKI-SHAPE", f"{plain} has several par_dim.", remedy="Mark one dimension.")
     first = marks[0] if marks else 0
     blocks, tile = plain[:first], plain[first:]
-    _check_tile(tile, region, dtype, bool(marks))
+    check_tile(tile, region, dtype, bool(marks))
+    _note_place(buffer, region, blocks, tile, dtype)
     tile = tile if len(tile) > 1 else (*tile, 1)
     tensor = recorder().allocate(tile, current.format_of(dtype), region, name, blocks=math.prod(blocks))
     return Tile(tensor, Blocks(blocks, row_major(blocks)))
 
 
-def _check_tile(tile: Shape, region: MemoryRegion, dtype: Any, marked: bool) -> None:
+def check_tile(tile: Shape, region: MemoryRegion, dtype: Any, marked: bool = False) -> None:
     """What no allocation of the compiler could hold."""
     if tile[0] > 128:
         where = "its par_dim" if marked else "its first dimension, the partitions,"
@@ -81,6 +83,19 @@ def _check_tile(tile: Shape, region: MemoryRegion, dtype: Any, marked: bool) -> 
             f"A PSUM tile of shape {tile} holds {bytes_} bytes per partition.",
             remedy="A bank holds 2 KiB per partition, nl.tile_size.psum_fmax = 512 float32: split the free dimension.",
         )
+
+
+def _note_place(buffer: Any, region: MemoryRegion, blocks: Shape, tile: Shape, dtype: Any) -> None:
+    """Check where a kernel puts a tile by hand, and that all or none are put so.
+
+    Addresses that Python adds up in a loop's body count once: the vendor traces no second iteration.
+    """
+    if isinstance(buffer, Allocation) and buffer.place is not None:
+        recorder().by_hand.placed(region)
+        if not recorder().by_hand.overruled and not any(loop.done for loop in recorder().loops):
+            buffer.check(blocks, tile[0], math.prod(tile[1:]) * numpy_dtype(current.format_of(dtype)).itemsize)
+    elif region is MemoryRegion.sbuf:
+        recorder().by_hand.left(region, f"A tile of shape {tile} is allocated in {region.value} by the compiler")
 
 
 def full(shape: Any, fill_value: Any, dtype: Any, *, buffer: Any = None, name: str = "", **options: Any) -> Tile:

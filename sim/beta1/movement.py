@@ -100,6 +100,7 @@ def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None, **opt
     left, right = require(x, "nl.matmul"), require(y, "nl.matmul")
     stationary = in_sbuf(left.whole())
     if not transpose_x:
+        recorder().by_hand.left(MemoryRegion.psum, "nl.matmul without transpose_x=True allocates an identity")
         stationary = in_sbuf(current.transpose(stationary))
     return multiplied(Tile(stationary), right, mask)
 

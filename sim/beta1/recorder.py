@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from nki_anvil.sim.beta1 import dependencies, splitting
+from nki_anvil.sim.beta1.allocation import ByHand
 from nki_anvil.sim.beta1.assembly import Recorded, tabulated
 from nki_anvil.sim.beta1.bodies import Bodies
 from nki_anvil.sim.beta1.growth import Growth, repeated
@@ -81,6 +82,7 @@ class Recorder(Tensors):
         super().__init__(chip, version, source)
         self.views = True
         self.path = Path()
+        self.by_hand = ByHand()
         self.loops: list[Loop] = []
         self.last: Last | None = None
         self.uses: dict[Placed, Uses] = {}

@@ -193,8 +193,17 @@ class Tile(Operators):
             self.recorder.lend(self.tensor, self.held)
         if self.grown != self.recorder.grown(self.tensor):
             raise outgrown(self.name)
+        if self.fresh:
+            self._left()
         self.fresh = False
         return self.tensor
+
+    def _left(self) -> None:
+        """An operand is a result that the kernel assigned to no place, so that the compiler has to find one."""
+        if self.buffer is MemoryRegion.sbuf:
+            self.recorder.by_hand.left(
+                self.buffer, f"A result of shape {self.shape} is used without a place of its own"
+            )
 
     def _fill_part(self) -> None:
         """Give a masked result the full tile that it is part of; the rest of it stays as it is."""

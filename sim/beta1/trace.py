@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from nki_anvil.sim.beta1 import creation, movement
+from nki_anvil.sim.beta1.compiler import AUTOMATIC
 from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.kernel import Beta1Kernel
 from nki_anvil.sim.beta1.paths import LIVE_PATH
@@ -73,6 +74,7 @@ def _programs(recorder: Recorder, extents: Sequence[int]) -> Iterator[tuple[Inde
 
 def _call(recorder: Recorder, kernel: Kernel, arguments: tuple[Any, Any]) -> Any:
     positional, named = arguments
+    recorder.by_hand.overruled = bool(getattr(kernel.function, AUTOMATIC, False))
     return kernel.function(*positional, **named)
 
 

@@ -8,7 +8,7 @@ from nki_anvil.sim import isa
 from nki_anvil.sim.beta1.assignment import move
 from nki_anvil.sim.beta1.calls import fresh, masked, operand
 from nki_anvil.sim.beta1.computed import Cut, chosen
-from nki_anvil.sim.beta1.creation import ndarray
+from nki_anvil.sim.beta1.creation import check_tile
 from nki_anvil.sim.beta1.elementwise import copy
 from nki_anvil.sim.beta1.enums import nc_version
 from nki_anvil.sim.beta1.masks import boxes, cut
@@ -51,12 +51,13 @@ def memset(
     number = operand(value)
 
     def run(cut: Cut) -> NkiTensor:
-        tensor = ndarray(sizes, dtype).whole()
+        tensor = fresh(sizes, dtype)
         isa.memset(tensor, number, engine)
         return tensor
 
+    check_tile(sizes, MemoryRegion.sbuf, dtype)
     if mask is not None and mask is not True:
-        result = ndarray(sizes, dtype)
+        result = Tile(fresh(sizes, dtype))
         for box in boxes(mask, sizes):
             isa.memset(cut(result, box, sizes), number, engine)
         return result

@@ -65,7 +65,7 @@ def _two_rows(left: Tile, right: Tile) -> Tile:
 
 
 def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any = engine.unknown, **_: Any) -> Tile:
-    """The transposed tile: in PSUM by the tensor engine, in SBUF by the vector engine, or where ``dtype`` converts it."""
+    """The transposed tile: in PSUM by the tensor engine, in SBUF by the vector engine or converted."""
     tile = require(data, "nisa.nc_transpose")
     flat = (math.prod(tile.shape[1:]), tile.shape[0])
 
@@ -74,6 +74,8 @@ def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any 
         small = max(source.shape[0], source.size // source.shape[0]) <= 32
         by_vector = chosen(engine) is isa.engine.vector or (chosen(engine) is isa.engine.unknown and small)
         region = MemoryRegion.sbuf if by_vector else MemoryRegion.psum
+        if not by_vector:
+            recorder().by_hand.left(region, "nisa.nc_transpose by the tensor engine allocates an identity")
         result = recorder().allocate((source.size // source.shape[0], source.shape[0]), source.dtype, region)
         isa.nc_transpose(result, source if by_vector else movement.in_sbuf(source), chosen(engine))
         return result

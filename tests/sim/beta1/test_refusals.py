@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -796,3 +797,97 @@ def test_an_operand_masked_by_its_index_is_told_the_cure(beta1: Any):
     error = refused(kernel, X[0])
     assert isinstance(error, NotSimulated)
     assert "mask=" in error.remedy
+
+
+@pytest.mark.parametrize(
+    ("memory", "place", "code"),
+    [
+        ("sbuf", {"base_addr": 4 << 20}, "TRN2-ADDRESS"),
+        ("sbuf", {"base_addr": (192 - 16) << 10}, "TRN2-ADDRESS"),
+        ("sbuf", {"base_addr": -4}, "TRN2-ADDRESS"),
+        ("sbuf", {"base_partition": 32}, "TRN2-PART-START"),
+        ("sbuf", lambda index, partitions, size: (32, index[0] * size), "TRN2-PART-START"),
+        ("sbuf", lambda index, partitions, size: (0, index[0] * (200 << 10)), "TRN2-ADDRESS"),
+        ("psum", {"base_bank": 7, "num_bank_tiles": (2,)}, "TRN2-ADDRESS"),
+        ("psum", {"base_addr": 2048}, "TRN2-ADDRESS"),
+        ("psum", lambda index, partitions, size: (8, 0, 0), "TRN2-ADDRESS"),
+        ("psum", partial(lambda bank, idx, pdim_size, fdim_size: (bank, 0, 0), bank=8), "TRN2-ADDRESS"),
+    ],
+)
+def test_a_tile_is_put_where_there_is_memory(beta1: Any, memory: str, place: Any, code: str):
+    nl, allocator = beta1.nl, getattr(beta1.ncc, memory)
+
+    @beta1.nki.jit
+    def kernel(x):
+        asked = allocator.alloc(place) if callable(place) else allocator.mod_alloc(**place)
+        nl.ndarray((2, nl.par_dim(128), 64), dtype=x.dtype, buffer=asked)
+
+    assert refused(kernel, X[0]).code == code
+
+
+BESIDE = ["a tile", "a result", "a result that came before", "an identity", "an identity of a product"]
+
+
+@pytest.mark.parametrize("what", BESIDE)
+def test_tiles_by_hand_stand_beside_none_that_the_compiler_places(beta1: Any, what: str):
+    nl, nisa, ncc = beta1.nl, beta1.nisa, beta1.ncc
+
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        early = nl.exp(nl.load(x)) if what == "a result that came before" else None
+        tile = nl.ndarray((nl.par_dim(128), 64), dtype=x.dtype, buffer=ncc.sbuf.mod_alloc(base_addr=0))
+        tile[...] = nl.load(x)
+        if what == "a tile":
+            other = nl.ndarray((nl.par_dim(128), 64), dtype=x.dtype, buffer=nl.sbuf)
+            other[...] = nl.copy(tile)
+        elif what == "a result":
+            tile[...] = nl.add(nl.exp(tile), 1.0)
+        elif what == "an identity":
+            turned = nl.ndarray((nl.par_dim(64), 128), dtype=x.dtype, buffer=ncc.psum.mod_alloc(base_bank=0))
+            turned[...] = nisa.nc_transpose(tile)
+        elif what == "an identity of a product":
+            nl.matmul(tile, tile[0:64, 0:64])
+        nl.store(out, tile if early is None else early)
+        return out
+
+    assert refused(beta1.nki.jit(kernel), X[0]).code == "NKI-ALLOCATION"
+    beta1.nki.jit(ncc.force_auto_alloc(kernel))(X[0])
+
+
+def test_tiles_by_hand_take_results_and_leave_another_memory_to_the_compiler(beta1: Any):
+    nl, nisa, ncc = beta1.nl, beta1.nisa, beta1.ncc
+
+    @beta1.nki.jit
+    def kernel(x, memory):
+        out = nl.ndarray((64, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+        hand = {"sbuf": nl.sbuf, "psum": nl.psum, memory: getattr(ncc, memory).mod_alloc()}
+        tile = nl.ndarray((nl.par_dim(128), 64), dtype=x.dtype, buffer=hand["sbuf"])
+        tile[...] = nl.load(x)
+        total = nl.ndarray((nl.par_dim(64), 64), dtype=nl.float32, buffer=hand["psum"])
+        total[...] = nisa.nc_matmul(tile, tile)
+        back = nl.ndarray((nl.par_dim(64), 64), dtype=x.dtype, buffer=hand["sbuf"])
+        back[...] = nl.copy(total)
+        nl.store(out, back)
+        return out
+
+    assert all(np.all(kernel(X[0], memory) == 128) for memory in ("sbuf", "psum"))
+
+
+def test_addresses_that_python_adds_up_in_a_loop_count_once(beta1: Any):
+    nl, ncc = beta1.nl, beta1.ncc
+
+    @beta1.nki.jit
+    def kernel(x):
+        out, free = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm), 0
+        for i in nl.affine_range(4):
+            tile = nl.ndarray((nl.par_dim(128), 64), dtype=x.dtype, buffer=ncc.sbuf.mod_alloc(base_addr=free))
+            free += 100 << 10
+            if i < 2:
+                tile[...] = nl.load(x[i])
+            else:
+                tile[...] = nl.load(x[3 - (i - 2)])
+            nl.store(out[i], tile)
+        return out
+
+    x = np.arange(4, dtype=np.float32)[:, None, None] + X
+    assert np.array_equal(kernel(x), x[[0, 1, 3, 2]])
