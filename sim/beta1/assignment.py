@@ -48,7 +48,7 @@ def assign(target: Tile, value: Any, mask: Any = None) -> None:
         raise TraceError(
             "NKI-TYPE", f"{described(value)} is assigned to a tensor.", remedy="Assign a tile or a number."
         )
-    if value.part is not None and mask is None:
+    if mask is None and (value.part or value.kept):
         _assign_part(target, value)
         return
     for box in boxes(mask, target.shape):
@@ -86,10 +86,14 @@ def _block_by_block(target: Tile, value: Any) -> None:
 
 def _assign_part(target: Tile, value: Tile) -> None:
     """A result of which a mask left a box: that box of the target."""
-    assert value.part is not None
-    if value.part.box.empty:
+    left = value.part or value.kept
+    assert left is not None
+    if left.box.empty:
         return
-    place = cut(target, value.part.box, value.part.shape)
+    place = cut(target, left.box, left.shape)
+    if value.part is None:
+        move(place, value.left())
+        return
     if value.fresh and _adopt(place, value):
         return
     part, value.part = value.part, None
@@ -169,7 +173,12 @@ def accumulate(name: str, target: Tile, value: Any) -> Tile:
     if not target.tensor.storage.on_chip:
         raise TraceError("NKI-MEMORY", f"{target!r} is in HBM.", remedy="Load it, compute, and store it.")
     place = target.whole()
-    if isinstance(value, Tile) and value.part is not None:
+    if isinstance(value, Tile) and value.kept is not None:
+        if value.kept.box.empty:
+            return target
+        place = sliced(place, value.kept.box, value.kept.shape)
+        value = Tile(value.left())
+    elif isinstance(value, Tile) and value.part is not None:
         part = value.part
         if part.box.empty:
             return target

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+from weakref import ref
 
 from nki_anvil.sim.beta1 import dependencies, splitting
 from nki_anvil.sim.beta1.allocation import ByHand
@@ -26,6 +27,9 @@ from nki_anvil.sim.instructions import NAMES
 from nki_anvil.sim.operands import WRITES
 from nki_anvil.sim.program import NONE, SCHEMA, Program
 from nki_anvil.sim.tensor import Indirect, NkiTensor
+
+if TYPE_CHECKING:
+    from nki_anvil.sim.beta1.tile import Tile
 
 INSTRUCTION: Final = tuple(SCHEMA["instructions"])
 _WRITES: Final = tuple(WRITES.tolist())
@@ -83,6 +87,8 @@ class Recorder(Tensors):
         self.views = True
         self.path = Path()
         self.by_hand = ByHand()
+        self.parts: list[ref[Tile]] = []
+        """Masked results, as long as somebody holds them."""
         self.loops: list[Loop] = []
         self.last: Last | None = None
         self.uses: dict[Placed, Uses] = {}
@@ -115,6 +121,8 @@ class Recorder(Tensors):
             self._abandon(loop)
 
     def _begin(self, loop: Loop) -> tuple[int, int, int, int, int]:
+        if not loop.done and loop.kind != "block":
+            self._settle()
         self._scope += 1
         self.scopes.append(self._scope)
         loop.scope = self._scope
@@ -123,6 +131,11 @@ class Recorder(Tensors):
         sites, instructions = self._sites.count, self._instructions.count
         marks = (self._tensors.mark(), self._sites.mark(), self._instructions.mark())
         return (*marks, sites, instructions)
+
+    def _settle(self) -> None:
+        parts, self.parts = self.parts, []
+        for tile in filter(None, (one() for one in parts)):
+            tile.settle()
 
     def held(self, place: NkiTensor) -> Held:
         """A result's standing at a place to which its instruction writes now."""

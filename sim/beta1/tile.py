@@ -7,13 +7,14 @@ instruction writes to the place itself.
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from nki_anvil.sim.beta1 import access
 from nki_anvil.sim.beta1.bounds import Reach, out_of_bounds
 from nki_anvil.sim.beta1.operators import Operators
-from nki_anvil.sim.beta1.places import same_place
+from nki_anvil.sim.beta1.places import declared, same_place
 from nki_anvil.sim.beta1.recorder import Recorder
 from nki_anvil.sim.dtypes import ARRAY_DTYPES, ArrayDType, as_dtype
 from nki_anvil.sim.errors import NotSimulated, TraceError
@@ -46,7 +47,7 @@ NO_BLOCKS = Blocks((), ())
 class Tile(Operators):
     """A tensor as Beta 1 kernels handle it."""
 
-    __slots__ = ("blocks", "fresh", "grown", "held", "outside", "part", "tensor", "truth")
+    __slots__ = ("__weakref__", "blocks", "fresh", "grown", "held", "kept", "outside", "part", "tensor", "truth")
     __array_ufunc__ = None
 
     def __init__(
@@ -63,6 +64,10 @@ class Tile(Operators):
         self.fresh = fresh
         """Whether it is a result that only its own instruction has touched."""
         self.part = part
+        self.kept: Part | None = None
+        """The part that a mask left of it, once the full tile is there already."""
+        if part is not None:
+            self.recorder.parts.append(cast("Any", weakref.ref(self)))
         self.outside = outside
         """Dimensions that the index leaves, which is an error unless a mask cuts it off."""
         self.truth = False
@@ -195,7 +200,7 @@ class Tile(Operators):
             raise outgrown(self.name)
         if self.fresh:
             self._left()
-        self.fresh = False
+        self.fresh, self.kept = False, None
         return self.tensor
 
     def _left(self) -> None:
@@ -204,6 +209,22 @@ class Tile(Operators):
             self.recorder.by_hand.left(
                 self.buffer, f"A result of shape {self.shape} is used without a place of its own"
             )
+
+    def left(self) -> NkiTensor:
+        """The part that a mask left of a full tile, which stays a masked result."""
+        from nki_anvil.sim.beta1.masks import sliced
+
+        kept = self.kept
+        assert kept is not None
+        whole, self.kept = self.whole(), kept
+        return sliced(whole, kept.box, kept.shape)
+
+    def settle(self) -> None:
+        """Give a masked result its full tile in the scope that it was made in, as a loop begins that may use it."""
+        if self.part is not None and declared(self.tensor).scope in self.recorder.scopes:
+            part = self.part
+            self._fill_part()
+            self.kept, self.fresh = part, False
 
     def _fill_part(self) -> None:
         """Give a masked result the full tile that it is part of; the rest of it stays as it is."""

@@ -517,3 +517,45 @@ def test_an_activation_leaves_its_sum_beside_its_result(beta1: Any, rng: np.rand
 
     x = draw(rng, 128, 64)
     assert close(kernel(x), (x * x).sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize(
+    "used", ["after a loop that uses it", "in a loop", "in a loop that adds it", "once it is written", "nowhere"]
+)
+def test_a_masked_tile_is_used_in_and_behind_a_loop(beta1: Any, rng: np.random.Generator, used: str):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        sums = nl.ndarray((2, 128, 1), dtype=x.dtype, buffer=nl.shared_hbm)
+        p, f = nl.arange(128)[:, None], nl.arange(64)[None, :]
+        for i in nl.affine_range(2):
+            mask = i * 128 + p < 200
+            tile = nl.load(x[i * 128 + p, f], mask=mask)
+            total = nl.zeros((nl.par_dim(128), 64), dtype=nl.float32, buffer=nl.sbuf)
+            for _ in nl.sequential_range(3):
+                if used == "after a loop that uses it":
+                    total[...] = nl.add(total, tile, mask=mask)
+                elif used == "in a loop":
+                    total[...] = tile
+                elif used == "in a loop that adds it":
+                    total += tile
+                elif used == "once it is written":
+                    tile[...] = nl.ones((nl.par_dim(128), 64), dtype=nl.float32, buffer=nl.sbuf)
+            result = nl.add(total, tile) if used == "after a loop that uses it" else total
+            nl.store(sums[i], 0.0)
+            if used == "once it is written":
+                result = nl.zeros((nl.par_dim(128), 64), dtype=nl.float32, buffer=nl.sbuf)
+                result[...] = tile
+                nl.store(sums[i], nl.sum(result, axis=1, keepdims=True))
+            nl.store(out[i * 128 + p, f], result, mask=mask)
+        return out, sums
+
+    x = draw(rng, 200, 64)
+    found, sums = kernel(x)
+    if used == "once it is written":
+        assert np.all(sums == 64)
+        return
+    times = {"after a loop that uses it": 4, "in a loop": 1, "in a loop that adds it": 3, "nowhere": 0}[used]
+    assert close(found, times * x)
