@@ -14,6 +14,7 @@ import os
 import site
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
@@ -55,7 +56,7 @@ class Footprint:
         self._missed: set[Path] = set()
         """What was asked for and was not there."""
         self._folders: set[Path] = set()
-        """Folders that it made."""
+        """Temporary folders that it made."""
         self._path = frozenset(sys.path)
         self._outside = [*_outside(self._reference, {root.resolve() for root in _roots()}), Path.cwd().resolve()]
         self._spelt_outside = _outside(self._reference, {*_roots(), *self._outside})
@@ -114,9 +115,14 @@ class Footprint:
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         with contextlib.suppress(OSError, ValueError, TypeError):  # whoever opens a file must not fail by this
             if event == "os.mkdir":
-                self._folders.add(Path(os.fsdecode(arguments[0])).absolute())
+                self._note_folder(Path(os.fsdecode(arguments[0])).absolute())
             elif found := opened(event, arguments):
                 self._note(*found)
+
+    def _note_folder(self, path: Path) -> None:
+        """One that is not there yet, among temporary ones: what is missing in another may come later."""
+        if not path.exists() and path.is_relative_to(tempfile.gettempdir()):
+            self._folders.add(path)
 
     def _note(self, path: Path, flags: int) -> None:
         """Whatever writes may also read, and what it finds counts unless it is thrown away unseen."""

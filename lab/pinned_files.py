@@ -35,11 +35,12 @@ class Pinned:
         self._refused: ReferenceFault | None = None
         self._comparing = False
         if any(copies.values()):
+            openers.lead(self._copy)
+        if len(copies) > 1:  # more than the reference itself: some of it may be a database
             with contextlib.suppress(ImportError):
                 import sqlite3  # not every Python has it
 
                 openers.stand_in((sqlite3.connect,))
-            openers.lead(self._copy)
         sys.addaudithook(self._hear)
 
     def refuse(self) -> None:

@@ -106,6 +106,12 @@ async def test_what_a_reference_writes_is_no_part_of_its_problem(tmp_path: Path,
     assert (await load(path)).version == found.version
 
 
+async def test_what_is_missing_in_a_folder_that_was_there_is_part_of_the_problem(tmp_path: Path) -> None:
+    code = "HERE.mkdir(exist_ok=True)\nSCALE = 3.0 if (HERE / 'scale.txt').exists() else 2.0"
+    found = await load(written(tmp_path, code))
+    assert found.reference_beside == {str(tmp_path / "scale.txt"): ""}
+
+
 async def test_a_class_of_data_may_be_defined(tmp_path: Path) -> None:
     code = "from dataclasses import dataclass\n@dataclass\nclass Settings:\n    scale: 'float' = 2.0\n"
     assert (await load(written(tmp_path, f"{code}SCALE = Settings().scale"))).outputs
