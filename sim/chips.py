@@ -145,3 +145,12 @@ def chip(name: str) -> Chip:
     if name not in CHIPS:
         raise KeyError(f"no chip is called {name!r}; known are {', '.join(CHIPS)}")
     return CHIPS[name]
+
+
+_QUADRANTS: Final = ((32, (0, 32, 64, 96)), (64, (0, 64)), (128, (0,)))
+"""How many partitions may start where (guides, all generations)."""
+
+
+def starts(partitions: int) -> tuple[int, ...]:
+    """Where an engine's access of some partitions may start."""
+    return next((allowed for most, allowed in _QUADRANTS if partitions <= most), (0,))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from nki_anvil.sim.chips import CHIPS, starts
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.layout import Shape
 from nki_anvil.sim.memory import MemoryRegion
@@ -16,13 +17,8 @@ from nki_anvil.sim.memory import MemoryRegion
 Place: TypeAlias = Callable[..., Sequence[Any]]
 """Called with a block's index, its partitions and its bytes per partition; gives the first partition and byte in SBUF,
 and before them the bank in PSUM."""
-_SBUF_BYTES: Final = 192 * 1024
-_SBUF_RESERVED: Final = 16 * 1024
-"""At the end of each partition, for the compiler (direct allocation guide)."""
-_BANK_BYTES: Final = 2 * 1024
-_BANKS: Final = 8
-_STARTS: Final = ((32, (0, 32, 64, 96)), (64, (0, 64)), (128, (0,)))
-"""Up to so many partitions a tile may begin at these."""
+_CHIP: Final = CHIPS["trn1"]
+"""The direct allocation guide knows this one's memory alone, and leaves its end to the compiler."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +37,9 @@ class Allocation:
                 self._check_bank(found.pop(0))
             start, byte = found
             self._check_partition(start, partitions)
-            end = _BANK_BYTES if self.region is MemoryRegion.psum else _SBUF_BYTES
-            last = end if self.region is MemoryRegion.psum else _SBUF_BYTES - _SBUF_RESERVED
+            in_bank = self.region is MemoryRegion.psum
+            end = _CHIP.psum_bank_bytes if in_bank else _CHIP.sbuf_partition_bytes
+            last = end if in_bank else _CHIP.sbuf_usable_partition_bytes
             if not 0 <= byte < last or byte + size > end:
                 raise TraceError(
                     "TRN2-ADDRESS",
@@ -61,11 +58,14 @@ class Allocation:
         return [operator.index(number) for number in self.place(**named)]
 
     def _check_bank(self, bank: int) -> None:
-        if not 0 <= bank < _BANKS:
-            raise TraceError("TRN2-ADDRESS", f"A tile is put into bank {bank} of PSUM.", remedy="Banks are 0 to 7.")
+        if not 0 <= bank < _CHIP.psum_banks:
+            last = _CHIP.psum_banks - 1
+            raise TraceError(
+                "TRN2-ADDRESS", f"A tile is put into bank {bank} of PSUM.", remedy=f"Banks are 0 to {last}."
+            )
 
     def _check_partition(self, start: int, partitions: int) -> None:
-        allowed = next((starts for most, starts in _STARTS if partitions <= most), ())
+        allowed = starts(partitions)
         if start not in allowed:
             raise TraceError(
                 "TRN2-PART-START",

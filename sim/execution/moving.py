@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nki_anvil.sim.chips import CHIPS
+from nki_anvil.sim.chips import CHIPS, starts
 from nki_anvil.sim.dtypes import size_of
 from nki_anvil.sim.execution.errors import ExecutionError
 from nki_anvil.sim.rules.order import Merged, Pair, disturbs, is_spread, merge, turns
-from nki_anvil.sim.rules.partitions import starts
 
 if TYPE_CHECKING:
     from nki_anvil.sim.execution.bench import Step

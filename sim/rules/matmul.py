@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from nki_anvil.sim import dtypes
+from nki_anvil.sim.chips import starts
 from nki_anvil.sim.instructions import TABLE
 from nki_anvil.sim.kinds import dynamic, named, row_elements
 from nki_anvil.sim.operands import operands
 from nki_anvil.sim.program import MEMORIES, NONE
-from nki_anvil.sim.rules.partitions import starts
 from nki_anvil.sim.rules.reading import Reading, Tile, Use
 from nki_anvil.sim.rules.rule import Rule, Violation
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nki_anvil.sim.chips import starts
 from nki_anvil.sim.program import MEMORIES
 from nki_anvil.sim.rules.engines import PAIRS
 from nki_anvil.sim.rules.reading import Reading, Tile, Use
 from nki_anvil.sim.rules.rule import Rule, Violation
-
-_QUADRANTS = ((32, (0, 32, 64, 96)), (64, (0, 64)), (128, (0,)))
-"""How many partitions may start where."""
 
 
 def _too_many(reading: Reading) -> Iterator[Violation]:
@@ -18,11 +16,6 @@ def _too_many(reading: Reading) -> Iterator[Violation]:
     for tensor, count in enumerate(rows["partitions"].tolist()):
         if count > most and MEMORIES[int(rows["memory"][tensor])] in ("sbuf", "psum"):
             yield Violation(int(rows["line"][tensor]), f"A tensor has {count} partitions; the chip has {most}.")
-
-
-def starts(partitions: int) -> tuple[int, ...]:
-    """Where an engine's access of some partitions may start."""
-    return next((allowed for most, allowed in _QUADRANTS if partitions <= most), (0,))
 
 
 def _engine_tiles(reading: Reading) -> Iterator[tuple[Use, Tile]]:
