@@ -254,13 +254,15 @@ class Kills:
         lab = site.laboratory()
         problem = lab.problem(site.problem)
         stored = problem.attempts.all()
-        assert [attempt.number for attempt in stored] == list(range(len(stored)))
+        by_number = {attempt.number: attempt for attempt in stored}
+        assert len(by_number) == len(stored), "a number was given twice"
+        assert list(by_number) == sorted(by_number)
         assert all(digest(attempt.text()) == attempt.digest for attempt in stored)
         found = audit(lab, site.problem)
         assert found.clean, str(found)
         best = problem.best("modelled").read()
         assert best is not None
-        assert any(verdict.passed for verdict in stored[best.attempt].verdicts()), "best was never verified"
+        assert any(verdict.passed for verdict in by_number[best.attempt].verdicts()), "best was never verified"
         replaced = problem.attempts.of(best.receipt.replaced) if best.receipt.replaced else None
         site.crowned |= {0, best.attempt} | ({replaced.number} if replaced else set())
         site.crowned |= {line["attempt"] for line in diary.history(problem.folder) if line["event"] == "best"}
@@ -269,7 +271,7 @@ class Kills:
         known = held == typed or (whose is not None and whose.number in site.crowned)
         assert known, f"the working file holds {whose and (whose.number, whose.comparisons())}, not {site.crowned}"
         self.file_holds[
-            "typed" if held == typed else "best" if held == stored[best.attempt].text() else "was best"
+            "typed" if held == typed else "best" if held == by_number[best.attempt].text() else "was best"
         ] += 1
         self.bests = max(self.bests, best.revision)
         Store.open(site.root / "data").close()
