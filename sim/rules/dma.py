@@ -8,8 +8,9 @@ import numpy as np
 
 from nki_anvil.sim import dtypes
 from nki_anvil.sim.instructions import NAMES
+from nki_anvil.sim.operands import operands
 from nki_anvil.sim.program import MEMORIES, NONE
-from nki_anvil.sim.rules.reading import Reading, Use
+from nki_anvil.sim.rules.reading import Reading, Tile, Use
 from nki_anvil.sim.rules.rule import Rule, Violation
 
 _DMA = ("dma_copy", "dma_transpose", "dma_compute")
@@ -17,6 +18,8 @@ _AXES = ([1, 0], [2, 1, 0], [3, 1, 2, 0])
 _HWDGE_ENGINES = ("sync", "scalar")
 _SBUF = MEMORIES.index("sbuf")
 _HWDGE_ROWS = (1, 2, 4, 8, 16)
+_BLOCKS, _CORE = 4, 16
+"""Dimensions of a transpose of blocks, and rows that one GpSimd core gathers by."""
 
 
 def _breach(use: Use, message: str) -> Violation:
@@ -94,6 +97,24 @@ def _gathered_transposes(reading: Reading) -> Iterator[Violation]:
         if src.itemsize != 2 or src.shape[-1] > 128 or src.shape[0] % 16:
             limits = "rows by sixteens, of at most 128 two-byte elements"
             yield _breach(use, f"A transpose that gathers takes {limits}, not {list(src.shape)} of {src.dtype}.")
+        elif len(src.shape) == _BLOCKS and 1 not in src.shape[1:3]:
+            yield _breach(use, f"A transpose that gathers has an inner dimension of 1, and not {list(src.shape)}.")
+    for line, tile in _numbering(reading):
+        fits = tile.partitions % _CORE == 0 and (tile.elements == 1 or tile.partitions == reading.chip.partitions)
+        if tile.dtype != "uint32" or not fits:
+            limits = "16 to 128 of them by sixteens, or columns of 128"
+            found = f"{list(tile.shape)} of {tile.dtype}"
+            yield Violation(line, f"A transpose gathers by numbers in uint32, {limits}, not by {found}.")
+
+
+def _numbering(reading: Reading) -> Iterator[tuple[int, Tile]]:
+    """The index tiles of transposes, each once for a line."""
+    program, every = reading.program, operands(reading.program)
+    index, rows = program.tables["accesses"]["vector_access"][every.access], program.tables["instructions"]
+    chosen = (index != NONE) & (rows["opcode"][every.instruction] == NAMES.index("dma_transpose"))
+    lines = rows["line"][every.instruction[chosen]].tolist()
+    for line, access in sorted(set(zip(lines, index[chosen].tolist(), strict=True))):
+        yield line, reading.tile(access)
 
 
 def _hardware_transposes(reading: Reading) -> Iterator[Violation]:
@@ -193,9 +214,11 @@ RULES = (
          " (2, 1, 0) or (3, 1, 2, 0).",
          "error", "Give dst the permuted shape and src's format, or transpose on the tensor engine.",
          "nki.isa.dma_transpose", _transposes, {"0.4": "warning"}),
-    Rule("TRN2-DMA-TRANSPOSE-IX", "A transpose that gathers takes rows by sixteens of at most 128 two-byte elements.",
-         "error", "Gather with nisa.dma_copy, and transpose on an engine.",
-         "nki.isa.dma_transpose, indirect transpose constraints", _gathered_transposes),
+    Rule("TRN2-DMA-TRANSPOSE-IX", "A transpose that gathers takes rows by sixteens of at most 128 two-byte elements,"
+         " by numbers in uint32.", "error",
+         "Convert the numbers with nisa.tensor_copy; or gather with nisa.dma_copy, and transpose on an engine.",
+         "nki.isa.dma_transpose, indirect transpose constraints; Descriptor Generation Engine (DGE) reference guide",
+         _gathered_transposes),
     Rule("TRN2-DMA-TRANSPOSE-HW", "A hardware transpose takes blocks of 16 rows of at most 128 two-byte elements.",
          "error", "Leave dge_mode out.", "nki.isa.dma_transpose, direct transpose constraints", _hardware_transposes),
     Rule("TRN2-DMA-COMPUTE", "dma_compute adds with scales of one, at places that are known before, or by an index tile"

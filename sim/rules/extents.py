@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from nki_anvil.sim.chips import starts
 from nki_anvil.sim.rules.reading import Reading, Tile, Use
 from nki_anvil.sim.rules.rule import BETA1, Rule, Violation
 
@@ -21,6 +22,17 @@ _RANKS = {
     "nc_find_index8": {"data": 3, "vals": 3, "dst": 2},
 }
 """Of how many dimensions a tile is at most."""
+_TOPK = (8, 1 << 16)
+_FOUND = 1 << 15
+_COUNTED = {
+    "iota": ("pattern", "offset", "channel_multiplier"),
+    "affine_select": ("pattern", "offset", "channel_multiplier"),
+    "nonzero_with_count": ("index_offset", "padding_val"),
+    "register_move": ("value",),
+}
+"""Integers that an instruction is told, which are words of the machine's."""
+_INT32 = (-(1 << 31), (1 << 31) - 1)
+_REGISTER = (-(1 << 31), (1 << 32) - 1)
 
 
 def _breach(use: Use, message: str) -> Violation:
@@ -151,6 +163,28 @@ def _shuffles(reading: Reading) -> Iterator[Violation]:
             yield _breach(
                 use, f"nc_stream_shuffle keeps format and size: {src.dtype} {src.shape} to {dst.dtype} {dst.shape}."
             )
+        places = starts(max(src.partitions, dst.partitions))
+        if not {src.start_partition, dst.start_partition} <= {*places}:
+            found = f"{src.partitions} partitions from {src.start_partition} to {dst.partitions} from"
+            allowed = " or ".join(map(str, places))
+            yield _breach(use, f"nc_stream_shuffle takes {found} {dst.start_partition}: both may start at {allowed}.")
+
+
+def _topk(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named("topk"):
+        found = use.tiles["val_dst"].elements
+        if not (_TOPK[0] <= use["n"] < _TOPK[1] and found < _FOUND):
+            yield _breach(use, f"topk finds {found} of {use['n']} elements.")
+
+
+def _words(reading: Reading) -> Iterator[Violation]:
+    for use in reading.named(*_COUNTED):
+        low, high = _REGISTER if use.name == "register_move" else _INT32
+        for name in _COUNTED[use.name]:
+            given = [step for step, _ in use[name]] if name == "pattern" else [use[name]]
+            for value in given:
+                if value is not None and not low <= value <= high:
+                    yield _breach(use, f"{use.name} has {name} {value}, which 32 bits do not hold.")
 
 
 RULES = (
@@ -178,6 +212,14 @@ RULES = (
          " what each partition of dst holds.",
          "nki.isa.local_gather, nki.isa.nc_n_gather; NKI release notes, 2.32: known issues",
          _gathers),
-    Rule("TRN2-SHUFFLE", "nc_stream_shuffle takes a mask of 32 entries and keeps format and size.", "error",
-         "Use 255 for partitions that stay as they are.", "nki.isa.nc_stream_shuffle", _shuffles),
+    Rule("TRN2-SHUFFLE", "nc_stream_shuffle takes a mask of 32 entries, keeps format and size, and starts on both"
+         " sides where the larger of them may.", "error",
+         "Use 255 for partitions that stay as they are, and slice both sides to the partitions that move.",
+         "nki.isa.nc_stream_shuffle: mask, num_active_partitions", _shuffles),
+    Rule("TRN2-TOPK", "topk looks at 8 to 65535 elements, and finds less than 32768.", "error",
+         "Pad the row with the smallest number, or take the largest of several calls.", "nki.isa.topk, constraints",
+         _topk),
+    Rule("TRN2-INT32", "Offsets, steps and constants of instructions that count, and of registers, have 32 bits.",
+         "error", "Count from a smaller offset.",
+         "nki.isa.iota, affine_select, nonzero_with_count: int32; nki.isa.register_alloc: 32-bit registers", _words),
 )  # fmt: skip

@@ -150,6 +150,8 @@ def _pairs(reading: Reading) -> Iterator[Violation]:
             shape = use.tiles[slot].shape
             if _paired(use) and (len(shape) < 3 or shape[1] != 2):
                 yield _breach(use, f"double_row needs {slot} of [K, 2, columns]; it is {list(shape)}.")
+        if _paired(use) and use["is_transpose"]:
+            yield _breach(use, "double_row cannot be combined with transpose mode.")
 
 
 def _banks(reading: Reading) -> Iterator[Violation]:
@@ -219,8 +221,9 @@ RULES = (
          "Copy one of them into a tile that starts where the other does.",
          "Trainium/Inferentia2 Architecture Guide for NKI, Tensor Engine (partitions feed rows)", _apart,
          {"beta1": "warning"}),
-    Rule("TRN2-MM-ROWS", "double_row packs two rows: the first free dimension of both operands is 2.", "error",
-         "Lay both operands out as [K, 2, columns].", _ISA, _pairs),
+    Rule("TRN2-MM-ROWS", "double_row packs two rows: the first free dimension of both operands is 2, and nothing is"
+         " transposed.", "error", "Lay both operands out as [K, 2, columns], and transpose without perf_mode.",
+         "nki.isa.nc_matmul; Trainium2 Architecture Guide for NKI, double FP8 performance mode", _pairs),
     Rule("TRN2-PSUM-BANK", "What one tensor engine instruction writes lies inside one PSUM bank of 2 KiB.", "error",
          "Give dst at most 512 float32 per partition, aligned to a bank.",
          "nki.language.tile_size, psum_bank_fmax; nki.isa.nc_matmul", _banks),

@@ -76,8 +76,9 @@ _FORMATS = {
 
 
 _REDUCES = {
-    "tensor_partition_reduce": ("op", ("add", "average", "maximum", "bitwise_or", "bitwise_and", "bitwise_xor")),
+    "tensor_partition_reduce": ("op", ("add", "average", "maximum", "bitwise_or", "bitwise_and")),
     "tensor_scalar_reduce": ("reduce_op", ("add", "multiply", "maximum", "minimum")),
+    "tensor_scalar_cumulative": ("op1", ("add", "subtract", "multiply", "maximum", "minimum")),
     "tensor_reduce": ("op", tuple(sorted(REDUCTIONS - {"average"}))),
 }
 """By what an instruction reduces, of which the pages name fewer operators than the table of reductions."""
@@ -133,6 +134,11 @@ def _bias(reading: Reading) -> Iterator[Violation]:
             yield _breach(use, f"{use.name} does not take a bias in tfloat32.")
         if use["reduce_op"] not in (None, "add"):
             yield _breach(use, f"{use.name} reduces by add only, not {use['reduce_op']}.")
+    if reading.program.version == BETA1:
+        return
+    for use in reading.named("activation"):
+        if use["reduce_op"] is None and use["reduce_cmd"] in ("reduce", "reset_reduce"):
+            yield _breach(use, "activation accumulates, and names no reduce_op.")
 
 
 def _idle(reading: Reading) -> Iterator[Violation]:
@@ -278,8 +284,9 @@ RULES = (
     Rule("TRN2-COLUMN-FP32", "Per-partition operands of arithmetic and the activation's scale are float32.",
          "error", "Copy the column into a float32 tile first.", "nki.isa.tensor_scalar, data types; nki.isa.activation",
          _fp32_columns),
-    Rule("TRN2-ACT", "activation takes no tfloat32 bias and reduces by add.", "error",
-         "Use a float32 bias, and nisa.tensor_reduce for other reductions.", "nki.isa.activation", _bias),
+    Rule("TRN2-ACT", "activation takes no tfloat32 bias, and reduces by add, which it names.", "error",
+         "Use a float32 bias, pass reduce_op=nl.add, and take nisa.tensor_reduce for other reductions.",
+         "nki.isa.activation", _bias),
     Rule("TRN2-ACT-IDLE", "An accumulator that is read was accumulated into.", "warning",
          "Pass reduce_cmd=nisa.reduce_cmd.reset_reduce.", "nki.isa.activation, reduce_cmd", _idle),
     Rule("TRN2-PREDICATE", "Predicates are small unsigned integers, and a predicated copy keeps its format.", "error",

@@ -278,6 +278,10 @@ PAIRS: dict[str, Pair] = {
                                  "i = tile(16, 1, dtype=nl.uint32); t = tile(4, 16, dtype=nl.bfloat16)\n"
                                  "h = nl.ndarray((128, 512), nl.bfloat16, buffer=nl.hbm); nisa.dma_copy(h, x)\n"
                                  "nisa.dma_transpose(t, h.ap([[512, 16], [1, 4]], vector_offset=i, indirect_dim=0))"),
+    "TRN2-TOPK": one("t = tile(16, 4, dtype=nl.bfloat16)\nnisa.topk(t, tile(16, 4, dtype=nl.uint32), t, n=7)",
+                     "t = tile(16, 4, dtype=nl.bfloat16)\nnisa.topk(t, tile(16, 4, dtype=nl.uint32), t, n=8)"),
+    "TRN2-INT32": one("nisa.iota(tile(4, 4, dtype=nl.int32), [[1, 4]], offset=2**31)",
+                      "nisa.iota(tile(4, 4, dtype=nl.int32), [[1, 4]], offset=2**31 - 1)"),
     "TRN2-REDUCE-OP": one("nisa.tensor_partition_reduce(tile(1, 4), nl.minimum, tile(4, 4))",
                           "nisa.tensor_partition_reduce(tile(1, 4), nl.maximum, tile(4, 4))"),
     "TRN2-REDUCE-CMD": one("t = tile(4, 4); nisa.tensor_scalar_reduce(t, t, nl.add, 1.0, nl.add, tile(4, 1),"
@@ -696,3 +700,28 @@ def test_an_output_that_nothing_has_written_names_its_line_once() -> None:
     (found,) = [f for f in findings(pair.bad, pair) if f.code == "TRN2-INIT-OUTPUT"]
     assert found.message.endswith("of the tensor allocated here.")
     assert found.line
+
+
+@pytest.mark.parametrize(
+    ("numbers", "dtype", "pattern", "refused"),
+    [
+        ("i[:, 0:1]", "uint32", [[512, 128], [1, 4]], False),
+        ("i", "uint32", [[512, 128], [1, 4]], False),
+        ("i[:, 0:1]", "int32", [[512, 128], [1, 4]], True),
+        ("i[0:40, 0:1]", "uint32", [[512, 32], [1, 4]], True),
+        ("i[0:64]", "uint32", [[512, 128], [1, 4]], True),
+        ("i[:, 0:1]", "uint32", [[512, 128], [16, 2], [8, 2], [1, 4]], True),
+        ("i[:, 0:1]", "uint32", [[512, 128], [1, 1], [8, 2], [1, 4]], False),
+    ],
+)
+def test_a_transpose_gathers_by_numbers_of_one_format_in_whole_sixteens(
+    numbers: str, dtype: str, pattern: list[list[int]], refused: bool
+) -> None:
+    first, *inner, last = [count for _, count in pattern]
+    body = (
+        f"i = tile(128, 2, dtype=nl.{dtype}); t = tile(*{[last, *inner, first]}, dtype=nl.bfloat16)\n"
+        "h = nl.ndarray((128, 512), nl.bfloat16, buffer=nl.hbm); nisa.dma_copy(h, x)\n"
+        f"nisa.dma_transpose(t, h.ap({pattern}, vector_offset={numbers}, indirect_dim=0))"
+    )
+    found = {finding.code for finding in findings(body, one(body, body))}
+    assert ("TRN2-DMA-TRANSPOSE-IX" in found) is refused

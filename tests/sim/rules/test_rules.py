@@ -420,6 +420,14 @@ CASES: dict[str, tuple[Callable[[Kernel], Any], Callable[[Kernel], Any]]] = {
         engine("nc_stream_shuffle", s(32, 4), s(32, 4), shuffle_mask=[*MASK[1:], 32]),
         engine("nc_stream_shuffle", s(32, 4), s(32, 4), shuffle_mask=MASK),
     ),
+    "TRN2-TOPK": (
+        engine("topk", s(16, 4, dtype=F16), s(16, 4, dtype="uint32"), s(16, 4, dtype=F16), n=7),
+        engine("topk", s(16, 4, dtype=F16), s(16, 4, dtype="uint32"), s(16, 4, dtype=F16), n=8),
+    ),
+    "TRN2-INT32": (
+        engine("iota", s(4, 6, dtype=INT32), pattern=[[1, 6]], offset=1 << 31),
+        engine("iota", s(4, 6, dtype=INT32), pattern=[[1, 6]], offset=-(1 << 31)),
+    ),
     "TRN2-OUT-SHARED": (output("private_hbm", 4, 4), output("shared_hbm", 4, 4)),
     "TRN2-OUT-VIEW": (viewed((1, 4), (4, 4)), viewed((8, 2), (1, 8))),
     "TRN2-OUT-SIZE": (output("shared_hbm", 1 << 15, 1 << 15), output("shared_hbm", 1 << 15, (1 << 15) - 1)),
@@ -524,6 +532,65 @@ def test_free_dimensions_are_summed_and_never_averaged(op: str, refused: bool) -
     k = Kernel()
     engine("tensor_reduce", s(4, 1), s(4, 4), op=op, axes=[1])(k)
     assert codes(k) == ({"TRN2-REDUCE-OP"} if refused else set())
+
+
+@pytest.mark.parametrize(("op", "refused"), [("power", True), ("logical_or", True), ("subtract", False)])
+def test_cumulative_instructions_have_operators_of_their_own(op: str, refused: bool) -> None:
+    k, asked = Kernel(), {"op0": "add", "value0": 1.0, "value1": 1.0, "reduce_cmd": "load_reduce"}
+    engine("tensor_scalar_cumulative", s(4, 4), s(4, 4), op1=op, **asked)(k)
+    assert codes(k) == ({"TRN2-REDUCE-OP"} if refused else set())
+
+
+@pytest.mark.parametrize(("op", "refused"), [("bitwise_xor", True), ("bitwise_or", False)])
+def test_partitions_are_reduced_by_what_the_page_names(op: str, refused: bool) -> None:
+    k = Kernel()
+    engine("tensor_partition_reduce", s(1, 4, dtype=INT32), s(4, 4, dtype=INT32), op=op)(k)
+    assert codes(k) == ({"TRN2-REDUCE-OP"} if refused else set())
+
+
+@pytest.mark.parametrize(
+    ("command", "op", "refused"),
+    [("reset_reduce", None, True), ("reduce", None, True), ("reset_reduce", "add", False), ("reset", None, False)],
+)
+def test_an_activation_that_accumulates_says_by_what(command: str, op: str | None, refused: bool) -> None:
+    k = Kernel()
+    engine("activation", s(4, 4), s(4, 1), s(4, 4), op="exp", reduce_op=op, reduce_cmd=command)(k)
+    assert ("TRN2-ACT" in codes(k)) is refused
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "refused"),
+    [
+        ((0, 128), (32, 64), True),
+        ((0, 64), (96, 128), True),
+        ((0, 64), (64, 96), False),
+        ((0, 1), (32, 64), False),
+        ((96, 128), (32, 64), False),
+    ],
+)
+def test_a_shuffle_starts_on_both_sides_where_the_larger_one_may(
+    source: tuple[int, int], target: tuple[int, int], refused: bool
+) -> None:
+    k = Kernel()
+    mask = [0] * len(MASK)
+    k.emit(
+        "nc_stream_shuffle", k.sbuf(128, 4)[slice(*target)], k.sbuf(128, 4)[slice(*source)], shuffle_mask=mask, line=5
+    )
+    assert codes(k) == ({"TRN2-SHUFFLE"} if refused else set())
+
+
+@pytest.mark.parametrize(("value", "refused"), [(1 << 32, True), ((1 << 32) - 1, False), (-(1 << 31) - 1, True)])
+def test_a_register_holds_32_bits(value: int, refused: bool) -> None:
+    k = Kernel()
+    k.emit("register_move", register=k.register(), value=value, line=5)
+    assert codes(k) == ({"TRN2-INT32"} if refused else set())
+
+
+@pytest.mark.parametrize("name", ["index_offset", "padding_val"])
+def test_what_is_told_beside_nonzero_places_has_32_bits(name: str) -> None:
+    k = Kernel()
+    engine("nonzero_with_count", s(16, 5, dtype=INT32), s(16, 4), **{name: 1 << 31})(k)
+    assert codes(k) == {"TRN2-INT32"}
 
 
 @pytest.mark.parametrize(("shape", "refused"), [((4, 2, 2, 2, 3), True), ((4, 2, 4, 3), False)])
