@@ -38,13 +38,15 @@ _PLAIN: Final = frozenset({bool, int, float, str, tuple, type(None)})
 class Builder:
     """Collects one program. ``source`` is the kernel's file, whose lines the rows are marked with."""
 
-    def __init__(self, chip: str, version: str, source: str, cores: int = 1) -> None:
+    def __init__(self, chip: str, version: str, source: str, cores: int = 1, *, gridded: bool = False) -> None:
         self.chip = chip
         self.version = version
         self.views = not versions.before(version, "0.5")
         """Whether tensors have the view methods of NKI 0.5."""
         self.source = source
         self.cores = cores
+        self.gridded = gridded
+        """Whether the launch has an axis."""
         self.core = 0
         self.registers = 0
         self.region = NONE

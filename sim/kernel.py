@@ -16,9 +16,11 @@ from nki_anvil.sim.errors import NotSimulated
 class Kernel:
     """A jitted function. ``kernel[2]`` runs it on two cores; a call outside of a trace simulates it."""
 
-    def __init__(self, function: Callable[..., Any], cores: int = 1) -> None:
+    def __init__(self, function: Callable[..., Any], cores: int = 1, *, gridded: bool = False) -> None:
         self.function = function
         self.cores = cores
+        self.gridded = gridded or cores > 1
+        """Whether its launch has an axis, as that of ``kernel[1]`` has."""
         functools.update_wrapper(self, function)
 
     @property
@@ -27,7 +29,8 @@ class Kernel:
         return (self.cores,) if self.cores > 1 else ()
 
     def __getitem__(self, lnc: Any) -> Kernel:
-        return Kernel(self.function, int(cast("tuple[Any, ...]", lnc)[0] if isinstance(lnc, tuple) else lnc))
+        cores = int(cast("tuple[Any, ...]", lnc)[0] if isinstance(lnc, tuple) else lnc)
+        return Kernel(self.function, cores, gridded=True)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         caller = LIVE.get(None)

@@ -70,7 +70,7 @@ def trace(fn: Callable[..., Any], *args: Any, chip: str = "trn2", version: str |
 def _builder(kernel: Kernel, chip: str, version: str) -> Builder:
     """What collects the program: of the current dialect, or of Beta 1."""
     if not is_beta1(kernel):
-        return Builder(chip, version, source_file(kernel), kernel.cores)
+        return Builder(chip, version, source_file(kernel), kernel.cores, gridded=kernel.gridded)
     from nki_anvil.sim.beta1.recorder import Recorder
 
     return Recorder(chip, version, source_file(kernel))

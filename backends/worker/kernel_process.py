@@ -50,8 +50,8 @@ _PRINTED: Final[dict[str, Any]] = {
 
 
 _OTHERWISE: Final = (
-    "its file is called otherwise, it was called at other shapes before, its tensors are given by name, or assertions "
-    "are left out"
+    "its file is called otherwise, it was called at other shapes before, its tensors are given by name, it is launched "
+    "by kernel[1], or assertions are left out"
 )
 
 _CALLED_AGAIN: Final = "Calling it once more, behind a call of itself,"
@@ -130,14 +130,14 @@ def _trace_and_deliver(
                 taken: list[float] = []
 
                 def tracing(
-                    namespace: dict[str, Any], entry: str = entry, *, by_name: bool = False
+                    namespace: dict[str, Any], entry: str = entry, *, otherwise: bool = False
                 ) -> Callable[..., bytes]:
-                    function = _specialised(namespace[entry], request["lnc"])
+                    function = _specialised(namespace[entry], request["lnc"], gridded=otherwise)
                     parameters.check(function, [spec["name"] for spec in request["inputs"]])
 
                     def traced(inputs: Any = request["inputs"]) -> bytes:
                         started = time.monotonic()
-                        named = _named(function, inputs, version) if by_name else {}
+                        named = _named(function, inputs, version) if otherwise else {}
                         program = trace(function, *map(_argument, inputs[len(named) :]), **named, **version).encode()
                         if inputs is request["inputs"]:
                             taken.append(time.monotonic() - started)
@@ -163,9 +163,9 @@ def _trace_and_deliver(
                     np.set_printoptions(**_PRINTED)
                     bare = importing.load(text, executing.short_name(), asserting=False)
                     quick = calling_again.is_quick(min(taken), request["limits"]["trace_s"])
-                    function = _specialised((namespace if quick else bare)[entry], request["lnc"])
+                    function = _specialised((namespace if quick else bare)[entry], request["lnc"], gridded=not quick)
                     if quick or not second_call.has_callers(function):
-                        calling_again.alike(data, tracing(bare, by_name=True)(), _OTHERWISE)
+                        calling_again.alike(data, tracing(bare, otherwise=True)(), _OTHERWISE)
                     (_look_behind if quick else _look_once)(function, again, request["inputs"], version)
         except BaseException as error:
             deliver(entry, left_out, _record(import_failure(error) or error, text, error.__traceback__))
@@ -224,10 +224,13 @@ def _named(function: Any, inputs: list[dict[str, Any]], version: dict[str, Any])
     return dict(zip(names, map(_argument, inputs), strict=True))
 
 
-def _specialised(function: Any, lnc: int) -> Any:
+def _specialised(function: Any, lnc: int, *, gridded: bool = False) -> Any:
+    """As it is launched: on one core also without brackets, unless it is to be ``gridded``."""
+    from nki_anvil.sim.beta1.kernel import is_beta1
     from nki_anvil.sim.kernel import jit
 
-    return function if lnc == 1 else jit(function)[lnc]
+    kernel = jit(function)
+    return kernel[lnc] if lnc > 1 or (gridded and not is_beta1(kernel)) else function
 
 
 def _confine(request: dict[str, Any], seconds: float) -> None:

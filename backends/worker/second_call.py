@@ -82,7 +82,7 @@ def is_the_kernel(
 
     def behind(handed: Arguments) -> Program:
         caller = _caller(function, lengths, memory, sum(counts), handed, names)
-        outer = beta1_jit(caller) if is_beta1(kernel) else Kernel(caller, kernel.cores)
+        outer = beta1_jit(caller) if is_beta1(kernel) else Kernel(caller, kernel.cores, gridded=kernel.gridded)
         return trace(outer, *arguments, **version)
 
     try:

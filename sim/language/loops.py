@@ -108,5 +108,5 @@ def num_programs(axes: Any = 0) -> int:
 
 
 def program_ndim() -> int:
-    """1 for a launch on two cores, else 0."""
-    return 1 if live().cores > 1 else 0
+    """1 for ``kernel[1]`` and ``kernel[2]``, 0 for a launch without brackets."""
+    return int(live().gridded)

@@ -370,6 +370,16 @@ class TestCores:
         assert opcodes(trace(kernel, X)) == ["dma_copy", "dma_copy"]
         validate(program)
 
+    def test_a_launch_has_an_axis_where_it_has_brackets(self):
+        def kernel(x):
+            axes.append(nl.program_ndim())
+            return copied(x)
+
+        axes: list[int] = []
+        for launched in (kernel, jit(kernel), jit(kernel)[1], jit(lambda x: jit(kernel)(x))[1], jit(kernel)[2]):
+            trace(launched, X)
+        assert axes == [0, 0, 1, 1, 1, 1]
+
     def test_cores_that_share_differently_are_refused(self):
         def kernel(x):
             return nl.ndarray((128, 1 + nl.program_id(0)), x.dtype, nl.shared_hbm)
