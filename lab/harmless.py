@@ -61,7 +61,7 @@ EXCEPTIONS: Final = frozenset(
     name for name, one in vars(builtins).items() if isinstance(one, type) and issubclass(one, BaseException)
 )
 
-_PLACES: Final = words("sys.version_info sys.platform")
+_PLACES: Final = words("sys.version_info sys.platform typing.TYPE_CHECKING typing_extensions.TYPE_CHECKING")
 _DTYPE: Final = re.compile(r"(torch|jax\.numpy)\.(b?float|u?int|bool|complex|long|half|double)\w*")
 _LEVEL: Final = re.compile(r"logging\.[A-Z]+")
 _VERSION: Final = re.compile(r"\w+\.__version__")

@@ -13,12 +13,15 @@ from itertools import pairwise
 from typing import Final
 
 from nki_anvil.lab import allowed, bindings
+from nki_anvil.sim import dtypes
 
 KINDS: Final = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type))
 """Names of Python's own types."""
 _ALONE: Final = (None, True, False, ...)
 _HBM: Final = frozenset({"hbm", "private_hbm", "shared_hbm"})
 """In which of these a tensor lies is its caller's, and comparing by ``==`` is refused where a kernel is traced."""
+_TEXTS: Final = frozenset({*dtypes.NAMES, *dtypes.FOREIGN})
+"""Dtypes are texts to NKI, of which there may be any number that are equal."""
 
 
 class Unique:
@@ -56,6 +59,6 @@ class Unique:
                 return True
             case _:  # other modules have numbers among their members
                 paths = bindings.dotted(side, modules)
-                if any(path.rpartition(".")[2] in _HBM for path in paths):
+                if any(path.rpartition(".")[2] in _HBM | _TEXTS for path in paths):
                     return False
                 return bool(paths) and all(path.partition(".")[0] in allowed.LANGUAGE for path in paths)

@@ -29,6 +29,8 @@ _DOCUMENTED: Final = words("""
 """Of tensors and tiles, grids, slices, instructions, kernels, allocators and formats. Source: NKI's reference. Not what
 a tensor is called: an input has the name that whoever calls the kernel gives it."""
 _MEMBERS: Final = words("name value")
+_CLASSES: Final = words("NkiTensor Tile VirtualRegister NkiScalar NkiInstruction")
+"""Whose objects a text may ask for their type, beside those of enumerations and of its own classes."""
 HIDDEN: Final = words("""
     func args keywords base data flags setflags resize put metadata newbyteorder byteswap descr fields flat send throw
     close fget fset fdel getter setter deleter default default_factory obj add_note with_traceback signature types
@@ -48,6 +50,16 @@ class NotDocumented(Exception):
         super().__init__(f"`{attribute}` of `{kind.__name__}` is not available in a kernel.")
 
 
+class ClassAsked(Exception):
+    """A text asks for the class of what is a text or a function to NKI, or of what no page gives a class."""
+
+    code = "TraceUnstable"
+    remedy = "Compare dtypes with those of nl, and operators and functions with one another."
+
+    def __init__(self, kind: type) -> None:
+        super().__init__(f"The kernel asks for the type of a {kind.__name__}, which tells NKI from its simulator.")
+
+
 def asking(module: str) -> Callable[[Any, str], Any]:
     """What stands for an attribute behind a dot, in the text of that name. Raises NotDocumented."""
 
@@ -65,6 +77,15 @@ def check(value: Any, attribute: str, module: str) -> None:
     kind = cast("type[Any]", value if itself else type(value))
     if kind.__module__ != module and not _may(kind, attribute, itself):
         raise NotDocumented(kind, attribute)
+
+
+def check_class(value: Any) -> None:
+    """Raises ClassAsked. That of a function tells operators of the simulator's from those of NKI, which are some."""
+    kind = cast("type[Any]", type(value))
+    ours = f"{kind.__module__}.".startswith(telling.LANGUAGE)
+    known = issubclass(kind, Enum) or kind.__name__ in _CLASSES
+    if (ours and not known) or isinstance(value, (types.FunctionType, types.BuiltinFunctionType)):
+        raise ClassAsked(kind)
 
 
 @functools.cache

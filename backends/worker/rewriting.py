@@ -183,6 +183,8 @@ def _calling(module: str, told: Callable[[Any], Any]) -> Callable[..., Any]:
                 telling.shown(one)
         if (function is getattr or function is hasattr) and len(given) > 1:
             asking.check(given[0], given[1], module)
+        if function is type:
+            asking.check_class(*given)
         for one in (*given, *named.values()):
             telling.check_numbers(one)
         if regions.is_told_where(function):

@@ -300,6 +300,8 @@ HARMLESS = [
     "import torch\nreference = lambda x: torch.nn.functional.silu(x)",
     "if P > 64:\n    WIDE = True\n    print(WIDE)",
     "import sys\nif sys.version_info >= (3, 10):\n    NEW = True",
+    "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import torch",
+    "import typing\nif typing.TYPE_CHECKING:\n    from torch import Tensor",
     "import torch\nif torch.__version__ == '2':\n    NEW = True\nelse:\n    NEW = False",
     "np.set_printoptions(precision=3, suppress=True)",
     "import logging\nlogging.basicConfig(level=logging.INFO, format='%(message)s')",

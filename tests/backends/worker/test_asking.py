@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 import nki_anvil.sim as sim
+import nki_anvil.sim.language as nl
 from nki_anvil.backends.worker import kernel_text, rewriting
-from nki_anvil.backends.worker.asking import NotDocumented, check
+from nki_anvil.backends.worker.asking import ClassAsked, NotDocumented, check, check_class
 from nki_anvil.backends.worker.regions import PlaceAsked
 from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.kernel import jit as beta1_jit
@@ -66,6 +67,27 @@ def test_an_attribute_of_the_texts_own_opens_none_of_others(asked: str) -> None:
             namespace["of"](engine.tensor)
 
 
+@pytest.mark.parametrize("value", [nl.float32, nl.add, nl.sin, nl.sum, nl.tile_size, nl.load, max, jit(print)])
+def test_the_type_of_what_is_a_text_or_a_function_to_nki_is_not_told(value: Any) -> None:
+    with pytest.raises(ClassAsked, match=f"the type of a {type(value).__name__}, which tells NKI"):
+        check_class(value)
+
+
+@pytest.mark.parametrize("value", [1, 0.5, "a", (1,), [], {}, None, engine.tensor, NkiInstruction((0, 0, ()))])
+def test_types_of_what_is_alike_everywhere_are(value: Any) -> None:
+    check_class(value)
+
+
+@pytest.mark.parametrize("question", ["type(x.dtype) == str", "type(nl.add) == type(nl.exp)", "type(own) is type(x)"])
+def test_a_text_asks_no_object_of_the_language_for_a_type_of_its_own(question: str) -> None:
+    with pytest.raises(ClassAsked):
+        asked(f"def own():\n    return 1\n\n\ndef asks(x):\n    return {question}\n", 1, False)
+
+
+def test_a_dtype_is_a_text() -> None:
+    assert asked("def asks(x):\n    return nl.DType is str and isinstance(x.dtype, nl.DType)\n", 1, False)
+
+
 ON_CHIP = "def asks(x):\n    return x.buffer == nl.sbuf or x.buffer in (nl.sbuf, nl.psum) or x.buffer is None\n"
 ASKING = [
     "x.buffer == nl.shared_hbm",
@@ -112,13 +134,13 @@ def asked(text: str, count: int, beta1: bool) -> Any:
         def kernel(*given: Any) -> Any:
             try:
                 found.append(namespace["asks"](*given))
-            except PlaceAsked as refused:
+            except (PlaceAsked, ClassAsked) as refused:
                 found.append(refused)
             return given[0]
 
         asks: Any = beta1_jit(kernel) if beta1 else Kernel(kernel)
         with contextlib.suppress(TraceError):
             trace(asks, *[ArraySpec((128, 64), "float32")] * count)
-    if isinstance(found[0], PlaceAsked):
+    if isinstance(found[0], PlaceAsked | ClassAsked):
         raise found[0]
     return found[0]
