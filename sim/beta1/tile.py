@@ -141,17 +141,15 @@ class Tile(Operators):
 
     # its views
 
-    def reshape(self, *shape: Any) -> Tile:
+    def reshape(self, *sizes: Any, shape: Any = None) -> Tile:
         """The same elements in another shape."""
-        wanted = cast("Any", shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape)
-        return self.seen(Tile(self.whole().reshape(tuple(int(size) for size in wanted))))
+        return self.seen(Tile(self.whole().reshape(tuple(int(size) for size in _wanted(sizes, shape)))))
 
-    def broadcast_to(self, *shape: Any) -> Tile:
+    def broadcast_to(self, *sizes: Any, shape: Any = None) -> Tile:
         """Dimensions of size one repeated, the partitions included."""
         from nki_anvil.sim.beta1.broadcasting import broadcast_to
 
-        wanted = cast("Any", shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape)
-        return cast("Any", broadcast_to(self, wanted))
+        return cast("Any", broadcast_to(self, _wanted(sizes, shape)))
 
     def expand_dims(self, axis: int) -> Tile:
         """A dimension of size one more."""
@@ -243,6 +241,14 @@ class Tile(Operators):
 
             move(box, self.tensor)
         self.tensor = full
+
+
+def _wanted(sizes: tuple[Any, ...], shape: Any) -> Any:
+    """The shape that a view is asked for: as numbers, as a tuple, or by name."""
+    if (shape is None) != bool(sizes):
+        raise TraceError("NKI-ARGUMENT", "A view is given no shape, or two of them.", remedy="Give one, as a tuple.")
+    whole = shape is None and len(sizes) == 1 and isinstance(sizes[0], (tuple, list))
+    return sizes[0] if whole else sizes if shape is None else shape
 
 
 def outgrown(name: str) -> NotSimulated:

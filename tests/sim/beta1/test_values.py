@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nki_anvil.sim import install, simulate, trace
+from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.program import Program
+from nki_anvil.sim.rules import check
 
 from .conftest import close
 
@@ -194,6 +196,52 @@ def test_affine_select_and_iota_follow_their_expressions(beta1: Any, rng: np.ran
     p, f = np.mgrid[0:64, 0:32]
     wanted = [np.where(p + 8 * i > 2 * f, x, -1) + (3 * p + f - i) for i in range(4)]
     assert close(kernel(x), np.stack(wanted).astype(np.float32))
+
+
+@pytest.mark.parametrize("columns", [32, 20])
+def test_affine_select_takes_a_product_from_psum(beta1: Any, rng: np.random.Generator, columns: int):
+    """By one comparison on GpSimd, which does not reach PSUM; by two as a predicate."""
+    nl, nisa = beta1.nl, beta1.nisa
+
+    @beta1.nki.jit
+    def kernel(a, b):
+        out = nl.ndarray((32, 32), dtype=np.float32, buffer=nl.shared_hbm)
+        p, f = nl.mgrid[0:32, 0:32]
+        scores = nl.ndarray((nl.par_dim(32), 32), dtype=np.float32, buffer=nl.psum)
+        scores[p, f] = nisa.nc_matmul(nl.load(a), nl.load(b))
+        below = p >= f if columns == 32 else (p >= f) & (f < columns)
+        nl.store(out, nisa.affine_select(pred=below, on_true_tile=scores[p, f], on_false_value=-9984.0))
+        return out
+
+    a, b = draw(rng, 64, 32), draw(rng, 64, 32)
+    kept = np.tril(np.ones((32, 32))) * (np.arange(32) < columns)
+    assert close(kernel(a, b), np.where(kept > 0, a.T @ b, -9984.0).astype(np.float32))
+    assert not [finding for finding in check(trace(kernel, a, b)) if finding.severity == "error"]
+
+
+def test_views_take_their_shape_by_name_as_well(beta1: Any, rng: np.random.Generator):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray((64, 32), dtype=np.float32, buffer=nl.shared_hbm)
+        tile = nl.load(x.reshape(shape=(64, 32))).reshape(shape=(64, 4, 8))
+        row = nl.load(x.reshape((64, 32))[0:1]).broadcast_to(shape=(64, 32))
+        nl.store(out, tile.reshape(64, 32) + row)
+        return out
+
+    x = draw(rng, 2, 32, 32)
+    assert close(kernel(x), x.reshape(64, 32) + x.reshape(64, 32)[:1])
+
+
+@pytest.mark.parametrize("how", ["twice", "not"])
+def test_a_view_is_told_one_shape(beta1: Any, how: str):
+    @beta1.nki.jit
+    def kernel(x):
+        return x.reshape((32, 64), shape=(64, 32)) if how == "twice" else x.reshape()
+
+    with pytest.raises(TraceError, match="no shape, or two"):
+        trace(kernel, np.zeros((64, 32), np.float32))
 
 
 def test_a_sequential_loop_carries_state_from_block_to_block(beta1: Any, rng: np.random.Generator):
