@@ -24,12 +24,20 @@ from nki_anvil.sim.rearrange import rearrange
 from nki_anvil.sim.register import VirtualRegister
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DynamicSlice:
     """``size`` elements from ``start``, which may be a register."""
 
     start: Any
     size: int
+
+    def __eq__(self, other: object) -> bool:
+        """Raises TraceError: no page says which slices are equal."""
+        if other is None:
+            return False
+        raise TraceError("NKI-CONTROL", "A slice of nl.ds is compared.", remedy="Compare its start and its size.")
+
+    __hash__ = object.__hash__
 
 
 class Indirect(NamedTuple):

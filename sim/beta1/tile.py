@@ -247,8 +247,9 @@ def _wanted(sizes: tuple[Any, ...], shape: Any) -> Any:
     """The shape that a view is asked for: as numbers, as a tuple, or by name."""
     if (shape is None) != bool(sizes):
         raise TraceError("NKI-ARGUMENT", "A view is given no shape, or two of them.", remedy="Give one, as a tuple.")
-    whole = shape is None and len(sizes) == 1 and isinstance(sizes[0], (tuple, list))
-    return sizes[0] if whole else sizes if shape is None else shape
+    if shape is not None:
+        return shape
+    return cast("Any", sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes)
 
 
 def outgrown(name: str) -> NotSimulated:

@@ -120,6 +120,9 @@ def _bits(reading: Reading) -> Iterator[Violation]:
         floats = [tile.dtype for tile in (*use.writes, *use.reads) if tile.dtype not in dtypes.INTEGERS]
         if floats:
             yield Violation(use.line, f"{use.name} applies {bits[0]} to {floats[0]}.", use.count)
+        broken = [value for value in map(use.attributes.get, ("value0", "value1")) if value and value % 1]
+        if broken:
+            yield Violation(use.line, f"{use.name} applies {bits[0]} to {broken[0]}.", use.count)
         if use.attributes.get("negate"):
             yield Violation(use.line, f"{use.name} negates what {bits[0]} leaves, which is no number.", use.count)
 

@@ -246,3 +246,9 @@ def test_a_slice_of_nothing_is_a_view_that_no_instruction_takes(tile, hbm):
     assert hbm[nl.ds(4, 0)].shape == (0, 6, 8)
     with pytest.raises(TraceError, match=r"NKI-SHAPE.*\(4, 0, 8\).*is empty.*Leave the instruction out"):
         nisa.memset(tile[:, 3:3], 1.0)
+
+
+def test_slices_are_not_compared_with_one_another():
+    with pytest.raises(TraceError, match=r"A slice of nl\.ds is compared"):
+        _ = nl.ds(0, 4) == nl.ds(0, 4)
+    assert nl.ds(0, 4) not in (None, None)

@@ -846,3 +846,10 @@ def test_what_is_added_by_index_is_added_to_its_destination_from_on_chip() -> No
         build(kernel)
         found[name] = "TRN2-DMA-COMPUTE-IX" in codes(kernel)
     assert found == {"HBM": True, "another tile": True, "itself": False, "the same": False, "another": True}
+
+
+@pytest.mark.parametrize(("value", "refused"), [(1.5, True), (3.0, False), (3, False)])
+def test_bit_operators_take_whole_numbers(value: float, refused: bool) -> None:
+    k = Kernel()
+    engine("tensor_scalar", s(4, 4, dtype=INT32), s(4, 4, dtype=INT32), op0="bitwise_and", value0=value)(k)
+    assert codes(k) == ({"TRN2-BITVEC"} if refused else set())
