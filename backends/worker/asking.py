@@ -84,7 +84,7 @@ def check_class(value: Any) -> None:
     kind = cast("type[Any]", type(value))
     ours = f"{kind.__module__}.".startswith(telling.LANGUAGE)
     known = issubclass(kind, Enum) or kind.__name__ in _CLASSES
-    if (ours and not known) or isinstance(value, (types.FunctionType, types.BuiltinFunctionType)):
+    if (ours and not known) or isinstance(value, types.FunctionType):
         raise ClassAsked(kind)
 
 

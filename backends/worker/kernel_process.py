@@ -225,12 +225,13 @@ def _named(function: Any, inputs: list[dict[str, Any]], version: dict[str, Any])
 
 
 def _specialised(function: Any, lnc: int, *, gridded: bool = False) -> Any:
-    """As it is launched: on one core also without brackets, unless it is to be ``gridded``."""
+    """As it is launched: on one core without brackets, unless it is to be ``gridded``."""
     from nki_anvil.sim.beta1.kernel import is_beta1
     from nki_anvil.sim.kernel import jit
 
     kernel = jit(function)
-    return kernel[lnc] if lnc > 1 or (gridded and not is_beta1(kernel)) else function
+    brackets = gridded and kernel.cores == 1 and not is_beta1(kernel)
+    return kernel[lnc] if lnc > 1 or brackets else function
 
 
 def _confine(request: dict[str, Any], seconds: float) -> None:
