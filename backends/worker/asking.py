@@ -80,7 +80,7 @@ def check(value: Any, attribute: str, module: str) -> None:
 
 
 def check_class(value: Any) -> None:
-    """Raises ClassAsked. That of a function tells operators of the simulator's from those of NKI, which are some."""
+    """Raises ClassAsked, for a function as well: NKI's operators are functions, and those of the simulator are not."""
     kind = cast("type[Any]", type(value))
     ours = f"{kind.__module__}.".startswith(telling.LANGUAGE)
     known = issubclass(kind, Enum) or kind.__name__ in _CLASSES
