@@ -65,6 +65,8 @@ class Arithmetic:
     """The relative error, of either sign, of the reference's own constants, which a kernel may have in float32."""
     told: frozenset[float] = frozenset()
     """Numbers that the kernel is told as well, and has no other of."""
+    precision: str = "float32"
+    """What the problem declares: a cast to fewer bits is a rounding that the reference means."""
     recording: Recording | None = None
     """What takes every sum and product down."""
     matmul_flops: float = field(default=0.0, init=False)

@@ -10,8 +10,8 @@ import numpy as np
 from nki_anvil.lab.arithmetic import in_force
 
 DECIDING: Final = frozenset({
-    np.rint, np.floor, np.ceil, np.trunc, np.sign, np.floor_divide, np.remainder, np.greater, np.greater_equal,
-    np.less, np.less_equal, np.equal, np.not_equal,
+    np.rint, np.floor, np.ceil, np.trunc, np.sign, np.floor_divide, np.remainder, np.fmod, np.divmod, np.modf,
+    np.frexp, np.heaviside, np.greater, np.greater_equal, np.less, np.less_equal, np.equal, np.not_equal,
 })  # fmt: skip
 """What makes a step of a number."""
 LIMITING: Final = frozenset({"maximum", "minimum", "fmax", "fmin", "clip"})

@@ -58,10 +58,14 @@ class HonestRuns:
     precision: str
     noise: float
 
+    def _forward(self, inputs: Sequence[Any], how: Arithmetic) -> list[Array]:
+        how.precision = self.precision
+        return self.module.forward(inputs, how)
+
     def exact(self, inputs: Sequence[Any]) -> tuple[list[Array], Arithmetic]:
         """The outputs in float64, and the work that was counted. Raises ReferenceFault."""
         how = Arithmetic(dtype=np.float64, told=_told(inputs))
-        outputs = self.module.forward(inputs, how)
+        outputs = self._forward(inputs, how)
         if len(outputs) != len(self.dtypes):
             raise ReferenceFault(f"forward returned {len(outputs)} outputs, and {len(self.dtypes)} when it was opened.")
         return outputs, how
@@ -72,7 +76,7 @@ class HonestRuns:
         def record(argument: Array) -> list[Event]:
             recording = Recording()
             changed = [argument if place == watched else item for place, item in enumerate(inputs)]
-            self.module.forward(changed, Arithmetic(dtype=np.float64, recording=recording))
+            self._forward(changed, Arithmetic(dtype=np.float64, recording=recording))
             return recording.events
 
         return meet(inputs[watched], record)
@@ -82,18 +86,18 @@ class HonestRuns:
 
         def record(other: Array) -> list[Event]:
             recording = Recording((number, other))
-            self.module.forward(inputs, Arithmetic(dtype=np.float64, recording=recording))
+            self._forward(inputs, Arithmetic(dtype=np.float64, recording=recording))
             return recording.events
 
         return meet(product, record)
 
     def with_product(self, inputs: Sequence[Any], number: int, product: Array) -> list[Array]:
         """The outputs in float64 where one of the products of matrices comes out as another. Raises ReferenceFault."""
-        return self.module.forward(inputs, Arithmetic(np.float64, recording=Recording((number, product))))
+        return self._forward(inputs, Arithmetic(np.float64, recording=Recording((number, product))))
 
     def turned(self, inputs: Sequence[Any]) -> list[Array]:
         """The outputs in float64 where what sorts leave open comes the other way round. Raises ReferenceFault."""
-        return self.module.forward(inputs, Arithmetic(dtype=np.float64, turned=True))
+        return self._forward(inputs, Arithmetic(dtype=np.float64, turned=True))
 
     def measure(
         self,
@@ -157,7 +161,7 @@ class HonestRuns:
         """A float32 run of inputs and outputs rounded as the problem declares."""
         reduced = self.precision not in ("float32", "tfloat32")
         given = [_rounded(i, self.precision) if reduced else i for i in inputs]
-        outputs = self.module.forward(given, how)
+        outputs = self._forward(given, how)
         return [_stored(o, dtype) for o, dtype in zip(outputs, self.dtypes, strict=True)]
 
     def _several(self, inputs: Sequence[Any], rng: np.random.Generator, count: int) -> list[list[Array]]:
@@ -180,13 +184,13 @@ class HonestRuns:
             np.float64, noise=self.noise * what.roundings, rng=np.random.default_rng(seed), mirrored=what.mirrored,
             rounding=what.roundings * UNIT_ROUNDOFF["float32"], throughout=what.throughout, consistent=what.tied,
         )  # fmt: skip
-        return self.module.forward(inputs if what.tied else self._disturbed(inputs, how, what.roundings), how)
+        return self._forward(inputs if what.tied else self._disturbed(inputs, how, what.roundings), how)
 
     def _constants(self, inputs: Sequence[Any], rng: np.random.Generator) -> list[list[Array]]:
         """Runs in float64 with errors of the reference's own constants, and no others; of opposite signs in pairs."""
         seeds = [int(rng.integers(2**63)) for _ in range(CONSTANTS)]
         ways = [(seed, mirrored) for seed in seeds for mirrored in (False, True)]
-        return [self.module.forward(inputs, self._other_constants(inputs, *way)) for way in ways]
+        return [self._forward(inputs, self._other_constants(inputs, *way)) for way in ways]
 
     def _other_constants(self, inputs: Sequence[Any], seed: int, mirrored: bool) -> Arithmetic:
         rng, unit = np.random.default_rng(seed), UNIT_ROUNDOFF["float32"]

@@ -10,6 +10,7 @@ import numpy as np
 
 from nki_anvil.lab.arithmetic import in_force, is_array, is_float
 from nki_anvil.lab.open_sorts import argpartition, argsort
+from nki_anvil.lab.spoken_formats import all_as_stored, coarse
 from nki_anvil.lab.values import Value
 
 _OPEN: Final[dict[str, Callable[..., Any]]] = {"argsort": argsort, "argpartition": argpartition}
@@ -37,14 +38,32 @@ _MAKERS: Final = frozenset({
 })  # fmt: skip
 
 
+_HOLDING: Final = {"array": 1, "asarray": 1, "asanyarray": 1, "ascontiguousarray": 1, "full": 2, "full_like": 2}
+"""Of those, which are given numbers that were computed, and where they may be told a dtype: it is the arithmetic's."""
+
+
 def _maker(make: Any) -> Callable[..., Any]:
+    place = _HOLDING.get(make.__name__)
+
     def made(*args: Any, **options: Any) -> Any:
-        array = make(*args, **options)
-        if is_array(array) and is_float(array.dtype):
-            return array if isinstance(array, Value) else array.astype(in_force().dtype).view(Value)
-        return array
+        asked = options.get("dtype") if place is None or len(args) <= place else args[place]
+        if place is not None and asked is not None and is_float(asked) and _computed(args):
+            args, options = args[:place], {**options, "dtype": in_force().dtype}
+        array = make(*all_as_stored(args), **options)
+        if not is_array(array) or not is_float(array.dtype):
+            return array
+        narrow = coarse(array.dtype if place is None or asked is None else asked)
+        kept = array if isinstance(array, Value) else array.astype(in_force().dtype).view(Value)
+        return kept.astype(narrow) if narrow is not None else kept
 
     return made
+
+
+def _computed(item: Any) -> bool:
+    """Whether it holds what the arithmetic in force has made, and not only constants, which are as they are written."""
+    if isinstance(item, (list, tuple)):
+        return any(map(_computed, item))  # pyright: ignore[reportUnknownArgumentType]
+    return isinstance(item, Value) or type(item) is np.dtype(in_force().dtype).type
 
 
 class _AnyArray(type):

@@ -14,6 +14,7 @@ from nki_anvil.lab.contractions import dot, einsum, inner, tensordot
 from nki_anvil.lab.folding import SLAB, fold, in_many_steps, keep, matmul, on_the_way
 from nki_anvil.lab.open_sorts import argpartition, argsort
 from nki_anvil.lab.partial_sums import partial_sums
+from nki_anvil.lab.spoken_formats import all_as_stored, as_stored, bits, coarse, told
 
 NOISY: Final = frozenset({
     np.exp, np.exp2, np.expm1, np.log, np.log2, np.log10, np.log1p, np.sqrt, np.cbrt, np.tanh, np.sinh, np.cosh, np.sin,
@@ -22,7 +23,9 @@ NOISY: Final = frozenset({
 """Functions that an engine approximates."""
 
 
-ROUNDING: Final = frozenset({np.rint, np.floor, np.ceil, np.trunc, np.floor_divide, np.remainder, np.fmod})
+ROUNDING: Final = frozenset({
+    np.rint, np.floor, np.ceil, np.trunc, np.floor_divide, np.remainder, np.fmod, np.divmod, np.modf, np.frexp,
+})  # fmt: skip
 """To whole numbers, or what is left of that."""
 
 
@@ -31,6 +34,20 @@ _EXPONENTIAL: Final = frozenset({np.exp, np.exp2, np.expm1})
 
 class Value(np.ndarray[Any, Any]):
     """An array whose floating-point operations follow the arithmetic in force."""
+
+    coarse: Any = None
+    """The format to which the reference has cast it, where whoever uses its numbers sees them rounded."""
+
+    def __array_finalize__(self, obj: Any) -> None:
+        self.coarse = getattr(obj, "coarse", None)
+
+    @property
+    def dtype(self) -> Any:  # type: ignore[override]
+        """Float32 to the reference's author, whatever the arithmetic."""
+        return told(np.ndarray.dtype.__get__(self), 1)  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
+
+    def __setitem__(self, place: Any, numbers: Any) -> None:
+        super().__setitem__(place, as_stored(numbers))
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
         how = in_force()
@@ -56,31 +73,43 @@ class Value(np.ndarray[Any, Any]):
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         in_force().decides |= func in _CHOOSING
         in_force().rounds |= func in _ROUNDING_TOO
+        args, kwargs = all_as_stored(args), all_as_stored(kwargs)
         if func in _OTHERWISE:
             return _OTHERWISE[func](*args, **kwargs)
         return _kept_in_force(super().__array_function__(func, types, args, kwargs))
 
     def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:  # type: ignore[override]
-        """Casts between floating formats do nothing: the format is the arithmetic's."""
+        """Casts between floating formats do nothing, for the format is the arithmetic's; but for those to fewer bits
+        than the problem declares, which round."""
+        if self.coarse is not None:
+            return as_stored(self).astype(dtype, *args, **options)
         if is_float(dtype) and self.dtype.kind == "f":
-            return self.copy()
+            kept = self.copy()
+            kept.coarse = coarse(dtype)
+            return kept
         if is_float(dtype):
             return np.asarray(self).astype(in_force().dtype).view(Value)
         in_force().decides |= self.dtype.kind == "f"
         in_force().rounds |= self.dtype.kind == "f" and np.dtype(dtype).kind in "iu"
         return super().astype(dtype, *args, **options)
 
+    def view(self, *args: Any, **options: Any) -> Any:  # type: ignore[override]
+        asked: Any = args[0] if args else options.get("dtype")
+        as_class = isinstance(asked, type) and issubclass(cast("type[Any]", asked), np.ndarray)
+        kinds = "" if asked is None or as_class else "".join(sorted(self.dtype.kind + np.dtype(asked).kind))
+        return bits(self, asked) if kinds in ("fi", "fu") else cast("Any", super().view(*args, **options))
+
     def dot(self, other: Any, out: Any = None) -> Any:  # type: ignore[override]
-        return _stored_dot(self, other, out)
+        return _stored_dot(as_stored(self), as_stored(other), out)
 
     def argsort(self, axis: Any = -1, kind: Any = None, order: Any = None, **options: Any) -> Any:  # type: ignore[override]
-        return argsort(self, axis, kind, **options)
+        return argsort(as_stored(self), axis, kind, **options)
 
     def argpartition(self, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:  # type: ignore[override]
-        return argpartition(self, kth, axis)
+        return argpartition(as_stored(self), kth, axis)
 
     def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:  # type: ignore[override]
-        return _cumsum(self, axis, dtype, out)
+        return _cumsum(as_stored(self), axis, dtype, out)
 
 
 def value(array: Any, how: Arithmetic) -> Any:
@@ -92,7 +121,7 @@ def value(array: Any, how: Arithmetic) -> Any:
 
 def _operand(value: Any, how: Arithmetic) -> Any:
     if is_array(value):
-        plain: Array = np.asarray(value)
+        plain: Array = np.asarray(as_stored(value))
         return plain.astype(how.dtype, copy=False) if is_float(plain.dtype) else plain
     if isinstance(value, np.floating):
         return float(cast("Any", value))
@@ -141,6 +170,8 @@ def _apply(how: Arithmetic, ufunc: np.ufunc, method: str, operands: list[Any], o
         how.vector_flops += float(np.size(operands[0]))
         how.running = True
         return keep(partial_sums(operands[0], options.get("axis", 0), how.order, SLAB), how)
+    if method == "at" and how.order != "plain":
+        operands = _backwards(operands)
     result = getattr(ufunc, method)(*operands, **options)
     if folded and how.rounding:
         passed = on_the_way(operands[0], options) if ufunc is np.add else in_many_steps(operands[0], result)
@@ -151,6 +182,13 @@ def _apply(how: Arithmetic, ufunc: np.ufunc, method: str, operands: list[Any], o
         biggest = max(np.size(o) for o in operands)
         how.vector_flops += float(biggest if method != "__call__" else np.size(result))
     return result
+
+
+def _backwards(operands: list[Any]) -> list[Any]:
+    """The last of what an index names comes first, as far as there is one for each."""
+    target, *rest = operands
+    whole = len(rest) == 2 and all(is_array(one) and one.ndim for one in rest) and len(rest[0]) == len(rest[1])
+    return [target, *(one[::-1] for one in rest)] if whole else operands
 
 
 def _cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
@@ -167,6 +205,17 @@ def _stored_dot(a: Any, b: Any, out: Any = None) -> Any:
     return result if out is None else _store(out, result)
 
 
+def _bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+    """With weights, sums in the arithmetic's order, as of any other elements."""
+    places = np.asarray(x)
+    if weights is None:
+        return np.bincount(places, minlength=minlength)
+    of, sums = np.asanyarray(weights).view(Value), np.zeros(max(minlength, int(places.max(initial=-1)) + 1))
+    for place in np.unique(places):
+        sums[place] = of[places == place].sum()
+    return _settled(sums, in_force())
+
+
 def _settled_einsum(subscripts: Any, *operands: Any, **_options: Any) -> Any:
     return _settled(einsum(subscripts, *operands), in_force())
 
@@ -181,6 +230,7 @@ _OTHERWISE: Final[dict[Any, Callable[..., Any]]] = {
     np.einsum: _settled_einsum,
     np.inner: inner,
     np.cumsum: _cumsum,
+    np.bincount: _bincount,
     np.argsort: argsort,
     np.argpartition: argpartition,
 }
