@@ -110,6 +110,11 @@ def in_force() -> Arithmetic:
     return _stack[-1]
 
 
+def is_computing() -> bool:
+    """Whether an arithmetic was asked for."""
+    return len(_stack) > 1
+
+
 @contextmanager
 def computing(arithmetic: Arithmetic) -> Generator[Arithmetic]:
     """Everything done to ``Value`` arrays inside follows ``arithmetic``; not for use by two threads at once."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from nki_anvil.lab.arithmetic import in_force, is_array, is_float
+from nki_anvil.lab.arithmetic import in_force, is_array, is_computing, is_float
 from nki_anvil.lab.open_sorts import argpartition, argsort
 from nki_anvil.lab.spoken_formats import all_as_stored, coarse
 from nki_anvil.lab.values import Value
@@ -46,6 +46,8 @@ def _maker(make: Any) -> Callable[..., Any]:
     place = _HOLDING.get(make.__name__)
 
     def made(*args: Any, **options: Any) -> Any:
+        if not is_computing():
+            return make(*args, **options)
         asked = options.get("dtype") if place is None or len(args) <= place else args[place]
         if place is not None and asked is not None and is_float(asked) and _computed(args):
             args, options = args[:place], {**options, "dtype": in_force().dtype}
@@ -57,6 +59,19 @@ def _maker(make: Any) -> Callable[..., Any]:
         return kept.astype(narrow) if narrow is not None else kept
 
     return made
+
+
+_MADE: Final = {id(getattr(np, name)): name for name in (*_MAKERS, *_OPEN, "ndarray")}
+
+
+def bend(names: dict[str, Any]) -> None:
+    """What a module calls NumPy, or one of its functions that make buffers, becomes what it is here.
+
+    Outside of an arithmetic they are NumPy's own, for a reference's helpers are imported once.
+    """
+    bent = Numbers()
+    names.update({name: bent for name, item in names.items() if item is np})
+    names.update({name: getattr(bent, _MADE[id(item)]) for name, item in names.items() if id(item) in _MADE})
 
 
 def _computed(item: Any) -> bool:

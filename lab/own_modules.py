@@ -12,10 +12,13 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import Distribution, DistributionFinder
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any, Final
 
 _MACHINERY: Final = ("<frozen importlib", "<frozen zipimport")
+
+_own: Final[set[str]] = set()
+"""Names of modules that were found beside the reference."""
 
 Installed = Callable[[Path], bool]
 """Whether a resolved path is the system's or an installation's."""
@@ -29,6 +32,13 @@ def serve(folder: Path, installed: Installed) -> None:
     path = list(sys.path)
     sys.meta_path[sys.meta_path.index(PathFinder)] = _Installed(path)
     sys.meta_path.insert(-1, _Own(path, folder, installed))  # the last one hears of what nobody found
+
+
+def loaded() -> list[ModuleType]:
+    """The reference's own modules, as far as they are imported by now."""
+    if not _own:
+        return []
+    return [module for name, module in [*sys.modules.items()] if name.partition(".")[0] in _own]
 
 
 class _Installed(MetaPathFinder):
@@ -61,7 +71,10 @@ class _Own(MetaPathFinder):
         if path is not None or fullname in sys.stdlib_module_names:
             return None
         where = self._path if self._installed(importer()) else [*sys.path, self._folder]
-        return PathFinder.find_spec(fullname, where, target)
+        found = PathFinder.find_spec(fullname, where, target)
+        if found is not None:
+            _own.add(fullname)
+        return found
 
 
 def importer() -> Path:

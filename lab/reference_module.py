@@ -19,8 +19,8 @@ from typing import Any, TypeGuard, cast
 
 import numpy as np
 
+from nki_anvil.lab import numbers, own_modules
 from nki_anvil.lab.arithmetic import Arithmetic, computing, is_array
-from nki_anvil.lab.numbers import Numbers
 from nki_anvil.lab.values import value
 from nki_anvil.sim.parsing import parsed
 
@@ -40,7 +40,7 @@ class ReferenceModule:
         self.constants = _constants(tree)
         self._plain = _executed(_with_dimensions(tree, dims), path)
         self._bent = _executed(_with_dimensions(tree, dims), path)
-        self._bent.update({name: Numbers() for name, item in self._bent.items() if item is np})
+        numbers.bend(self._bent)
         for name in ("get_inputs", "forward"):
             if not callable(self._plain.get(name)):
                 raise ReferenceFault(f"{path.name} defines no function `{name}`.")
@@ -73,6 +73,8 @@ class ReferenceModule:
     def forward(self, arguments: Sequence[Any], how: Arithmetic) -> list[Array]:
         """The outputs in another arithmetic."""
         with _blamed(self.path, "forward"), computing(how):
+            for helper in own_modules.loaded():
+                numbers.bend(vars(helper))
             given = [value(argument, how) for argument in arguments]
             return _outputs(self._bent["forward"](*given))
 
