@@ -1,6 +1,7 @@
 """The pointer to the best kernel of a problem and origin, replaced only by compare-and-swap.
 
-It must not know how a kernel earned it.
+It lies in the data folder as well: whoever removed it, and what was measured, had a slower kernel for baseline. It must
+not know how a kernel earned it.
 """
 
 from __future__ import annotations
@@ -55,17 +56,21 @@ class BestPointer:
         return self.folder / f"best.{self.origin}.json"
 
     def read(self) -> Best | None:
-        """None until a kernel has passed, and where the file is not the last that was stored. Raises StateDamaged."""
-        return seals.read_last(self.folder, self.path.name, self.written)
+        """The last that was stored, also where the file is gone or another. Raises StateDamaged."""
+        found = seals.read_last(self.folder, self.path.name, self.written)
+        return found or seals.read_last(self.folder, self.path.name, self._copied)
 
     def written(self) -> Best | None:
         """What lies there, whoever wrote it. Raises StateDamaged."""
         return state.read_model(self.path, Best)
 
+    def _copied(self) -> Best | None:
+        return state.read_model(seals.copy(self.folder, self.path.name), Best)
+
     def put_back(self, lost: Best) -> None:
         """Store a pointer that was lost, unless somebody else did meanwhile."""
         with state.locked(self.folder / f".best.{self.origin}.lock"):
-            if self.read() is None:
+            if self.read() in (None, lost) and self.written() != lost:
                 self._write(lost)
 
     def depose(self, digest: str, successor: Best | None) -> bool:
@@ -75,7 +80,7 @@ class BestPointer:
             if now is None or now.digest != digest:
                 return False
             if successor is None:
-                self.path.unlink()
+                self.path.unlink(missing_ok=True)
                 seals.note_stored(self.folder, self.path.name, None)
             else:
                 self._write(successor.model_copy(update={"revision": now.revision + 1}))
@@ -107,4 +112,4 @@ class BestPointer:
         return True
 
     def _write(self, new: Best) -> None:
-        seals.replace(self.folder, self.path, new)
+        seals.replace(self.folder, self.path, new, twice=True)

@@ -1,4 +1,4 @@
-"""The diary of a problem: one line per event, append-only. It must not be needed to decide anything."""
+"""The diary of a problem: one line per event, append-only, under seals: what somebody else wrote into it tells nothing."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ def record(folder: Path, at: datetime, event: Event, **facts: Any) -> None:
 
 
 def history(folder: Path) -> list[dict[str, Any]]:
-    """Every event, oldest first."""
-    return state.read_lines(folder / FILE)
+    """Every event that a server wrote, oldest first."""
+    return seals.lines(folder / FILE)

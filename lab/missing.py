@@ -52,7 +52,7 @@ def _judgements(events: Counter[tuple[Any, Any, Any]], attempt: Attempt, origin:
 def _best(problem: Problem, told: Sequence[Event], origin: Origin) -> Iterator[str]:
     emptied = [n for n, event in enumerate(told) if event.get("event") == "deposed" and not event.get("best")]
     crowned = sum(event.get("event") == "best" for event in told[emptied[-1] if emptied else 0 :])
-    best = problem.best(origin).read()
+    best = problem.best(origin).written()
     if crowned > (best.revision if best else 0):
         yield f"best: the diary tells of {crowned} on {origin}, and {best.revision if best else 'none'} is stored"
 

@@ -19,11 +19,12 @@ Failed = Callable[[Attempt], bool]
 
 
 def recover(problem: Problem, origin: Origin, failed: Failed) -> None:
-    """Does nothing where the pointer stands, or no kernel was ever kept. Raises StateDamaged."""
+    """Does nothing where the pointer is there, or no kernel was ever kept. Raises StateDamaged."""
     pointer = problem.best(origin)
-    if pointer.read() is not None:
+    standing = pointer.read()
+    if standing is not None and pointer.written() == standing:
         return
-    if lost := rightful(problem, origin, failed):
+    if lost := standing or rightful(problem, origin, failed):
         pointer.put_back(lost)
 
 

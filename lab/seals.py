@@ -79,7 +79,8 @@ def _root(folder: Path) -> Path:
 def begin_anew(folder: Path) -> None:
     """What was stored in this folder before is another problem's."""
     with state.writable(path(folder)):
-        path(folder).unlink(missing_ok=True)
+        for kept in path(folder).parent.glob("*.json*"):
+            kept.unlink()
 
 
 def seal(record: BaseModel) -> str:
@@ -114,14 +115,24 @@ def note_stored(folder: Path, of: str, record: BaseModel | None) -> None:
     state.append_line(path(folder), {"of": of, "stored": NONE if record is None else seal(record)})
 
 
-def replace(folder: Path, path: Path, record: BaseModel) -> None:
-    """Store a record in place of the one before, which stands no more. One at a time: of two whose notes lay between
-    each other's, what lies there and what was noted last could be different ones for good."""
+def replace(folder: Path, path: Path, record: BaseModel, *, twice: bool = False) -> None:
+    """Store a record in place of the one before, which stands no more; beside its seal as well, if ``twice``.
+
+    One at a time: of two whose notes lay between each other's, what lies there and what was noted last could be
+    different ones for good.
+    """
     of = name_of(folder, path)
     with state.locked(folder / f".{of}.stored.lock"):
         note(folder, of, record)
+        if twice:
+            state.write_model(copy(folder, of), record)
         state.write_model(path, record)
         note_stored(folder, of, record)
+
+
+def copy(folder: Path, of: str) -> Path:
+    """Where a record that is stored twice lies beside its seal: what is removed from the workspace is not gone."""
+    return path(folder).with_name(of)
 
 
 def stands(folder: Path, of: str, record: BaseModel) -> bool:

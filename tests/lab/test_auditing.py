@@ -328,6 +328,15 @@ async def test_what_only_one_of_two_looks_finds_is_another_clients_work(
     assert audit(world.again(), "p").faults == (("guard: opened by hand",) if looks == 2 else ())
 
 
+async def test_records_that_are_changed_all_the_time_have_faults_although_no_two_looks_find_the_same(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await world.open()
+    look = iter(range(100))
+    monkeypatch.setattr(missing, "faults", lambda *_: [f"best: the diary tells of {next(look)}"])
+    assert not audit(world.again(), "p").clean
+
+
 async def test_what_is_written_down_while_an_audit_reads_was_not_taken_out_of_the_diary(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

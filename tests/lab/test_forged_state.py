@@ -74,6 +74,31 @@ async def test_a_best_that_somebody_wrote_or_put_back_is_not_best(world: World) 
         assert (told.best.digest, told.best.latency_us) == (digest(kernel(5)), 5)
 
 
+@pytest.mark.parametrize("restarted", [True, False])
+async def test_no_slower_kernel_becomes_the_baseline_although_all_that_was_measured_is_removed(
+    world: World, restarted: bool
+) -> None:
+    await world.open()
+    await world.attempt(kernel(9))
+    (world.state / "best.modelled.json").unlink()
+    for measured in world.state.glob("attempts/*/benchmark.json"):
+        measured.unlink()
+    if restarted:
+        world.lab = world.again()
+    await world.verify(kernel(11))
+    assert (await world.benchmark(kernel(11))).outcome == "revert"
+    assert (await world.finish()).speedup == pytest.approx(10 / 9)
+
+
+async def test_a_line_that_somebody_wrote_into_the_diary_tells_nothing(world: World) -> None:
+    await world.open()
+    told = world.state / "experiments.jsonl"
+    with told.open("a") as diary:
+        diary.write(json.dumps({"event": "deposed", "attempt": 0, "origin": "modelled", "best": None}) + "\n")
+    (world.state / "best.modelled.json").unlink()
+    assert any(fault.startswith("best: the diary tells of 1") for fault in audit(world.again(), "p").faults)
+
+
 async def test_a_benchmark_or_a_reflexion_that_somebody_wrote_is_told_to_nobody(world: World) -> None:
     await world.open()
     await world.attempt(kernel(9))
