@@ -26,6 +26,11 @@ def kernels(account: Path) -> int:
     return len(_read(account).kernels)
 
 
+def first_kernel(account: Path) -> str | None:
+    """Digest of the one that was given before all others."""
+    return next(iter(_read(account).kernels), None)
+
+
 def add_device_seconds(account: Path, seconds: float) -> None:
     _change(account, lambda now: now.model_copy(update={"device_seconds": now.device_seconds + seconds}))
 

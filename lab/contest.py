@@ -154,8 +154,10 @@ def settle(bench: Workbench, attempt: Attempt, comparison: Comparison, *, counts
     if crowns and bench.failed(attempt):
         bench.depose(attempt)  # another client's look failed in this very moment
         return False
+    if crowns:
+        bench.note_keep(comparison)
     if counts and crowns:
-        bench.count_keep()
+        bench.count_keep(attempt)
     if counts and comparison.outcome == "revert":
         bench.count_regression(attempt, comparison.gain or 1.0)
     store(bench, attempt, comparison)

@@ -20,10 +20,12 @@ from nki_anvil.backends.errors import (
     PathOutside,
     PathUnreadable,
     ProblemChanged,
+    ReflexionRequired,
     StateDamaged,
 )
-from nki_anvil.lab import budget, end_to_end, problem_file, seals, seeds, state, working_file, yields
+from nki_anvil.lab import budget, end_to_end, problem_file, seals, seeds, state, under_way, working_file, yields
 from nki_anvil.lab import problem as problems
+from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.cases import Pool
 from nki_anvil.lab.contest import contest
@@ -204,7 +206,7 @@ def take_up(lab: Laboratory, wanted: Wanted, known: Problem) -> Problem:
 
 
 def pin(lab: Laboratory, wanted: Wanted, specification: Specification) -> Problem:
-    """Store a new problem with its kernel as attempt 0. Raises KernelMissing, ArgumentsInvalid."""
+    """Store a new problem with its kernel as attempt 0. Raises KernelMissing, ArgumentsInvalid, BudgetSpent."""
     name = wanted.name or specification.name
     problems.refuse_bad_name(name)
     kernel = working_file.of_a_problem(lab.workspace, specification.kernel)
@@ -229,12 +231,12 @@ def pin(lab: Laboratory, wanted: Wanted, specification: Specification) -> Proble
         refuse_sources(lab, kernel)
         for other in readable(lab):
             refuse_source(lab, other.working_file, rests_on)
+        account = Problem(lab.folder(name), record, lab.attempts(name)).account
+        budget.add_kernel(account, digest(text), lab.rules.attempts_limit)
         set_aside(lab.folder(name))
         seals.begin_anew(lab.folder(name))
-        first, _ = lab.attempts(name).take(text, at=record.opened_at, path=str(kernel))
-        opened = save(lab, record)
-        budget.add_kernel(opened.account, first.digest, limit=None)
-        return opened
+        lab.attempts(name).take(text, at=record.opened_at, path=str(kernel))
+        return save(lab, record)
 
 
 def set_aside(folder: Path) -> None:
@@ -289,11 +291,21 @@ async def establish(bench: Workbench, report: Report) -> None:
         return
     await run_sync(bench.note_verified)
     attempt = await run_sync(bench.problem.attempts.get, 0)
-    verdict, _ = await judge(bench, attempt, report)
-    if verdict.passed:
-        await report("measuring the baseline")
-        with suppress(GateUnverified):  # it failed while it was measured: its verdict says so
-            await contest(bench, attempt, report)
+    with suppress(ReflexionRequired):  # it is judged once the guard is open
+        verdict = await first_verdict(bench, attempt, report)
+        if verdict.passed:
+            await report("measuring the baseline")
+            with suppress(GateUnverified):  # it failed while it was measured: its verdict says so
+                await contest(bench, attempt, report)
+
+
+async def first_verdict(bench: Workbench, attempt: Attempt, report: Report) -> Verdict:
+    """What a problem begins with may be wrong at no cost; where another name of it begins with another kernel, that is
+    a try as any other. Raises ReflexionRequired."""
+    if budget.first_kernel(bench.problem.account) == attempt.digest:
+        return (await judge(bench, attempt, report))[0]
+    async with under_way.turn(bench, report):
+        return (await judge(bench, attempt, report, counts=True))[0]
 
 
 def no_baseline(bench: Workbench) -> str:
@@ -301,7 +313,10 @@ def no_baseline(bench: Workbench) -> str:
     if bench.best() is not None:
         return ""
     verdict = bench.verdict(bench.problem.attempts.get(0))
-    return why_not(verdict) if verdict else "the kernel has not been judged"
+    if verdict:
+        return why_not(verdict)
+    asked = bench.guard_view().asks
+    return f"the guard is closed, and the kernel has not been judged: {asked}" if asked else "it has not been judged"
 
 
 def why_not(verdict: Verdict) -> str:

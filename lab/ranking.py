@@ -62,8 +62,10 @@ def _rank(entrant: Entrant) -> tuple[bool, bool, float]:
 def count(bench: Workbench, order: list[Entrant]) -> str | None:
     """One step for the guard. Returns the working file's path if best was put back into it."""
     fresh = [entrant for entrant in order if entrant.attempt and not entrant.repeated]
-    if any(entrant.is_progress for entrant in fresh):
-        bench.count_keep()
+    progress = [entrant.attempt for entrant in fresh if entrant.attempt and entrant.is_progress]
+    for attempt in progress:
+        bench.count_keep(attempt)
+    if progress:
         return None
     counted = bench.problem.guard(bench.origin).counted
     failing = [entrant for entrant in fresh if entrant.outcome != "keep"]

@@ -21,6 +21,7 @@ from nki_anvil.lab import (
     failures,
     guard,
     heat,
+    keeps,
     owed,
     programs,
     recovering,
@@ -115,8 +116,11 @@ class Workbench:
 
     def failed_anywhere(self, attempt: Attempt) -> Verdict | None:
         """What this text failed at under any name of the problem, in any workspace, as a verdict of this one."""
+        return self._failure_of(attempt.digest)
+
+    def _failure_of(self, digest: str) -> Verdict | None:
         key = (self.specification.version, self.backend.name, self.toolchain, GATE_SET, True)
-        return failures.of(self.lab.data, self.specification, attempt.digest, key)
+        return failures.of(self.lab.data, self.specification, digest, key)
 
     def passes(self, digest: str) -> bool:
         """Whether the kernel with this digest has a passed full verdict under today's key."""
@@ -377,8 +381,14 @@ class Workbench:
             lambda now: guard.regressed(now, attempt.digest, speedup, allowed=allowed, threshold=threshold)
         )
 
-    def count_keep(self) -> None:
-        self._moved(guard.kept)
+    def note_keep(self, kept: Comparison) -> None:
+        """A kernel became best: whether that is progress is told of it when it counts."""
+        keeps.note(self.problem.account, self.origin, kept, lambda digest: self._failure_of(digest) is None)
+
+    def count_keep(self, attempt: Attempt) -> None:
+        """Start the count again, where the keep was progress and has not counted yet."""
+        if keeps.taken(self.problem.account, self.origin, attempt.digest):
+            self._moved(guard.kept)
 
     def count_reflexion(self, attempt: Attempt) -> None:
         known = [each.digest for each in self.problem.attempts.all()]

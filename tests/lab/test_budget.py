@@ -10,6 +10,7 @@ from lab_world import World, kernel
 
 from nki_anvil.backends.errors import BudgetSpent, ReflexionRequired
 from nki_anvil.lab import budget
+from nki_anvil.lab.benchmarking import benchmark_kernel
 from nki_anvil.lab.reflecting import record_reflexion
 from nki_anvil.lab.rules import Rules
 from nki_anvil.lab.status import problem_status
@@ -83,3 +84,54 @@ async def test_device_time_counts_under_all_names(device: World) -> None:
     await device.open(name="q", tolerance=1e-6)
     assert used > 0
     assert (await problem_status(device.lab, "q")).budget.device_minutes_used > used
+
+
+async def test_another_name_is_no_way_past_the_guard_nor_past_the_limit(world: World) -> None:
+    await close(world)
+    judged = len(world.verifications)
+    for name, text in (("q", kernel(4, fails="values")), ("r", kernel(4))):
+        world.edit(text)
+        opened = await world.open(name=name)
+        assert "the guard is closed, and the kernel has not been judged" in opened.baseline_reason
+    assert len(world.verifications) == judged
+    await world.reflect(3)
+    assert (await world.open(name="r")).baseline is not None, "the guard is open"
+    world.rules = Rules(attempts_limit=budget.kernels(world.lab.problem("p").account))
+    world.lab = world.again()
+    world.edit(kernel(3))
+    with pytest.raises(BudgetSpent):
+        await world.open(name="s")
+    assert world.lab.find("s") is None
+
+
+async def test_a_wrong_kernel_with_which_another_name_begins_counts_as_any_other(world: World) -> None:
+    world.edit(kernel(10, fails="values"))
+    await world.open()
+    assert (await world.status()).guard.failures == 0, "what a problem begins with may be wrong"
+    for number in range(2):
+        world.edit(kernel(4, fails="values", note=str(number)))
+        await world.open(name=f"q{number}")
+        assert (await world.status()).guard.failures == number + 1
+
+
+@pytest.mark.parametrize("note", ["", "the same in other words"])
+async def test_what_was_kept_before_is_no_progress_under_another_name(world: World, note: str) -> None:
+    await world.open()
+    await world.attempt(kernel(5))
+    await world.attempt(kernel(4, fails="values"))
+    world.edit(kernel(10))
+    await world.open(name="q")
+    for text, left in ((kernel(5, note=note), 1), (kernel(4), 0)):
+        await verify_kernel(world.lab, "q", source=text)
+        assert (await benchmark_kernel(world.lab, "q", source=text)).outcome == "keep"
+        assert (await world.status()).guard.failures == left
+
+
+async def test_what_was_kept_and_failed_since_is_not_what_has_to_be_beaten(world: World) -> None:
+    await world.open()
+    await world.attempt(kernel(2, note="doubtful"))
+    world.refused = "doubtful"
+    await world.finish()
+    await world.attempt(kernel(4, fails="values"))
+    assert (await world.attempt(kernel(5))).outcome == "keep"
+    assert (await world.status()).guard.failures == 0
