@@ -15,7 +15,7 @@ from typing import Final
 from nki_anvil.backends.errors import StateError
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import bookkeeping, diary, missing, owed, seals, state
+from nki_anvil.lab import bookkeeping, diary, failures, missing, owed, seals, state
 from nki_anvil.lab import receipt as receipts
 from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.best import Best, Holder
@@ -26,7 +26,6 @@ from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.problem import Problem
 from nki_anvil.lab.receipt import Receipt
 from nki_anvil.lab.recomputing import faults
-
 
 LOOKS: Final = 5
 """Of which each finds other faults than the one before, until the last one's are told."""
@@ -71,7 +70,7 @@ def audit(lab: Laboratory, name: str) -> Audited:
     """
     before: tuple[str, ...] = ()
     for _ in range(LOOKS):
-        found = _look(lab.written(name), name)
+        found = _look(lab, lab.written(name))
         lasting = tuple(fault for fault in found.faults if fault in before)
         if found.clean or lasting:
             return found.model_copy(update={"faults": lasting})
@@ -79,22 +78,22 @@ def audit(lab: Laboratory, name: str) -> Audited:
     return found
 
 
-def _look(problem: Problem, name: str) -> Audited:
+def _look(lab: Laboratory, problem: Problem) -> Audited:
     attempts = list(_attempts(problem))
     decisions = [c for attempt in attempts for c in _comparisons(attempt)]
     evidence = [found for origin in ORIGINS if (found := _receipt(problem, origin))]
     return Audited(
-        of=name,
+        of=problem.folder.name,
         attempts=len(attempts),
         decisions=len(decisions),
         evidence=tuple(found.seal for found in evidence),
         faults=tuple(_faults(problem, attempts)),
-        outdated=tuple(f"evidence: {claim}" for found in evidence for claim in _outdated(problem, attempts, found)),
+        outdated=tuple(claim for found in evidence for claim in _outdated(lab.data, found, problem)),
     )
 
 
 def audit_evidence(path: Path, data: Path) -> Audited:
-    """An evidence file by itself, wherever it comes from, and whether ``data`` knows of it. Raises StateDamaged."""
+    """An evidence file by itself, wherever it comes from, and what ``data`` knows of it. Raises StateDamaged."""
     found = state.read_model(path, Receipt)
     if found is None:
         raise state.damaged(path, "there is no such file")
@@ -104,6 +103,7 @@ def audit_evidence(path: Path, data: Path) -> Audited:
         decisions=3,
         evidence=(found.seal,),
         faults=tuple(receipts.receipt_faults(found)),
+        outdated=tuple(_outdated(data, found)),
         confirmed=seals.sealed_anywhere(data, receipts.path(path.parent, found.origin).name, found),
     )
 
@@ -256,16 +256,20 @@ def _evidence_faults(problem: Problem, found: Receipt, attempts: list[Attempt]) 
             yield f"the benchmark of attempt {shown.attempt} is another one now"
 
 
-def _outdated(problem: Problem, attempts: list[Attempt], found: Receipt) -> Iterator[str]:
-    """Which kernels of the evidence failed since."""
+def _outdated(data: Path, found: Receipt, problem: Problem | None = None) -> Iterator[str]:
+    """Which kernels of the evidence failed since, under whatever name of the problem."""
     for shown in {shown.digest: shown for shown in (found.best, found.baseline)}.values():
-        attempt = next((attempt for attempt in attempts if attempt.digest == shown.digest), None)
-        if attempt and (failure := _failed_since(problem, attempt, shown.verdict)):
-            yield f"attempt {shown.attempt} failed since, at the gate {failure.failed_gate}: finish the problem again"
+        known = (*failures.every(data, found.problem_version, shown.digest), *_owing(problem, shown.digest))
+        failure = next((verdict for verdict in known if verdict.key == shown.verdict.key), None)
+        if failure and not failure.passed:
+            yield (
+                f"evidence: attempt {shown.attempt} failed since, at the gate {failure.failed_gate}: "
+                "finish the problem again"
+            )
 
 
-def _failed_since(problem: Problem, attempt: Attempt, passed: receipts.Verdict) -> receipts.Verdict | None:
-    """A verdict under the same key as one that passed, also one that could not be stored with its attempt."""
-    owing = (debt.verdict for debt in owed.left(problem.folder) if debt.attempt == attempt.number)
-    looks = (v for v in (*attempt.verdicts(), *owing) if v.kernel_digest == attempt.digest and v.key == passed.key)
-    return next((v for v in looks if not v.passed), None)
+def _owing(problem: Problem | None, digest: str) -> Iterator[receipts.Verdict]:
+    """Verdicts that could not be stored with their attempt."""
+    for debt in owed.left(problem.folder) if problem else ():
+        if debt.verdict.kernel_digest == digest:
+            yield debt.verdict

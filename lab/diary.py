@@ -1,4 +1,4 @@
-"""The diary of a problem: one line per event, append-only, under seals: what somebody else wrote into it tells nothing."""
+"""The diary of a problem: one line per event, append-only. What somebody else wrote into it tells nothing."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ failed kernel new cases, and whoever asks often enough finds cases that it passe
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -49,14 +50,24 @@ def of_program(data: Path, specification: Specification, passed: Verdict) -> Ver
     return said.model_copy(update=of_this)
 
 
+def every(data: Path, version: str, text: str) -> Iterator[Verdict]:
+    """All that the text with this digest failed at at this version of a problem, on whatever chip. Raises
+    StateDamaged."""
+    for path in sorted((data / "failures").glob(f"{version[:32]}.*.jsonl")):
+        yield from (verdict for (what, _), verdict in _index(path).items() if what == text)
+
+
 def _found(data: Path, specification: Specification, what: str, key: Key) -> Verdict | None:
-    path = _path(data, specification)
+    found = _index(_path(data, specification)).get((what, key))
+    return found.model_copy(update={"seconds": 0.0}) if found else None
+
+
+def _index(path: Path) -> Index:
     try:
         there = path.stat()
     except FileNotFoundError:
-        return None
-    found = _read(path, there.st_ino, there.st_mtime_ns, there.st_size).get((what, key))
-    return found.model_copy(update={"seconds": 0.0}) if found else None
+        return {}
+    return _read(path, there.st_ino, there.st_mtime_ns, there.st_size)
 
 
 def _path(data: Path, specification: Specification) -> Path:

@@ -17,7 +17,7 @@ from nki_anvil.memory.adding import Added, Status
 from nki_anvil.memory.experience import Draft, Kind, Measurement
 from nki_anvil.tools.call import Call
 from nki_anvil.tools.declaration import Declaration
-from nki_anvil.tools.record import judged
+from nki_anvil.tools.record import judged, standing
 from nki_anvil.tools.result import Result
 from nki_anvil.tools.situation import tags_of
 
@@ -76,17 +76,17 @@ def _with_record(lab: Laboratory, draft: Draft, name: str, attempt: int | None) 
     problem = lab.problem(name)
     if attempt is not None:
         problem.refuse_when_changed()
-    measured = None if attempt is None else judged(problem, attempt)
+    measured = None if attempt is None else judged(lab, problem, attempt)
     if draft.kind != "pitfall":
-        _refuse_lines_of_failures(problem, draft.fast_snippet)
+        _refuse_lines_of_failures(lab, problem, draft.fast_snippet)
     return draft.model_copy(update={"tags": tags_of(problem)}), measured
 
 
-def _refuse_lines_of_failures(problem: Problem, snippet: str) -> None:
+def _refuse_lines_of_failures(lab: Laboratory, problem: Problem, snippet: str) -> None:
     """Raises MemoryInvalid for lines, as those to write, that stand in a kernel that failed and in none that passed."""
     lines = _lines(snippet)
     holding = [attempt for attempt in problem.attempts.all() if lines and lines <= _lines_of(attempt)]
-    verdicts = {attempt.number: [verdict.passed for verdict in attempt.verdicts()] for attempt in holding}
+    verdicts = {attempt.number: [verdict.passed for verdict in standing(lab, problem, attempt)] for attempt in holding}
     failed = [number for number, passed in verdicts.items() if False in passed]
     if failed and not any(passed and all(passed) for passed in verdicts.values()):
         raise MemoryInvalid(

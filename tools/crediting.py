@@ -69,9 +69,9 @@ def _withdraw(lab: Laboratory, memory: Store, problem: str) -> str:
         attempt = found.attempts.of(credited.digest)
         if attempt is None:
             continue  # by its digest: where the problem was opened anew, the kernel may have another number
-        if credited.outcome == "kept" and failed_since(attempt, credited.origin):
+        if credited.outcome == "kept" and failed_since(lab, found, attempt, credited.origin):
             lost |= dict.fromkeys(condemn(memory, credited), attempt.number)
-        elif unfounded(found, attempt, credited):
+        elif unfounded(lab, found, attempt, credited):
             lost |= dict.fromkeys(withdraw(memory, credited), attempt.number)
     return "; ".join(f"Memory took back what attempt {n} had shown for {experience}" for experience, n in lost.items())
 
@@ -81,7 +81,7 @@ def _credit(lab: Laboratory, memory: Store, problem: str, numbers: list[int]) ->
         opened = lab.problem(problem)
         for number in numbers:
             attempt = opened.attempts.get(number)
-            found = measurement(opened, attempt)
+            found = measurement(lab, opened, attempt)
             if found is not None and attempt.lineage.shown_id:
                 credit(memory, attempt.lineage.shown_id, found, plan=attempt.lineage.plan or "")
     except MemoryInvalid as error:

@@ -6,10 +6,13 @@ from functools import partial
 from typing import Final, Literal
 
 from nki_anvil.backends.errors import MemoryInvalid
+from nki_anvil.lab import failures
 from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.comparison import Comparison
+from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.problem import Problem
 from nki_anvil.lab.results import Outcome
+from nki_anvil.lab.verdict import Verdict
 from nki_anvil.memory.experience import Measurement
 
 OUTCOMES: Final[dict[Outcome, Literal["kept", "reverted", "undecided"]]] = {
@@ -19,7 +22,7 @@ OUTCOMES: Final[dict[Outcome, Literal["kept", "reverted", "undecided"]]] = {
 }
 
 
-def measurement(problem: Problem, attempt: Attempt) -> Measurement | None:
+def measurement(lab: Laboratory, problem: Problem, attempt: Attempt) -> Measurement | None:
     """What came of an attempt by its newest judgement; None while there is none.
 
     A keep whose kernel failed a later look is wrong. A keep that is another attempt's, because the instructions are
@@ -27,11 +30,15 @@ def measurement(problem: Problem, attempt: Attempt) -> Measurement | None:
     failed since.
     """
     comparison = next(iter(reversed(attempt.comparisons())), None)
-    if comparison is not None and comparison.outcome == "keep" and failed_since(attempt, comparison.origin):
+    if (
+        comparison is not None
+        and comparison.outcome == "keep"
+        and failed_since(lab, problem, attempt, comparison.origin)
+    ):
         comparison = None
     of = {"problem": problem.name, "version": problem.specification.version}
     came = partial(Measurement, **of, attempt=attempt.number, digest=attempt.digest)
-    if comparison is not None and (_anothers(comparison) or against_failed(problem, comparison)):
+    if comparison is not None and (_anothers(comparison) or against_failed(lab, problem, comparison)):
         return came(outcome="undecided", origin=comparison.origin)
     if comparison is not None:
         return came(
@@ -41,7 +48,7 @@ def measurement(problem: Problem, attempt: Attempt) -> Measurement | None:
             speedup_low=comparison.speedup_low,
             speedup_high=comparison.speedup_high,
         )
-    failed = next((verdict for verdict in reversed(attempt.verdicts()) if not verdict.passed), None)
+    failed = next((verdict for verdict in reversed(standing(lab, problem, attempt)) if not verdict.passed), None)
     return came(outcome="wrong", origin=failed.origin) if failed else None
 
 
@@ -50,28 +57,36 @@ def _anothers(comparison: Comparison) -> bool:
     return comparison.same_as is not None and comparison.outcome != "revert"
 
 
-def against_failed(problem: Problem, comparison: Comparison) -> bool:
+def against_failed(lab: Laboratory, problem: Problem, comparison: Comparison) -> bool:
     """Whether the kernel that it was compared with failed since."""
     old = problem.attempts.of(comparison.best_digest) if comparison.best_digest else None
-    return old is not None and failed_since(old, comparison.origin)
+    return old is not None and failed_since(lab, problem, old, comparison.origin)
 
 
-def unfounded(problem: Problem, attempt: Attempt, credited: Measurement) -> bool:
+def unfounded(lab: Laboratory, problem: Problem, attempt: Attempt, credited: Measurement) -> bool:
     """Whether what an attempt is credited with was measured against a kernel that failed since, and only so."""
     said = (credited.origin, credited.outcome, credited.speedup)
     made = [c for c in attempt.comparisons() if (c.origin, OUTCOMES[c.outcome], c.speedup) == said]
-    return bool(made) and all(against_failed(problem, comparison) for comparison in made)
+    return bool(made) and all(against_failed(lab, problem, comparison) for comparison in made)
 
 
-def failed_since(attempt: Attempt, origin: str) -> bool:
+def failed_since(lab: Laboratory, problem: Problem, attempt: Attempt, origin: str) -> bool:
     """Whether the newest verdict of that origin failed it, whatever was found before."""
-    verdicts = [verdict for verdict in attempt.verdicts() if verdict.origin == origin]
+    verdicts = [verdict for verdict in standing(lab, problem, attempt) if verdict.origin == origin]
     return bool(verdicts) and not verdicts[-1].passed
 
 
-def judged(problem: Problem, number: int) -> Measurement:
+def standing(lab: Laboratory, problem: Problem, attempt: Attempt) -> list[Verdict]:
+    """Its verdicts, the newest last: also what it failed at under another name of the problem, or what is not with the
+    attempt any more."""
+    failed = {one.key: one for one in failures.every(lab.data, problem.specification.version, attempt.digest)}
+    own = [failed.pop(verdict.key, verdict) for verdict in attempt.verdicts()]
+    return [*failed.values(), *own]
+
+
+def judged(lab: Laboratory, problem: Problem, number: int) -> Measurement:
     """The same of an attempt by its number; raises AttemptUnknown, and MemoryInvalid while nothing is known of it."""
-    found = measurement(problem, problem.attempts.get(number))
+    found = measurement(lab, problem, problem.attempts.get(number))
     if found is None:
         raise MemoryInvalid(
             f"Attempt {number} of {problem.name} was not judged yet.",

@@ -15,6 +15,7 @@ from served import call, served
 from nki_anvil.backends.noisy import NoisyBackend
 from nki_anvil.lab import bookkeeping, diary, missing, owed, receipt, seals
 from nki_anvil.lab.auditing import audit, audit_evidence
+from nki_anvil.lab.verifying import verify_kernel
 
 pytestmark = pytest.mark.anyio
 
@@ -251,6 +252,23 @@ async def test_evidence_of_a_kernel_whose_failure_could_not_be_stored_is_named(w
     passed = world.lab.problem("p").attempts.get(0).verdicts()[-1]
     owed.begin(world.state, 0, passed.model_copy(update={"passed": False}))
     assert [claim for claim in audit(world.lab, "p").outdated if "attempt 0 failed since" in claim]
+
+
+async def test_evidence_of_a_kernel_that_failed_under_another_name_is_named_wherever_it_lies(
+    world: World, tmp_path: Path
+) -> None:
+    await world.open()
+    await world.attempt(kernel(5))
+    await world.finish()
+    elsewhere = tmp_path / "elsewhere.json"
+    elsewhere.write_text(receipt.path(world.state, "modelled").read_text())
+    world.refused = "latency 5"
+    world.edit(kernel(10))
+    await world.open(name="q")
+    assert not (await verify_kernel(world.lab, "q", source=kernel(5))).passed
+    said = ("evidence: attempt 1 failed since, at the gate values: finish the problem again",)
+    assert audit(world.lab, "p").outdated == said
+    assert audit_evidence(elsewhere, world.lab.data).outdated == said
 
 
 OF_THE_BEST = {

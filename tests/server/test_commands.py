@@ -224,7 +224,7 @@ def test_export_has_memory_take_back_what_a_best_that_fails_had_shown(world: Wor
     nki("benchmark")
     lesson = Draft(kind="speedup", title="Fuse it", when_to_use="always", advice="fuse the steps")
     with closing(Store.open(world.root / "data")) as memory:
-        kept = judged(world.lab.problem("p"), 1)
+        kept = judged(world.lab, world.lab.problem("p"), 1)
         add_experience(memory, lesson, measured=kept)
         world.backend.toolchain, world.refused = "fake-2", "latency 5"
         assert "Memory took back what attempt 1 had shown" in nki("export")[1]
@@ -245,7 +245,7 @@ def test_memory_takes_back_what_failed_before_an_error_and_before_it_is_exported
     nki("benchmark")
     lesson = Draft(kind="speedup", title="Fuse it", when_to_use="always", advice="fuse the steps")
     with closing(Store.open(world.root / "data")) as memory:
-        add_experience(memory, lesson, measured=judged(world.lab.problem("p"), 1))
+        add_experience(memory, lesson, measured=judged(world.lab, world.lab.problem("p"), 1))
         world.backend.toolchain, world.refused = "fake-2", "latency 5"
         if asked[0] == "memory":
             monkeypatch.setattr("nki_anvil.tools.verify_kernel.withdrawn", killed)

@@ -132,3 +132,21 @@ async def test_a_gain_measured_anew_against_a_kernel_that_holds_is_credited_agai
         (known,) = (await call(client, "query_memory", text="fuse"))["experiences"]
     assert (known["evidence"]["kept"], known["evidence"]["reverted"]) == (1, 0)
     assert known["evidence"]["speedup"] == pytest.approx(10 / 9, rel=1e-4)
+
+
+@pytest.mark.parametrize("how", ["under another name", "and its record was put back", "and its record is gone"])
+async def test_memory_learns_nothing_from_a_kernel_that_failed(world: World, how: str):
+    async with served(world) as client:
+        await opened(client, world)
+        await call(client, "open_problem", reference="reference.py", name="q")
+        await judged(client, 5)
+        record = world.state / "attempts/0001/verdict.json"
+        passed = record.read_text()
+        world.refused = "latency 5"
+        if how == "under another name":
+            await call(client, "verify_kernel", problem="q", source=kernel(5, program="p5"))
+        else:
+            await call(client, "finish_problem", problem="p")
+            record.unlink() if how.endswith("gone") else record.write_text(passed)
+        lesson = {**LESSON, "kind": "speedup", "problem": "p", "attempt": 1}
+        assert "did not make the kernel faster (wrong)" in await refusal(client, "add_experience", **lesson)
