@@ -137,13 +137,15 @@ def _sound(known: Any) -> bool:
 
 
 def _fingerprint(path: Path) -> str | None:
-    """SHA-256; empty where it cannot be read, None where it is too large."""
+    """As the server's: SHA-256, or what else stands there; None where it is too large."""
     try:
+        if not path.is_file():
+            return "folder" if path.is_dir() else "unreadable" if path.exists() else ""
         if path.stat().st_size > LARGEST_SOURCE:
             return None
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:
-        return ""
+        return "unreadable"
 
 
 def concerns(known: dict[str, Any], event: dict[str, Any]) -> bool:

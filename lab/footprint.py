@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import importlib.abc
 import os
 import site
@@ -21,6 +20,7 @@ from typing import Any, Final, cast
 from urllib.parse import unquote, urlsplit
 
 from nki_anvil.lab import own_modules
+from nki_anvil.lab.fingerprint import fingerprint
 from nki_anvil.lab.forestalled import forestalled, home_of
 
 SYSTEM: Final = ("/proc", "/sys", "/dev", "/run", "/etc", "/usr", "/lib", "/lib64", "/System", "/Library")
@@ -55,8 +55,10 @@ class Footprint:
         """What the files that were opened to write held before: their SHA-256, empty where nothing that counts."""
         self._missed: set[Path] = set()
         """What was asked for and was not there."""
+        self._laid: set[Path] = set()
+        """Folders that it made."""
         self._folders: set[Path] = set()
-        """Temporary folders that it made."""
+        """The temporary ones of them."""
         self._path = frozenset(sys.path)
         self._outside = [*_outside(self._reference, {root.resolve() for root in _roots()}), Path.cwd().resolve()]
         self._spelt_outside = _outside(self._reference, {*_roots(), *self._outside})
@@ -66,7 +68,7 @@ class Footprint:
         _hear_absent(self._miss)
 
     def files(self) -> dict[str, str]:
-        """SHA-256 by path, empty for what is not there; without the reference, what it wrote itself, the system and
+        """Fingerprints by path, also of what is not there; without the reference, what it wrote itself, the system and
         installations.
 
         A link is named as it was asked for: where it leads later is what the reference will read.
@@ -79,7 +81,7 @@ class Footprint:
         return {str(name): fingerprint(name) for name in (*own, *sorted(absent)) if name.is_file() or name in absent}
 
     def _absent(self) -> list[Path]:
-        asked = (self._missed | self._read | set(self._forestalled())) - self._held.keys()
+        asked = (self._missed | self._read | set(self._forestalled())) - self._held.keys() - self._laid
         asked -= {path for path in asked if not self._folders.isdisjoint((path, *path.parents))}
         return [path for path in asked if not path.is_file() and not self.installed(path)]
 
@@ -100,6 +102,7 @@ class Footprint:
         for folder in folders if folders is not None else [*added, self.folder]:
             self._miss(Path(folder) / f"{last}.py")
             self._miss(Path(folder) / last / "__init__.py")
+            self._miss(Path(folder) / last)
 
     def installed(self, path: Path) -> bool:
         """Whether a file is the system's or an installation's, under that name and where it leads: whoever puts a link
@@ -120,9 +123,11 @@ class Footprint:
                 self._note(*found)
 
     def _note_folder(self, path: Path) -> None:
-        """One that is not there yet, among temporary ones: what is missing in another may come later."""
-        if not path.exists() and path.is_relative_to(tempfile.gettempdir()):
-            self._folders.add(path)
+        """One that is not there yet. Among temporary ones nothing else lies in it; in another it may come later."""
+        if not path.exists():
+            self._laid.add(path)
+            if path.is_relative_to(tempfile.gettempdir()):
+                self._folders.add(path)
 
     def _note(self, path: Path, flags: int) -> None:
         """Whatever writes may also read, and what it finds counts unless it is thrown away unseen."""
@@ -196,15 +201,6 @@ def named(path: Path) -> Path:
     """The path without steps up and down again, unless these go through a link and lead to another place."""
     straight = Path(os.path.normpath(path))
     return straight if straight.resolve() == path.resolve() else path
-
-
-def fingerprint(file: Path) -> str:
-    """SHA-256 of a file; empty when it cannot be read."""
-    try:
-        with file.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError:
-        return ""
 
 
 def _is_ours(module: str) -> bool:

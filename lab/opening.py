@@ -30,11 +30,12 @@ from nki_anvil.lab.best import Best
 from nki_anvil.lab.cases import Pool
 from nki_anvil.lab.contest import contest
 from nki_anvil.lab.digest import digest
+from nki_anvil.lab.fingerprint import fingerprint
 from nki_anvil.lab.held import Held, held
 from nki_anvil.lab.judging import judge, standing_best
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.nkibench import naming
-from nki_anvil.lab.problem import Problem, ProblemRecord, fingerprint
+from nki_anvil.lab.problem import Problem, ProblemRecord
 from nki_anvil.lab.results import Baseline, Opened
 from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.verdict import Verdict

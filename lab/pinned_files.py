@@ -18,7 +18,8 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from nki_anvil.lab import openers
-from nki_anvil.lab.footprint import URI, fingerprint, named, opened, spelt
+from nki_anvil.lab.fingerprint import fingerprint
+from nki_anvil.lab.footprint import URI, named, opened, spelt
 from nki_anvil.lab.reference_module import ReferenceFault
 
 _LOADED: Final = ("import", "ctypes.dlopen")

@@ -24,6 +24,7 @@ from nki_anvil.lab import problem_file, seals, state
 from nki_anvil.lab.attempt import Evidence
 from nki_anvil.lab.attempts import Attempts
 from nki_anvil.lab.best import BestPointer
+from nki_anvil.lab.fingerprint import fingerprint
 from nki_anvil.lab.guard import Guard
 from nki_anvil.lab.specification import Specification
 
@@ -170,14 +171,6 @@ def sources(opened_from: Path, specification: Specification) -> dict[str, str]:
     if (sent := specification.e2e) is not None:
         found |= {str(Path(sent.folder) / name): digest for name, digest in sent.files.items()}
     return found | specification.reference_beside
-
-
-def fingerprint(path: Path) -> str:
-    """SHA-256 of a file; empty when it cannot be read."""
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:
-        return ""
 
 
 def refuse_bad_name(name: str) -> None:

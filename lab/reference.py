@@ -20,7 +20,7 @@ from anyio.to_thread import run_sync
 
 from nki_anvil.backends import scratch
 from nki_anvil.backends.errors import PathUnwritable, ProblemInvalid
-from nki_anvil.lab.footprint import fingerprint
+from nki_anvil.lab.fingerprint import fingerprint
 
 _REMEDY = "Correct the reference and open the problem again."
 
@@ -49,8 +49,8 @@ class Reference:
     digest: str = ""
     """SHA-256 that its source must have; empty: any."""
     beside: dict[str, str] | None = None
-    """SHA-256 that files must have which it imports or reads, by path; others it may not. None: whatever it reads, and
-    the answer names it as ``beside``."""
+    """Fingerprints of the files that it imports or reads, by path; others it may not. None: whatever it reads, and the
+    answer names it as ``beside``."""
     seconds: float = 300.0
     memory_bytes: int = 24 << 30
     place: Path | None = None
@@ -80,7 +80,7 @@ class Reference:
         return result
 
     def _copied(self, folder: Path) -> dict[str, str] | None:
-        """What it rests on, itself as well, as it is read here once: copies by path, empty for what is not there."""
+        """What it rests on, itself as well, as it is read here once: copies by path, empty for what is no file."""
         if self.beside is None:
             return None
         folder.mkdir()
@@ -114,14 +114,14 @@ _UNREADABLE = (FileNotFoundError, NotADirectoryError, IsADirectoryError, Permiss
 
 
 def _copy(path: Path, digest: str, to: Path, *, own: bool) -> str:
-    """A copy whose very bytes have the digest. Raises ProblemInvalid."""
+    """A copy whose very bytes have the digest; none of what is no file. Raises ProblemInvalid."""
     with suppress(*_UNREADABLE):
         shutil.copyfile(path, to)
-    if fingerprint(to) != digest:
+    if (fingerprint(to) or fingerprint(path)) != digest:
         what = path.name if own else f"{path.name}, which the reference reads,"
         message = f"{what} changed while it was in use: it is not the one that the problem rests on."
         raise ProblemInvalid(message, _REMEDY)
-    return str(to) if digest else ""
+    return str(to) if to.is_file() else ""
 
 
 def _environment() -> dict[str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nki_anvil.backends.errors import ProblemChanged, ProblemUnknown
 from nki_anvil.lab import state, working_file
-from nki_anvil.lab.footprint import fingerprint
+from nki_anvil.lab.fingerprint import fingerprint
 from nki_anvil.lab.specification import Specification
 
 PREFIX = "seed:"

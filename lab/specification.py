@@ -58,7 +58,7 @@ class Specification(Record):
     declared_digest: str = ""
     """SHA-256 of the problem.toml that was read; empty where there is none."""
     reference_beside: dict[str, str] = Field(default_factory=dict)
-    """SHA-256 of the files that it imports or reads, by absolute path: part of the version as well."""
+    """Fingerprints of what it imports, reads or looks for, by absolute path: part of the version as well."""
     kernel: str
     """Absolute path of the working file."""
     entry: str | None = None

@@ -22,10 +22,10 @@ from nki_anvil.backends.job import InputSpec, Job, ShapeSet
 from nki_anvil.backends.run import Gap, Origin, Profile, Run, Samples
 from nki_anvil.lab.benchmarking import benchmark_kernel
 from nki_anvil.lab.evaluating import evaluate_candidates
+from nki_anvil.lab.fingerprint import fingerprint
 from nki_anvil.lab.finishing import finish_problem
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.opening import open_problem
-from nki_anvil.lab.problem import fingerprint
 from nki_anvil.lab.profiling import profile_kernel
 from nki_anvil.lab.reflecting import record_reflexion
 from nki_anvil.lab.reverting import revert_to_best

@@ -11,7 +11,7 @@ import pytest
 
 from nki_anvil.lab import verified
 from nki_anvil.lab.digest import digest
-from nki_anvil.lab.problem import fingerprint
+from nki_anvil.lab.fingerprint import fingerprint
 
 GATE = Path(__file__).parents[2] / "hooks" / "gate.py"
 RIGHT = "def kernel(x):\n    return x\n"

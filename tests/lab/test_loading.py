@@ -19,8 +19,9 @@ from nki_anvil.backends.backend import silent
 from nki_anvil.backends.errors import AnvilError, ArgumentsInvalid, PathUnreadable, ProblemInvalid
 from nki_anvil.lab import standard
 from nki_anvil.lab.cases import Pool
+from nki_anvil.lab.fingerprint import fingerprint
 from nki_anvil.lab.loading import load
-from nki_anvil.lab.problem import fingerprint, sources
+from nki_anvil.lab.problem import sources
 from nki_anvil.lab.reference import Reference
 from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.verification import verify

@@ -15,6 +15,7 @@ import pytest
 from nki_anvil.backends.backend import silent
 from nki_anvil.backends.errors import ProblemInvalid
 from nki_anvil.lab.cases import Pool
+from nki_anvil.lab.fingerprint import fingerprint
 from nki_anvil.lab.loading import load
 from nki_anvil.lab.specification import Specification
 
@@ -148,7 +149,31 @@ async def test_what_would_stand_in_the_place_of_what_was_found_is_part_of_the_pr
     code, forestalled, lay = LOOKED_FOR[what]
     lay(tmp_path)
     found = await load(written(tmp_path, code))
-    assert found.reference_beside[str(tmp_path / forestalled)] == ""
+    assert found.reference_beside[str(tmp_path / forestalled)] == ("folder" if "file's" in what else "")
+    await prepared(found, tmp_path / "data")
+
+
+APPEARING = {
+    "asked for": "SCALE = 3.0 if (HERE / 'settings').exists() else 2.0",
+    "asked for as a folder": "SCALE = 3.0 if os.path.isdir(HERE / 'settings') else 2.0",
+    "imported": "try:\n    import settings\n    SCALE = 3.0\nexcept ImportError:\n    SCALE = 2.0",
+}
+
+
+@pytest.mark.parametrize("how", APPEARING)
+async def test_a_folder_that_was_looked_for_and_appears_is_a_problem_that_changed(tmp_path: Path, how: str) -> None:
+    found = await load(written(tmp_path, APPEARING[how]))
+    await prepared(found, tmp_path / "data")
+    (tmp_path / "settings").mkdir()
+    assert fingerprint(tmp_path / "settings") != found.reference_beside[str(tmp_path / "settings")]
+    with pytest.raises(ProblemInvalid, match="settings, which the reference reads, changed"):
+        await prepared(found, tmp_path / "more")
+
+
+async def test_a_folder_that_a_reference_lays_itself_is_no_part_of_its_problem(tmp_path: Path) -> None:
+    code = "if not (HERE / 'own').exists():\n    (HERE / 'own').mkdir()\nSCALE = 2.0"
+    found = await load(written(tmp_path, code))
+    assert found.reference_beside == {}
     await prepared(found, tmp_path / "data")
 
 

@@ -34,9 +34,9 @@ from nki_anvil.lab.auditing import audit
 from nki_anvil.lab.benchmarking import benchmark_kernel
 from nki_anvil.lab.best import BestPointer
 from nki_anvil.lab.digest import digest
+from nki_anvil.lab.fingerprint import fingerprint
 from nki_anvil.lab.finishing import finish_problem
 from nki_anvil.lab.opening import open_problem
-from nki_anvil.lab.problem import fingerprint
 from nki_anvil.lab.rules import Rules
 from nki_anvil.lab.status import passes_today, problem_status
 from nki_anvil.lab.verifying import verify_kernel
