@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import beam, diary, owed, programs, receipt, seals, state, steps
+from nki_anvil.lab import beam, diary, owed, programs, receipt, seals, state
 from nki_anvil.lab.attempt import Attempt, Profiles
 from nki_anvil.lab.problem import RECORD, Problem
 
@@ -24,7 +24,7 @@ def faults(problem: Problem, attempts: Sequence[Attempt]) -> Iterator[str]:
     """Raises StateDamaged."""
     records = [*_records(problem, attempts)]
     known = seals.known(problem.folder)  # after the records: a seal is older than its record, so that none is missed
-    told = diary.history(problem.folder)  # after the seals: a line is older than its seal
+    told = diary.written(problem.folder)  # after the seals: a line is older than its seal
     sealed = {of for of, _ in known}
     for of, record in records:
         if of not in sealed:
@@ -59,8 +59,6 @@ def _derived(problem: Problem, attempts: Sequence[Attempt]) -> Iterator[tuple[Pa
         yield path, Profiles
     for path in sorted((folder / owed.FOLDER).glob("*.json")):
         yield path, owed.Debt
-    for path in sorted((folder / steps.FOLDER).glob("*.json")):
-        yield path, steps.Step
 
 
 def _records(problem: Problem, attempts: Sequence[Attempt]) -> Iterator[tuple[str, BaseModel]]:

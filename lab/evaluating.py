@@ -71,7 +71,7 @@ def _admit(
     admission.admit(bench, takes_up=numbers)
     judged = admission.judged(diary.history(bench.problem.folder), bench.origin, numbers)
     bench.write("evaluating", attempts=numbers)
-    return entrants, judged, admission.begin(bench, tuple(numbers))
+    return entrants, judged, admission.begin(bench, tuple(numbers), judged)
 
 
 def _conclude(bench: Workbench, entrants: list[Entrant], limit: int, step: Holding) -> Evaluated:

@@ -183,8 +183,9 @@ def refuse_bad_name(name: str) -> None:
 
 
 def names(root: Path) -> list[str]:
-    """Of every problem with state."""
-    return sorted(path.parent.name for path in (root / "problems").glob(f"*/{RECORD}"))
+    """Of every problem with state; a folder that bears no name of one, a backup for instance, is none."""
+    found = (path.parent.name for path in (root / "problems").glob(f"*/{RECORD}"))
+    return sorted(name for name in found if NAME.fullmatch(name))
 
 
 def unknown(name: str, known: Iterable[str]) -> ProblemUnknown:

@@ -1,6 +1,7 @@
 """Which calls of ``evaluate_candidates`` were begun and have not ended: a note while one lasts, locked by who is at it.
 
-A note that nobody holds is of a call that was cancelled, killed or failed half-way.
+A note that nobody holds is of a call that was cancelled, killed or failed half-way. It lies beside the guard in the
+data folder: what it found wrong counts, whatever becomes of the workspace.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import filelock
 from nki_anvil.backends.errors import StateDamaged
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import seals, state
+from nki_anvil.lab import state
 
 FOLDER: Final = "steps"
 
@@ -25,8 +26,14 @@ FOLDER: Final = "steps"
 class Step(Record):
     begun: str
     origin: Origin
+    problem: str
+    """The name it was called for, of which there may be others, and when that was opened."""
+    opened_at: str
+    version: str
     attempts: tuple[int, ...]
     """Those it judges, by number; none of them twice."""
+    fresh: tuple[str, ...]
+    """Digests of those of them that nobody had judged before."""
 
 
 @dataclass(frozen=True)
@@ -48,22 +55,26 @@ class Holding:
         self.lock.release()
 
 
-def begin(folder: Path, origin: Origin, attempts: tuple[int, ...]) -> Holding:
+def begin(account: Path, step: Step) -> Holding:
     """Raises PathUnwritable."""
-    step = Step(begun=secrets.token_hex(8), origin=origin, attempts=attempts)
-    path = folder / FOLDER / f"{step.begun}.json"
+    path = account / FOLDER / f"{step.begun}.json"
     with state.writable(path):
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         lock = _lock(path)
         lock.acquire()  # before the note is there, so that nobody finds it unheld
-    seals.write(folder, path, step)
+    state.write_model(path, step)
     return Holding(step, path, lock)
 
 
+def new() -> str:
+    """By what a step is told from others."""
+    return secrets.token_hex(8)
+
+
 @contextmanager
-def broken_off(folder: Path, origin: Origin) -> Generator[list[Holding]]:
+def broken_off(account: Path, origin: Origin) -> Generator[list[Holding]]:
     """Steps that nobody is at, held meanwhile: what two clients find at once is one's to end."""
-    held = [holding for path in sorted((folder / FOLDER).glob("*.json")) if (holding := _found(path))]
+    held = [holding for path in sorted((account / FOLDER).glob("*.json")) if (holding := _found(path))]
     try:
         yield [holding for holding in held if holding.step.origin == origin]
     finally:
@@ -72,11 +83,11 @@ def broken_off(folder: Path, origin: Origin) -> Generator[list[Holding]]:
 
 
 def _found(path: Path) -> Holding | None:
-    """None while somebody is at it, or where it is damaged, no server's, or was ended in this moment."""
+    """None while somebody is at it, or where it is damaged, or was ended in this moment."""
     lock = _lock(path)
     with state.writable(path), suppress(filelock.Timeout, StateDamaged):
         lock.acquire(blocking=False)
-        step = seals.read(path.parent.parent, path, Step)
+        step = state.read_model(path, Step)
         if step is not None:
             return Holding(step, path, lock)
         _remove(path)

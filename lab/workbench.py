@@ -374,6 +374,16 @@ class Workbench:
         allowed = self.rules.failures_before_reflexion
         return self._moved(lambda now: guard.failed(now, attempt.digest, thirds, allowed=allowed))
 
+    def count_failures(self, version: str, kernels: Iterable[str]) -> None:
+        """One failure, where one of these kernels failed at this version of the problem and has not counted."""
+        allowed, counted = self.rules.failures_before_reflexion, self.guard().counted
+        failed = next((one for one in kernels if one not in counted and self._failed_at(version, one)), None)
+        if failed:
+            self._moved(lambda now: guard.failed(now, failed, guard.FAILURE, allowed=allowed))
+
+    def _failed_at(self, version: str, kernel: str) -> bool:
+        return any(found.origin == self.origin for found in failures.every(self.lab.data, version, kernel))
+
     def count_regression(self, attempt: Attempt, speedup: float) -> bool:
         """Returns whether it closed the guard."""
         allowed, threshold = self.rules.failures_before_reflexion, self.rules.regression_threshold

@@ -161,7 +161,7 @@ def attempt_line(bench: Workbench | None, found: Attempt, changed: str | None) -
 def _line_or_refusal(lab: Laboratory, name: str) -> dict[str, Any]:
     try:
         return _line(lab, lab.problem(name))
-    except PathOutside as error:
+    except (PathOutside, StateDamaged) as error:
         return {"problem": name, "refused": error.text}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import anyio
 import pytest
 from lab_world import WordedBackend, World, kernel
@@ -10,6 +12,7 @@ from nki_anvil.backends.errors import AttemptUnknown, BackendUnreachable, Reflex
 from nki_anvil.lab.admission import judged
 from nki_anvil.lab.auditing import audit
 from nki_anvil.lab.results import Candidate
+from nki_anvil.lab.verifying import verify_kernel
 
 pytestmark = pytest.mark.anyio
 
@@ -131,6 +134,21 @@ async def test_what_a_cancelled_call_found_wrong_counts_when_another_tool_is_cal
             await refused()
     assert (await world.status()).guard.failures == 3, "each counted once"
     assert audit(world.again(), "p").clean, str(audit(world.again(), "p"))
+
+
+@pytest.mark.parametrize("what", ["the diary", "the state", "nothing, and another name is asked"])
+async def test_what_a_broken_off_call_found_wrong_counts_whatever_is_removed(world: World, what: str) -> None:
+    await world.open()
+    for number in range(3):
+        await broken_off_on(world, [kernel(3, fails="values", note=str(number))])
+        if what == "the diary":
+            (world.state / "experiments.jsonl").unlink()
+            shutil.rmtree(world.state / "steps", ignore_errors=True)
+    if what == "the state":
+        shutil.rmtree(world.state)
+    await world.open(**({"name": "q"} if what.startswith("nothing") else {}))
+    with pytest.raises(ReflexionRequired):
+        await verify_kernel(world.again(), "q" if what.startswith("nothing") else "p", source=kernel(4))
 
 
 async def test_a_call_that_is_cancelled_over_many_wrong_kernels_counts_as_one_step(world: World) -> None:

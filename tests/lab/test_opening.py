@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from served import call, refusal, served, staffed
 from nki_anvil.backends.errors import ProblemChanged
 from nki_anvil.lab import opening, seeds
 from nki_anvil.lab.loading import load
+from nki_anvil.server import shelf
 
 pytestmark = pytest.mark.anyio
 
@@ -133,3 +135,11 @@ async def test_a_seed_that_starts_from_another_kernel_than_its_own_says_so(world
         "The starting kernel is what kernel.py held when this was opened, not the kernel of seed:softmax: speedups "
         "over the baseline say nothing of the seed."
     ]
+
+
+async def test_a_backup_among_the_problems_keeps_nobody_from_the_others(world: World) -> None:
+    await world.open()
+    for name in ("p copy", "p.old"):
+        shutil.copytree(world.state, world.state.with_name(name))
+    assert (await world.open()).problem == "p"
+    assert [("refused" in line) for line in shelf.problems(world.lab)] == [False, True]

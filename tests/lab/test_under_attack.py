@@ -795,8 +795,8 @@ async def test_a_step_that_no_server_began_counts_nothing(world: World) -> None:
     for number in range(2):
         await world.verify(kernel(number, fails="values"))
     (world.state / steps.FOLDER).mkdir(exist_ok=True)
-    forged = steps.Step(begun="0" * 16, origin="modelled", attempts=(kept.attempt,))
-    state.write_model(world.state / steps.FOLDER / "0000000000000000.json", forged)
+    forged = {"begun": "0" * 16, "origin": "modelled", "attempts": [kept.attempt]}
+    state.write_text(world.state / steps.FOLDER / "0000000000000000.json", json.dumps(forged))
     state.append_line(
         world.state / "experiments.jsonl",
         {"event": "evaluating", "origin": "modelled", "attempts": [kept.attempt]},
