@@ -44,6 +44,8 @@ class Audited(Record):
     """What was claimed rightly and does not stand any more."""
     confirmed: bool = True
     """Whether a server with this data folder stored it: whoever invents all of a file makes one that agrees."""
+    earlier: bool = False
+    """It did, and opened the problem of that name anew since."""
 
     @property
     def clean(self) -> bool:
@@ -51,12 +53,13 @@ class Audited(Record):
 
     def __str__(self) -> str:
         looked = f"{self.of}: {self.decisions} decisions of {self.attempts} attempts made again from their samples"
-        shown = [f"evidence {seal}" for seal in self.evidence]
+        shown = [f"evidence {seal}" for seal in self.evidence] + ([_EARLIER] if self.earlier else [])
         found = [f"FAULT  {fault}" for fault in self.faults] + [f"OUTDATED  {claim}" for claim in self.outdated]
         found = found or ["all of it agrees" if self.confirmed else _UNCONFIRMED]
         return "\n".join([looked, *shown, *found])
 
 
+_EARLIER: Final = "of an earlier opening: the problem of that name was opened anew since"
 _UNCONFIRMED: Final = (
     "all of it agrees with itself, and nothing on this machine confirms it: no server with this data folder stored it. "
     "Compare its seal with one that you have from elsewhere, or verify both kernels yourself."
@@ -94,9 +97,10 @@ def _look(lab: Laboratory, problem: Problem) -> Audited:
 
 def audit_evidence(path: Path, data: Path) -> Audited:
     """An evidence file by itself, wherever it comes from, and what ``data`` knows of it. Raises StateDamaged."""
-    found = state.read_model(path, Receipt)
+    found = receipts.written(path)
     if found is None:
         raise state.damaged(path, "there is no such file")
+    stored = seals.sealed_anywhere(data, receipts.path(path.parent, found.origin).name, found)
     return Audited(
         of=str(path),
         attempts=2,
@@ -104,7 +108,8 @@ def audit_evidence(path: Path, data: Path) -> Audited:
         evidence=(found.seal,),
         faults=tuple(receipts.receipt_faults(found)),
         outdated=tuple(_outdated(data, found)),
-        confirmed=seals.sealed_anywhere(data, receipts.path(path.parent, found.origin).name, found),
+        confirmed=stored is not None,
+        earlier=stored == "an earlier",
     )
 
 
@@ -123,7 +128,7 @@ def _comparisons(attempt: Attempt) -> tuple[Comparison, ...]:
 
 def _receipt(problem: Problem, origin: Origin) -> Receipt | None:
     try:
-        return state.read_model(receipts.path(problem.folder, origin), Receipt)
+        return receipts.written(receipts.path(problem.folder, origin))
     except StateError:
         return None
 
@@ -209,7 +214,7 @@ def _twins(one: Comparison, other: Comparison) -> bool:
 
 def _origin_faults(problem: Problem, origin: Origin, attempts: list[Attempt]) -> Iterator[str]:
     best = problem.best(origin).read()
-    found = state.read_model(receipts.path(problem.folder, origin), Receipt)
+    found = receipts.written(receipts.path(problem.folder, origin))
     if best is not None:
         yield from receipts.best_faults(best)
         yield from (f"best: {fault}" for fault in _holder_faults(best, attempts))

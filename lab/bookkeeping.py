@@ -75,7 +75,7 @@ def _records(problem: Problem, attempts: Sequence[Attempt]) -> Iterator[tuple[st
         pointer = problem.best(origin)
         place = receipt.path(problem.folder, origin)
         yield from _if_there(pointer.path.name, pointer.written())
-        yield from _if_there(place.name, state.read_model(place, receipt.Receipt))
+        yield from _if_there(place.name, receipt.written(place))
 
 
 def _if_there(of: str, record: BaseModel | None) -> Iterator[tuple[str, BaseModel]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from anyio.to_thread import run_sync
 
@@ -78,7 +77,7 @@ def evidence(bench: Workbench, best: Best, claim: Comparison) -> receipt.Receipt
         written_at=bench.now().isoformat(),
         problem=bench.problem.name,
         problem_version=bench.specification.version,
-        sources={Path(path).name: known for path, known in bench.problem.record.sources.items()},
+        sources={bench.lab.shown(path): known for path, known in bench.problem.record.sources.items()},
         origin=bench.origin,
         best=shown,
         baseline=first,

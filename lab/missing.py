@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nki_anvil.backends.run import Origin
-from nki_anvil.lab import budget, diary, receipt, seals, state
+from nki_anvil.lab import budget, diary, receipt, seals
 from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.digest import shorten
@@ -104,7 +104,7 @@ def _evidence(problem: Problem, told: Sequence[Event], origin: Origin) -> Iterat
     if not sealed:
         return
     place = receipt.path(problem.folder, origin)
-    found = state.read_model(place, receipt.Receipt)
+    found = receipt.written(place)
     if found is None:
         yield f"evidence: the diary tells of it, and {place.name} is gone"
     elif found.seal != sealed[-1] and found.seal in sealed:

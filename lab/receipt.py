@@ -6,10 +6,14 @@ The seal is no signature: it says that the file is whole. Who wants to be sure o
 from __future__ import annotations
 
 import hashlib
+import json
 import platform
+from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +46,8 @@ class Receipt(Record):
     problem: str
     problem_version: str
     sources: dict[str, str]
-    """SHA-256 of the files that define the problem, by name."""
+    """Fingerprints of the files that define the problem, by path in its workspace, or as they are where they lie
+    elsewhere."""
     origin: Origin
     best: Exhibit
     baseline: Exhibit
@@ -68,7 +73,23 @@ def write(folder: Path, receipt: Receipt) -> Receipt:
 def read(folder: Path, origin: Origin) -> Receipt | None:
     """The last that was stored, as it was stored. Raises StateDamaged."""
     place = path(folder, origin)
-    return seals.read_last(folder, place.name, lambda: state.read_model(place, Receipt))
+    return seals.read_last(folder, place.name, lambda: written(place))
+
+
+def written(place: Path) -> Receipt | None:
+    """What lies there, whoever wrote it. Raises StateDamaged, also where a name stands twice: which of the two counts
+    is each reader's own choice."""
+    found = state.read_model(place, Receipt)
+    if found is not None:
+        json.loads(state.read_text(place), object_pairs_hook=partial(_each_once, place))
+    return found
+
+
+def _each_once(place: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    twice = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
+    if twice:
+        raise state.damaged(place, f"{twice[0]!r} stands in it twice")
+    return dict(pairs)
 
 
 def seal(receipt: Receipt) -> str:

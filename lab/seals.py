@@ -9,11 +9,12 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import secrets
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel
 
@@ -23,6 +24,11 @@ FILE: Final = "seals.jsonl"
 
 NONE: Final = ""
 """In place of the seal of what is not there any more."""
+
+EARLIER: Final = "earlier"
+"""Beside a book: those of former problems of the same name."""
+
+Opening = Literal["this", "an earlier"]
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -77,10 +83,14 @@ def _root(folder: Path) -> Path:
 
 
 def begin_anew(folder: Path) -> None:
-    """What was stored in this folder before is another problem's."""
-    with state.writable(path(folder)):
-        for kept in path(folder).parent.glob("*.json*"):
-            kept.unlink()
+    """What was stored in this folder before is another problem's: it is kept as of an earlier opening."""
+    place = path(folder).parent
+    if kept := [*place.glob("*.json*")]:
+        aside = place / EARLIER / secrets.token_hex(4)
+        with state.writable(aside):
+            aside.mkdir(parents=True)
+            for file in kept:
+                file.rename(aside / file.name)
 
 
 def seal(record: BaseModel) -> str:
@@ -104,10 +114,16 @@ def sealed(folder: Path, of: str, record: BaseModel) -> bool:
     return (of, seal(record)) in known(folder)
 
 
-def sealed_anywhere(data: Path, of: str, record: BaseModel) -> bool:
-    """Whether a server with this data folder sealed it, in whatever workspace. Raises StateDamaged."""
+def sealed_anywhere(data: Path, of: str, record: BaseModel) -> Opening | None:
+    """For which opening of its problem a server with this data folder sealed it, in whatever workspace.
+
+    Raises StateDamaged.
+    """
     wanted = {"of": of, "seal": seal(record)}
-    return any(wanted in state.read_lines(book) for book in (data / "seals").rglob(FILE))
+    books = [book for book in (data / "seals").rglob(FILE) if wanted in state.read_lines(book)]
+    if not books:
+        return None
+    return "this" if any(EARLIER not in book.parts for book in books) else "an earlier"
 
 
 def note_stored(folder: Path, of: str, record: BaseModel | None) -> None:

@@ -12,9 +12,11 @@ import pytest
 from lab_world import WordedBackend, World, kernel
 from served import call, served
 
+from nki_anvil.backends.errors import StateDamaged
 from nki_anvil.backends.noisy import NoisyBackend
 from nki_anvil.lab import bookkeeping, diary, missing, owed, receipt, seals
 from nki_anvil.lab.auditing import audit, audit_evidence
+from nki_anvil.lab.fingerprint import fingerprint
 from nki_anvil.lab.verifying import verify_kernel
 
 pytestmark = pytest.mark.anyio
@@ -205,6 +207,42 @@ async def test_evidence_that_was_invented_as_a_whole_is_confirmed_by_nothing(noi
     found = audit_evidence(invented, noisy.lab.data)
     assert (found.clean, found.confirmed) == (True, False)
     assert "nothing on this machine confirms it" in str(found)
+
+
+async def test_evidence_of_a_name_that_was_opened_anew_is_known_as_of_an_earlier_opening(
+    world: World, tmp_path: Path
+) -> None:
+    await world.open()
+    await world.finish()
+    elsewhere = tmp_path / "elsewhere.json"
+    shutil.copy(receipt.path(world.state, "modelled"), elsewhere)
+    assert "earlier" not in str(audit_evidence(elsewhere, world.lab.data))
+    for _ in range(2):
+        shutil.rmtree(world.state)
+        world.lab = world.again()
+        await world.open()
+        found = audit_evidence(elsewhere, world.lab.data)
+        assert (found.clean, found.confirmed, found.earlier) == (True, True, True)
+
+
+async def test_evidence_names_files_by_where_they_lie_and_says_each_thing_once(world: World) -> None:
+    (world.workspace / "weights").mkdir()
+    (world.workspace / "weights" / "reference.py").write_text("1")
+
+    async def load(*given: Any, **more: Any) -> Any:
+        found = await world.load(*given, **more)
+        beside = world.workspace / "weights" / "reference.py"
+        return found.model_copy(update={"reference_beside": {str(beside): fingerprint(beside)}})
+
+    world.lab.load = load
+    await world.open()
+    await world.finish()
+    place = receipt.path(world.state, "modelled")
+    assert json.loads(place.read_text())["sources"].keys() == {"reference.py", "weights/reference.py"}
+    place.write_text(place.read_text().replace('"origin"', '"problem": "p", "origin"', 1))
+    with pytest.raises(StateDamaged, match="'problem' stands in it twice"):
+        audit_evidence(place, world.lab.data)
+    assert any("stands in it twice" in fault for fault in audit(world.lab, "p").faults)
 
 
 async def test_a_diary_that_was_cut_or_changed_by_itself_is_found(noisy: World) -> None:
