@@ -46,8 +46,26 @@ async def aside(parent: Path, prefix: str) -> AsyncGenerator[Path]:
             await run_sync(holding.__exit__, None, None, None)
 
 
+_within: list[Path] = []
+
+
+@contextmanager
+def within(folder: Path) -> Generator[None]:
+    """Meanwhile folders that would be among temporary files lie there, in a data folder."""
+    _within.append(folder)
+    try:
+        yield
+    finally:
+        _within.remove(folder)
+
+
 def place() -> Path:
-    """Where this user's folders lie that belong to no data folder. Raises PathUnwritable for somebody else's."""
+    """Where folders lie of which nobody says where: this user's own among temporary files, unless ``within`` does.
+
+    Raises PathUnwritable for somebody else's.
+    """
+    if _within:
+        return _within[-1]
     parent = Path(tempfile.gettempdir()) / f"nki-anvil-{os.getuid()}"
     parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     there = parent.lstat()

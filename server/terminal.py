@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from contextlib import closing
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import anyio
@@ -59,6 +59,22 @@ class Terminal:
     def use(self, problem: str | None, work: Callable[[Desk, str], Awaitable[T]]) -> T:
         """Does something that shows itself, with a desk and the name of a problem. Raises AnvilError."""
         return anyio.run(self._used, problem, work)
+
+    @contextmanager
+    def aside(self) -> Generator[None]:
+        """Meanwhile what is kept from kernels lies in the data folder, for a command that has no laboratory.
+
+        Raises ArgumentsInvalid, PathUnwritable.
+        """
+        from nki_anvil.backends import scratch
+        from nki_anvil.lab import state
+        from nki_anvil.server.settings import load
+
+        place = load(**self.given).data.expanduser().resolve() / "aside"
+        with state.writable(place):
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with scratch.within(place):
+            yield
 
     def only(self, lab: Laboratory, problem: str | None) -> str:
         """The problem named, or the only one there is. Raises ArgumentsInvalid."""

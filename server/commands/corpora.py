@@ -28,15 +28,16 @@ def corpus(
     from nki_anvil.lab.corpus.survey import survey
 
     console: Console = Console(as_json=True) if as_json else context.obj.console
-    found = survey(
-        folder,
-        statements=statements,
-        match=match,
-        python=python,
-        bounds=Bounds(seconds=seconds),
-        processes=processes,
-        tell=console.line,
-    )
+    with context.obj.aside():
+        found = survey(
+            folder,
+            statements=statements,
+            match=match,
+            python=python,
+            bounds=Bounds(seconds=seconds),
+            processes=processes,
+            tell=console.line,
+        )
     console.tell(found)
     raise typer.Exit(PASSED if found else REJECTED)
 
@@ -58,6 +59,7 @@ def simcheck(
     from nki_anvil.lab.corpus.twins import compare
 
     bounds = Bounds(seconds=seconds)
-    found = compare(kernel, entry=entry, statements=statements, vendor_python=vendor_python, bounds=bounds)
+    with context.obj.aside():
+        found = compare(kernel, entry=entry, statements=statements, vendor_python=vendor_python, bounds=bounds)
     (Console(as_json=True) if as_json else context.obj.console).tell(found)
     raise typer.Exit(PASSED if found else REJECTED)

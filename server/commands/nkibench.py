@@ -35,7 +35,7 @@ def nkibench(
     console = Console(as_json=True) if as_json else context.obj.console
     if not as_json:
         console.line(HEAD)
-    with console.progress() as report:
+    with context.obj.aside(), console.progress() as report:
         found = anyio.run(suite.run, folder, tuple(task or ()), seeds, chip, full, processes, report, console.line)
     if as_json or found.foot:
         console.tell(found if as_json else found.foot)

@@ -26,7 +26,9 @@ Nki = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def nki(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Nki:
+def nki(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Nki:
+    monkeypatch.setenv("NKI_ANVIL_DATA", str(tmp_path / "data"))
+
     def command(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["nki-anvil", *arguments])
         with pytest.raises(SystemExit) as ended:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nki_anvil.backends import scratch
 from nki_anvil.backends.errors import PathUnreadable, ProblemUnknown
 from nki_anvil.lab.nkibench import naming, summary
 from nki_anvil.lab.nkibench.results import Benchmark, TaskResult
@@ -24,7 +25,9 @@ FIELDS = {
 
 
 @pytest.fixture
-def nki(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Nki:
+def nki(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Nki:
+    monkeypatch.setenv("NKI_ANVIL_DATA", str(tmp_path / "data"))
+
     def command(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["nki-anvil", *arguments])
         with pytest.raises(SystemExit) as ended:
@@ -48,6 +51,17 @@ def test_a_right_kernel_passes_with_all_its_figures(nki: Nki, checkout: Path):
     assert 0 < task["percent_of_peak"] < 100
     assert 20 < task["peak_memory_mb"] < 2000
     assert "powers" in told_meanwhile
+
+
+def test_what_is_expected_lies_in_the_data_folder(
+    nki: Nki, checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    places: list[Path] = []
+    held = scratch.held
+    monkeypatch.setattr(scratch, "held", lambda parent, prefix: places.append(parent) or held(parent, prefix))
+    assert nki("nkibench", str(checkout), "--task", "powers")[0] == 0
+    assert set(places) == {tmp_path / "data" / "aside"}
+    assert scratch.place() != tmp_path / "data" / "aside", "and only while it runs"
 
 
 def test_a_wrong_and_an_illegal_kernel_fail_with_the_reason_and_the_others_still_run(nki: Nki, checkout: Path):
