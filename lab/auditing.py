@@ -71,13 +71,12 @@ def audit(lab: Laboratory, name: str) -> Audited:
 
     Whoever changes a record all the time has other faults at each look. Raises ProblemUnknown, PathOutside.
     """
-    before: tuple[str, ...] = ()
-    for _ in range(LOOKS):
-        found = _look(lab, lab.written(name))
-        lasting = tuple(fault for fault in found.faults if fault in before)
+    found = _look(lab, lab.written(name))
+    for _ in range(LOOKS - 1):
+        before, found = found, _look(lab, lab.written(name)) if found.faults else found
+        lasting = tuple(fault for fault in found.faults if fault in before.faults)
         if found.clean or lasting:
             return found.model_copy(update={"faults": lasting})
-        before = found.faults
     return found
 
 

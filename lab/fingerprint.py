@@ -15,12 +15,8 @@ OTHER: Final = "unreadable"
 
 def fingerprint(path: Path) -> str:
     """SHA-256 of a file; else one of the words above."""
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return ABSENT
-    if not stat.S_ISREG(mode):
-        return FOLDER if stat.S_ISDIR(mode) else OTHER
+    if not is_file(path):
+        return FOLDER if is_folder(path) else OTHER if exists(path) else ABSENT
     try:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -28,3 +24,23 @@ def fingerprint(path: Path) -> str:
         return ABSENT
     except OSError:
         return OTHER
+
+
+def exists(path: Path) -> bool:
+    """This and the two below say no of a path that leads in a circle, or that no system has."""
+    return _mode(path) != 0
+
+
+def is_file(path: Path) -> bool:
+    return stat.S_ISREG(_mode(path))
+
+
+def is_folder(path: Path) -> bool:
+    return stat.S_ISDIR(_mode(path))
+
+
+def _mode(path: Path) -> int:
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError):
+        return 0

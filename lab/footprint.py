@@ -20,7 +20,7 @@ from typing import Any, Final, cast
 from urllib.parse import unquote, urlsplit
 
 from nki_anvil.lab import own_modules
-from nki_anvil.lab.fingerprint import fingerprint
+from nki_anvil.lab.fingerprint import exists, fingerprint, is_file
 from nki_anvil.lab.forestalled import forestalled, home_of
 
 SYSTEM: Final = ("/proc", "/sys", "/dev", "/run", "/etc", "/usr", "/lib", "/lib64", "/System", "/Library")
@@ -41,6 +41,10 @@ URI: Final = "file:"
 
 _OPENED_AS: Final = {"sqlite3.connect": os.O_RDWR, "ctypes.dlopen": os.O_RDONLY, "import": os.O_RDONLY}
 """What events mean that name a file and say no flags, as ``open`` does. Of imports those of compiled modules do."""
+
+
+_NAMES: Final = ("os.rename", "os.link", "os.symlink")
+"""Events that give a file a further name."""
 
 
 class Footprint:
@@ -73,17 +77,18 @@ class Footprint:
 
         A link is named as it was asked for: where it leads later is what the reference will read.
         """
-        written = {path.resolve() for path, held in self._held.items() if fingerprint(path) != held}
-        found = {named(path): path.resolve() for path in [*self._read, *self._imported()]}
+        written = {real(path) for path, held in self._held.items() if fingerprint(path) != held}
+        found = {named(path): real(path) for path in [*self._read, *self._imported()]}
         left_out = written | {self._reference}
         own = [name for name, path in sorted(found.items()) if path not in left_out and not self.installed(name)]
         absent = {named(path) for path in self._absent()}
-        return {str(name): fingerprint(name) for name in (*own, *sorted(absent)) if name.is_file() or name in absent}
+        pinned = [*(name for name in own if is_file(name) or name in absent), *sorted(absent)]
+        return {str(name): fingerprint(name) for name in pinned}
 
     def _absent(self) -> list[Path]:
         asked = (self._missed | self._read | set(self._forestalled())) - self._held.keys() - self._laid
         asked -= {path for path in asked if not self._folders.isdisjoint((path, *path.parents))}
-        return [path for path in asked if not path.is_file() and not self.installed(path)]
+        return [path for path in asked if not is_file(path) and not self.installed(path)]
 
     def _miss(self, path: Any) -> None:
         if not isinstance(path, int):
@@ -110,7 +115,7 @@ class Footprint:
         """
         if any(map(path.is_relative_to, OPEN)):
             return True
-        leads = path.resolve()
+        leads = real(path)
         spelt = any(map(named(path).is_relative_to, self._spelt_outside))
         outside = spelt and any(map(leads.is_relative_to, self._outside)) and not any(map(leads.is_relative_to, DATA))
         return outside or all(_BYTECODE in one.parts[:-1] and one.suffix in _COMPILED for one in (path, leads))
@@ -119,22 +124,30 @@ class Footprint:
         with contextlib.suppress(OSError, ValueError, TypeError):  # whoever opens a file must not fail by this
             if event == "os.mkdir":
                 self._note_folder(Path(os.fsdecode(arguments[0])).absolute())
+            elif moved := given_name(event, arguments):
+                self._note_name(*moved)
             elif found := opened(event, arguments):
                 self._note(*found)
 
     def _note_folder(self, path: Path) -> None:
         """One that is not there yet. Among temporary ones nothing else lies in it; in another it may come later."""
-        if not path.exists():
+        if not exists(path):
             self._laid.add(path)
             if path.is_relative_to(tempfile.gettempdir()):
                 self._folders.add(path)
+
+    def _note_name(self, path: Path, name: Path) -> None:
+        """What it wrote under another name is its own there as well."""
+        if path in self._held and name not in self._held:
+            self._held[name] = fingerprint(name) if name in self._read else ""
 
     def _note(self, path: Path, flags: int) -> None:
         """Whatever writes may also read, and what it finds counts unless it is thrown away unseen."""
         known = path in self._read
         if flags & (os.O_WRONLY | os.O_RDWR) and path not in self._held:
             unseen = flags & os.O_TRUNC and not known
-            self._held[path] = "" if unseen or not path.is_file() or not path.stat().st_size else fingerprint(path)
+            counts = not unseen and is_file(path) and path.stat().st_size
+            self._held[path] = fingerprint(path) if counts else ""
         if known or not flags & os.O_WRONLY:
             self._read.add(path)
         else:
@@ -192,6 +205,16 @@ def opened(event: str, arguments: tuple[Any, ...]) -> tuple[Path, int] | None:
     return Path(name).absolute(), arguments[2] if event == "open" else _OPENED_AS[event]
 
 
+def given_name(event: str, arguments: tuple[Any, ...]) -> tuple[Path, Path] | None:
+    """A file and the further name that an audited event gives it; none below an open folder, or of one."""
+    if event not in ("os.rename", "os.link", "os.symlink") or not all(
+        isinstance(p, (str, bytes)) for p in arguments[:2]
+    ):
+        return None
+    old, new = (Path(os.fsdecode(cast("str | bytes", path))) for path in arguments[:2])
+    return (new.parent / old if event == "os.symlink" else old).absolute(), new.absolute()
+
+
 def spelt(name: str) -> str:
     """The path that a name stands for, which may be a database's address."""
     return unquote(urlsplit(name).path) if name.startswith(URI) else name
@@ -200,7 +223,12 @@ def spelt(name: str) -> str:
 def named(path: Path) -> Path:
     """The path without steps up and down again, unless these go through a link and lead to another place."""
     straight = Path(os.path.normpath(path))
-    return straight if straight.resolve() == path.resolve() else path
+    return straight if real(straight) == real(path) else path
+
+
+def real(path: Path) -> Path:
+    """Where a path leads; of one that leads in a circle, or that no system has, itself."""
+    return Path(os.path.realpath(path))
 
 
 def _is_ours(module: str) -> bool:

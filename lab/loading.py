@@ -166,6 +166,7 @@ class _Problem:
         reference = Reference(self.module, self.digest, place=self.place)
         async with reference.ask("inspect", **asked) as (seen, _):
             beside = seen["beside"]
+        _refuse_strange(beside)
         if not beside:
             return seen
         async with replace(reference, beside=beside).ask("inspect", **asked) as (seen, _):
@@ -271,6 +272,16 @@ class _Problem:
         if expression is None:
             return counted
         return _evaluated(f"work.{field}", expression, dims)
+
+
+def _refuse_strange(beside: Mapping[str, str]) -> None:
+    """Raises ProblemInvalid for a file whose name no record can hold."""
+    for path in beside:
+        try:
+            path.encode()
+        except UnicodeEncodeError as error:
+            message = f"The reference reads {path!a}, whose name is no text in UTF-8."
+            raise ProblemInvalid(message, "Rename it.") from error
 
 
 def _undeclared(file: ProblemFile, seen: dict[str, Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
@@ -260,7 +261,7 @@ def refuse_meanwhile(rests_on: Mapping[str, str]) -> None:
 
 def refuse_source(lab: Laboratory, kernel: Path, rests_on: Mapping[str, str]) -> None:
     """Raises ArgumentsInvalid for a working file on which the judgement rests: best would be written over it."""
-    if kernel.resolve() in {Path(path).resolve() for path in rests_on}:
+    if os.path.realpath(kernel) in map(os.path.realpath, rests_on):
         raise ArgumentsInvalid(
             f"A problem rests on {lab.shown(kernel)}, and a problem's kernel file is written to.",
             "Give the kernel a file of its own, on which no problem rests.",

@@ -18,8 +18,8 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from nki_anvil.lab import openers
-from nki_anvil.lab.fingerprint import fingerprint
-from nki_anvil.lab.footprint import URI, named, opened, spelt
+from nki_anvil.lab.fingerprint import exists, fingerprint, is_folder
+from nki_anvil.lab.footprint import URI, given_name, named, opened, spelt
 from nki_anvil.lab.reference_module import ReferenceFault
 
 _LOADED: Final = ("import", "ctypes.dlopen")
@@ -60,16 +60,18 @@ class Pinned:
         return path
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if (moved := given_name(event, arguments)) and str(named(moved[0])) in self._made:
+            self._made.add(str(named(moved[1])))
         if not self._comparing and (found := opened(event, arguments)):
             self._look(*found, loaded=event in _LOADED)
 
     def _look(self, path: Path, flags: int, *, loaded: bool) -> None:
         """Before it is opened: raises FileNotFoundError, or ReferenceFault."""
         name = named(path)
-        if str(name) in self._made or self._installed(name) or name.is_dir():
+        if str(name) in self._made or self._installed(name) or is_folder(name):
             return
         copy = self._copies.get(str(name))
-        there = name.exists() and copy != ""
+        there = exists(name) and copy != ""
         if flags & (os.O_WRONLY | os.O_RDWR) and (flags & os.O_TRUNC or not there or not name.stat().st_size):
             self._made.add(str(name))
         elif not there:

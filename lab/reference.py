@@ -20,7 +20,7 @@ from anyio.to_thread import run_sync
 
 from nki_anvil.backends import scratch
 from nki_anvil.backends.errors import PathUnwritable, ProblemInvalid
-from nki_anvil.lab.fingerprint import fingerprint
+from nki_anvil.lab.fingerprint import fingerprint, is_file
 
 _REMEDY = "Correct the reference and open the problem again."
 
@@ -116,7 +116,8 @@ _UNREADABLE = (FileNotFoundError, NotADirectoryError, IsADirectoryError, Permiss
 def _copy(path: Path, digest: str, to: Path, *, own: bool) -> str:
     """A copy whose very bytes have the digest; none of what is no file. Raises ProblemInvalid."""
     with suppress(*_UNREADABLE):
-        shutil.copyfile(path, to)
+        if is_file(path):
+            shutil.copyfile(path, to)
     if (fingerprint(to) or fingerprint(path)) != digest:
         what = path.name if own else f"{path.name}, which the reference reads,"
         message = f"{what} changed while it was in use: it is not the one that the problem rests on."

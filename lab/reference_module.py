@@ -14,6 +14,7 @@ import traceback
 import types
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import decode_source
 from pathlib import Path
 from typing import Any, TypeGuard, cast
 
@@ -86,7 +87,7 @@ def _parsed(path: Path, digest: str) -> ast.Module:
             raise ReferenceFault(
                 f"{path.name} changed while it was in use: it is not the one that the problem rests on."
             )
-        return parsed(content.decode(), str(path))
+        return parsed(decode_source(content), str(path))
     except SyntaxError as error:
         raise ReferenceFault(f"{path.name} does not parse: {error.msg}, line {error.lineno}.") from error
     except (OSError, ValueError) as error:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from nki_anvil.backends.errors import KernelMissing, PathOutside, PathUnreadable
 from nki_anvil.lab import state
+
+_ANOTHER: Final = "Give another path, or rename the file."
 
 LARGEST_BYTES: Final = 1 << 20
 """Far beyond any kernel, which is kept and judged whole; a file of gigabytes given by mistake is not read."""
@@ -16,16 +19,23 @@ def confine(workspace: Path, path: str | Path) -> Path:
     """The absolute path that ``path`` (relative to the workspace) leads to. Raises PathOutside, also through a link."""
     inside = workspace.resolve()
     try:
-        found = (inside / path).resolve()
+        found = _followed(inside / path)
     except (OSError, RuntimeError, ValueError) as error:
-        raise PathUnreadable(
-            f"{str(path)!r} is not a path that can be followed: {error}.", "Give another path."
-        ) from error
+        raise PathUnreadable(f"{str(path)!a} is not a path that can be followed: {error}.", _ANOTHER) from error
     if not found.is_relative_to(inside):
         raise PathOutside(
             f"{path} leads to {found}, outside the workspace {inside}.",
             "Give a path inside it, or set NKI_ANVIL_WORKSPACE.",
         )
+    return found
+
+
+def _followed(path: Path) -> Path:
+    """Raises what the system says of loops and of names that are too long, and UnicodeError for one that is no text."""
+    found = path.resolve()
+    str(found).encode()
+    with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+        found.lstat()
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _ctypes
 import contextlib
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -91,6 +92,14 @@ WRITES = {
     "a log": "import logging\nlogging.basicConfig(filename=HERE / 'log', level=20)\nlogging.info('begun')",
     "what is added to": "open(HERE / 'log', 'a').write('begun')",
     "a lock": "LOCK = open(HERE / 'lock', 'a+')",
+    "a file that it moves": (
+        "P = HERE / 'table'\n(HERE / 'new').write_text('2.0')\n(HERE / 'new').replace(P)\nassert P.read_text() == '2.0'"
+    ),
+    "a file that it links": (
+        "(HERE / 'table').write_text('2.0')\n(HERE / 'other').unlink(missing_ok=True)\n"
+        "os.link(HERE / 'table', HERE / 'other')\nassert (HERE / 'other').read_text() == '2.0'\n"
+        "(HERE / 'soft').unlink(missing_ok=True)\n(HERE / 'soft').symlink_to('table')\n(HERE / 'soft').read_text()"
+    ),
     "a folder of its own": (
         "import tempfile\nwith tempfile.TemporaryDirectory() as own:\n"
         "    assert not os.path.exists(own + '/no')\n    open(own + '/a', 'w').write('1')\n    open(own + '/a').read()"
@@ -168,6 +177,34 @@ async def test_a_folder_that_was_looked_for_and_appears_is_a_problem_that_change
     assert fingerprint(tmp_path / "settings") != found.reference_beside[str(tmp_path / "settings")]
     with pytest.raises(ProblemInvalid, match="settings, which the reference reads, changed"):
         await prepared(found, tmp_path / "more")
+
+
+@pytest.mark.parametrize("how", ["a mark of its order of bytes", "another coding"])
+async def test_a_reference_is_read_as_python_reads_it(tmp_path: Path, how: str) -> None:
+    path = written(tmp_path, "SCALE = 2.0  # \xe9")
+    text = path.read_text()
+    coded = how == "another coding"
+    path.write_bytes(("# -*- coding: latin-1 -*-\n" + text).encode("latin-1") if coded else text.encode("utf-8-sig"))
+    await prepared(await load(path), tmp_path / "data")
+
+
+ODD = {
+    "a link to itself": "(HERE / 'odd').symlink_to('odd') if not os.path.lexists(HERE / 'odd') else None\nNAME = 'odd'",
+    "a name that is too long": "NAME = 'a' * 300",
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+async def test_what_no_system_opens_is_an_error_of_the_reference_alone(tmp_path: Path, what: str) -> None:
+    code = f"{ODD[what]}\ntry:\n    SCALE = float(open(HERE / NAME).read())\nexcept OSError:\n    SCALE = 2.0"
+    await prepared(await load(written(tmp_path, code)), tmp_path / "data")
+
+
+async def test_a_file_whose_name_is_no_text_is_refused_in_words(tmp_path: Path) -> None:
+    tmp_path.joinpath(os.fsdecode(b"odd\xff")).write_text("2.0")
+    code = "SCALE = float(open(os.fsencode(HERE) + b'/odd\\xff').read())"
+    with pytest.raises(ProblemInvalid, match=r"odd\\udcff', whose name is no text"):
+        await load(written(tmp_path, code))
 
 
 async def test_a_folder_that_a_reference_lays_itself_is_no_part_of_its_problem(tmp_path: Path) -> None:
