@@ -85,6 +85,10 @@ class Footprint:
         pinned = [*(name for name in own if is_file(name) or name in absent), *sorted(absent)]
         return {str(name): fingerprint(name) for name in pinned}
 
+    def left(self) -> bool:
+        """Whether files that it made are there now: its next run may find them, as one that keeps what it computed."""
+        return any(not held and is_file(path) and not self.installed(path) for path, held in self._held.items())
+
     def _absent(self) -> list[Path]:
         asked = (self._missed | self._read | set(self._forestalled())) - self._held.keys() - self._laid
         asked -= {path for path in asked if not self._folders.isdisjoint((path, *path.parents))}

@@ -161,11 +161,17 @@ class _Problem:
         )
 
     async def _seen(self, dims: Mapping[str, int]) -> dict[str, Any]:
-        """What it takes and gives, on the very files that it names: where it reads others, it is asked once more."""
+        """What it takes and gives, on the very files that it names: where it reads others, it is asked once more.
+
+        So it is where it left some, which it may read the next time.
+        """
         asked: dict[str, Any] = {"dims": dims, "seeds": DRAWS, "forward": True}
         reference = Reference(self.module, self.digest, place=self.place)
         async with reference.ask("inspect", **asked) as (seen, _):
-            beside = seen["beside"]
+            beside, left = seen["beside"], seen["left"]
+        if left:
+            async with reference.ask("inspect", **asked) as (seen, _):
+                beside = seen["beside"]
         _refuse_strange(beside)
         if not beside:
             return seen

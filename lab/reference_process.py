@@ -51,7 +51,7 @@ def main(folder: Path) -> None:
         module = ReferenceModule(Path(request["reference"]), request.get("dims") or {}, request["digest"])
         answer = OPERATIONS[request["operation"]](module, request, folder)
         if pinned is None:
-            answer["beside"] = footprint.files()
+            answer |= {"beside": footprint.files(), "left": footprint.left()}
         else:
             pinned.refuse()
     except ReferenceFault as fault:

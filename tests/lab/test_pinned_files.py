@@ -162,6 +162,15 @@ async def test_what_would_stand_in_the_place_of_what_was_found_is_part_of_the_pr
     await prepared(found, tmp_path / "data")
 
 
+async def test_what_a_reference_computed_once_and_keeps_is_part_of_its_problem(tmp_path: Path) -> None:
+    kept = "P = HERE / 'kept.npy'\nif not P.exists():\n    np.save(P, np.float32(2))\nSCALE = float(np.load(P))"
+    path = written(tmp_path, kept)
+    found = await load(path)
+    assert there(found) == {"kept.npy"}
+    await prepared(found, tmp_path / "data")
+    assert (await load(path)).version == found.version
+
+
 APPEARING = {
     "asked for": "SCALE = 3.0 if (HERE / 'settings').exists() else 2.0",
     "asked for as a folder": "SCALE = 3.0 if os.path.isdir(HERE / 'settings') else 2.0",
