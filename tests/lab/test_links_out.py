@@ -44,7 +44,7 @@ async def used(world: World) -> None:
     await world.attempt(kernel(20))
 
 
-@pytest.mark.parametrize("name", ["displaced", "attempts", "owed", "steps"])
+@pytest.mark.parametrize("name", ["displaced", "attempts", "owed"])
 async def test_a_folder_of_the_state_that_is_a_link_is_neither_written_nor_read_nor_emptied(
     world: World, outside: Path, name: str
 ) -> None:
