@@ -35,6 +35,11 @@ def is_float(dtype: Any) -> bool:
     return resolved.kind == "f" or (resolved.kind == "V" and "float" in resolved.name)
 
 
+def complex_of(dtype: Any) -> Any:
+    """The format of complex numbers with such parts."""
+    return np.result_type(dtype, np.complex64)
+
+
 def floating(operands: Sequence[Any]) -> bool:
     return any(is_array(o) and o.dtype.kind == "f" for o in operands)
 

@@ -30,6 +30,20 @@ def note(ufunc: np.ufunc, operands: Sequence[Any]) -> None:
         in_force().compared.add(1.0)
 
 
+def edges_in_force(function: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments, numbers between which places are looked for in the format in force; few of them are kept."""
+    place = _EDGES.get(function)
+    if place is None or len(arguments) <= place or not np.ndim(arguments[place]):
+        return arguments
+    edges: np.ndarray[Any, Any] = np.asanyarray(arguments[place])
+    in_force().compared.update(_single(edges))
+    kept = edges.astype(in_force().dtype) if edges.dtype.kind == "f" else edges
+    return (*arguments[:place], kept, *arguments[place + 1 :])
+
+
+_EDGES: Final = {np.searchsorted: 0, np.digitize: 1, np.histogram: 1}
+
+
 def _single(operand: Any) -> Iterator[float]:
     numbers: np.ndarray[Any, Any] = np.asarray(operand)
     if numbers.size <= FEW and numbers.dtype.kind in "fiu":

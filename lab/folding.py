@@ -20,13 +20,29 @@ def keep(result: Any, how: Arithmetic, passed: Any = 0.0) -> Any:
 
     ``passed`` is what it held on the way: where terms cancel, they were rounded at their own size.
     """
-    if not how.rounding or how.rng is None or not floating([result]):
+    if not how.rounding or how.rng is None or np.asarray(result).dtype.kind not in "fc":
         return result
     size = np.maximum(np.abs(result), passed)
+    if np.asarray(result).dtype.kind == "c":  # either part is a sum of products as large as both
+        return _kept(result.real, how, size) + 1j * _kept(result.imag, how, size)
+    return _kept(result, how, size)
+
+
+def _kept(result: Any, how: Arithmetic, size: Any) -> Any:
     error = size * how.errors(how.rounding, np.asarray(result))
     if how.throughout:
         error = np.where(result == np.asarray(result, np.float32), 0.0, error)
     return result + error
+
+
+def kept_where(sums: Array, before: Array, places: Any, terms: Any, how: Arithmetic) -> Array:
+    """What was added to where indices say, as a register keeps it; a place that none names stays as it is."""
+    if not how.rounding:
+        return sums
+    squares, count = np.square(before), np.zeros_like(before)
+    np.add.at(squares, places, np.square(terms))
+    np.add.at(count, places, 1.0)
+    return np.where(count > 0, keep(sums, how, np.sqrt(squares * (count / 2))), sums)
 
 
 def on_the_way(array: Array, options: dict[str, Any]) -> Any:
@@ -34,7 +50,8 @@ def on_the_way(array: Array, options: dict[str, Any]) -> Any:
 
     Each step is rounded at its own size, and after k terms of size s of any sign that is some s sqrt(k).
     """
-    squares = np.square(array).sum(axis=options.get("axis", 0), keepdims=bool(options.get("keepdims")))
+    steps: Array = np.square(array, dtype=np.float64)
+    squares = steps.sum(axis=options.get("axis", 0), keepdims=bool(options.get("keepdims")))
     return np.sqrt(squares * (array.size / max(1, np.size(squares)) / 2))
 
 
@@ -82,7 +99,7 @@ def matmul(a: Any, b: Any, how: Arithmetic) -> Array:
         return np.matmul(a, b)
     a, b = a.astype(how.dtype, copy=False), b.astype(how.dtype, copy=False)
     if a.ndim == 1:
-        return matmul(a[None, :], b, how)[..., 0, :]
+        return matmul(a[None, :], b, how)[(..., 0) if b.ndim == 1 else (..., 0, slice(None))]
     if b.ndim == 1:
         return matmul(a, b[:, None], how)[..., 0]
     if how.operand is not None:

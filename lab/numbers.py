@@ -8,10 +8,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from nki_anvil.lab.arithmetic import in_force, is_array, is_computing, is_float
+from nki_anvil.lab.arithmetic import complex_of, in_force, is_array, is_computing, is_float
+from nki_anvil.lab.constant_numbers import own
 from nki_anvil.lab.open_sorts import argpartition, argsort
 from nki_anvil.lab.spoken_formats import all_as_stored, coarse
-from nki_anvil.lab.values import Value
+from nki_anvil.lab.values import Value, kept_in_force
 
 _OPEN: Final[dict[str, Callable[..., Any]]] = {"argsort": argsort, "argpartition": argpartition}
 """What a reference may ask of arrays of integers, too."""
@@ -26,6 +27,8 @@ class Numbers(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name == "ndarray":
             return _Buffer
+        if name == "vectorize":
+            return _Vectorized
         if name in _OPEN:
             return _OPEN[name]
         found = getattr(np, name)
@@ -34,12 +37,16 @@ class Numbers(types.ModuleType):
 
 _MAKERS: Final = frozenset({
     "zeros", "ones", "empty", "full", "array", "asarray", "ascontiguousarray", "asanyarray", "arange",
-    "linspace", "eye", "identity", "tri", "zeros_like", "ones_like", "empty_like", "full_like",
+    "linspace", "fromiter", "eye", "identity", "tri", "zeros_like", "ones_like", "empty_like", "full_like",
 })  # fmt: skip
 
 
-_HOLDING: Final = {"array": 1, "asarray": 1, "asanyarray": 1, "ascontiguousarray": 1, "full": 2, "full_like": 2}
+_HOLDING: Final = {
+    "array": 1, "asarray": 1, "asanyarray": 1, "ascontiguousarray": 1, "fromiter": 1, "full": 2, "full_like": 2,
+}  # fmt: skip
 """Of those, which are given numbers that were computed, and where they may be told a dtype: it is the arithmetic's."""
+_NUMBERED: Final = frozenset({*_HOLDING, "arange", "linspace"})
+"""Of those, what holds numbers of the reference's own."""
 
 
 def _maker(make: Any) -> Callable[..., Any]:
@@ -49,19 +56,42 @@ def _maker(make: Any) -> Callable[..., Any]:
         if not is_computing():
             return make(*args, **options)
         asked = options.get("dtype") if place is None or len(args) <= place else args[place]
-        if place is not None and asked is not None and is_float(asked) and _computed(args):
+        computed = make is np.fromiter or _computed(args, Value, np.dtype(in_force().dtype).type)
+        if place is not None and asked is not None and is_float(asked) and (computed or _computed(args, float)):
             args, options = args[:place], {**options, "dtype": in_force().dtype}
         array = make(*all_as_stored(args), **options)
-        if not is_array(array) or not is_float(array.dtype):
-            return array
-        narrow = coarse(array.dtype if place is None or asked is None else asked)
-        kept = array if isinstance(array, Value) else array.astype(in_force().dtype).view(Value)
-        return kept.astype(narrow) if narrow is not None else kept
+        return _held(array, None if place is None else asked, make.__name__ in _NUMBERED and not computed)
 
     return made
 
 
-_MADE: Final = {id(getattr(np, name)): name for name in (*_MAKERS, *_OPEN, "ndarray")}
+def _held(array: Any, asked: Any, numbered: bool) -> Any:
+    """What was made as the arithmetic in force holds it; numbers of the reference's own may be others there."""
+    if isinstance(array, Value):
+        return array.astype(asked) if coarse(asked) is not None else array
+    if is_array(array) and array.dtype.kind == "c":
+        return array.astype(complex_of(in_force().dtype)).view(Value)
+    if not is_array(array) or not is_float(array.dtype):
+        return array
+    numbers = own(array, in_force()) if numbered else array
+    kept: Value = numbers.astype(in_force().dtype).view(Value)
+    return kept.known_as(array.dtype if asked is None else asked)
+
+
+class _Vectorized(np.vectorize):  # pyright: ignore[reportIncompatibleVariableOverride]
+    """``np.vectorize`` whose floats, of whatever format, are the arithmetic's."""
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        said: Any = self.otypes
+        kinds = [kind if isinstance(kind, str) else np.dtype(kind.type).char for kind in said or ()]
+        self.otypes = "".join("d" if kind in "ef" else kind for kind in kinds) or said
+        try:
+            return kept_in_force(super().__call__(*args, **options))
+        finally:
+            self.otypes = said
+
+
+_MADE: Final = {id(getattr(np, name)): name for name in (*_MAKERS, *_OPEN, "ndarray", "vectorize")}
 
 
 def bend(names: dict[str, Any]) -> None:
@@ -71,14 +101,20 @@ def bend(names: dict[str, Any]) -> None:
     """
     bent = Numbers()
     names.update({name: bent for name, item in names.items() if item is np})
+    for item in names.values():
+        if type(item) is np.vectorize:
+            item.__class__ = _Vectorized
     names.update({name: getattr(bent, _MADE[id(item)]) for name, item in names.items() if id(item) in _MADE})
 
 
-def _computed(item: Any) -> bool:
-    """Whether it holds what the arithmetic in force has made, and not only constants, which are as they are written."""
+def _computed(item: Any, *kinds: Any) -> bool:
+    """Whether it holds what the arithmetic in force has made, or numbers of Python's, of which nobody knows who did.
+
+    Other constants are as they are written.
+    """
     if isinstance(item, (list, tuple)):
-        return any(map(_computed, item))  # pyright: ignore[reportUnknownArgumentType]
-    return isinstance(item, Value) or type(item) is np.dtype(in_force().dtype).type
+        return any(_computed(one, *kinds) for one in item)  # pyright: ignore[reportUnknownVariableType]
+    return type(item) in kinds
 
 
 class _AnyArray(type):

@@ -39,6 +39,7 @@ class ReferenceModule:
         self.path = path
         tree = _parsed(path, digest)
         self.constants = _constants(tree)
+        self._compared = [side for node in ast.walk(tree) if isinstance(node, ast.Compare) for side in _sides(node)]
         self._plain = _executed(_with_dimensions(tree, dims), path)
         self._bent = _executed(_with_dimensions(tree, dims), path)
         numbers.bend(self._bent)
@@ -51,6 +52,12 @@ class ReferenceModule:
         """forward's parameters that are given by position."""
         parameters = inspect.signature(self._plain["forward"]).parameters.values()
         return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+    @property
+    def compared(self) -> set[float]:
+        """Numbers with which its text compares anything, a loop's single numbers too: no run of it tells these."""
+        values: list[Any] = [self._plain.get(side) if isinstance(side, str) else side for side in self._compared]
+        return {float(value) for value in values if isinstance(value, float) or type(value) is np.float32}
 
     def function(self, name: str) -> Callable[..., Any] | None:
         found = self._plain.get(name)
@@ -106,6 +113,22 @@ def _constants(tree: ast.Module) -> dict[str, int]:
             case _:
                 pass
     return {name: number for name, number in found.items() if not isinstance(number, bool)}
+
+
+def _sides(comparison: ast.Compare) -> list[Any]:
+    """What is compared, as far as it is a number as it is written, or a name of the whole text."""
+    found: list[Any] = []
+    for side in (comparison.left, *comparison.comparators):
+        match side:
+            case ast.Constant(value=number):
+                found.append(number)
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=float() as number)):
+                found.append(-number)
+            case ast.Name(id=name):
+                found.append(name)
+            case _:
+                pass
+    return found
 
 
 def _with_dimensions(tree: ast.Module, dims: Mapping[str, int]) -> ast.Module:

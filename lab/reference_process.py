@@ -150,7 +150,7 @@ def _run_once(module: ReferenceModule, drawn: Sequence[Any]) -> Record:
     updated = _updated(_names(module, len(drawn)), drawn, given, plain)
     outputs = [{"shape": list(o.shape), "dtype": d} for o, d in zip(exact, dtypes, strict=True)]
     work = {"matmul_flops": counting.matmul_flops, "vector_flops": counting.vector_flops}
-    return {"outputs": outputs, "compared": sorted(counting.compared), **updated, **work}
+    return {"outputs": outputs, "compared": sorted(counting.compared | module.compared), **updated, **work}
 
 
 def _updated(names: Sequence[str], before: Sequence[Any], after: Sequence[Any], outputs: Sequence[Array]) -> Record:

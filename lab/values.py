@@ -7,14 +7,25 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from nki_anvil.lab.arithmetic import Arithmetic, Array, floating, in_force, is_array, is_float
-from nki_anvil.lab.compared import DECIDING, note
+from nki_anvil.lab.arithmetic import Arithmetic, Array, complex_of, floating, in_force, is_array, is_float
+from nki_anvil.lab.compared import DECIDING, edges_in_force, note
 from nki_anvil.lab.constant_numbers import own
-from nki_anvil.lab.contractions import dot, einsum, inner, tensordot
-from nki_anvil.lab.folding import SLAB, fold, in_many_steps, keep, matmul, on_the_way
+from nki_anvil.lab.contractions import dot, einsum, inner, tensordot, vdot
+from nki_anvil.lab.folding import SLAB, fold, in_many_steps, keep, kept_where, matmul, on_the_way
 from nki_anvil.lab.open_sorts import argpartition, argsort
 from nki_anvil.lab.partial_sums import partial_sums
-from nki_anvil.lab.spoken_formats import all_as_stored, as_stored, bits, coarse, told
+from nki_anvil.lab.spoken_formats import (
+    all_as_stored,
+    arrays_of,
+    as_stored,
+    bits,
+    coarse,
+    common,
+    narrow,
+    rounded_to,
+    seen_as,
+    told,
+)
 
 NOISY: Final = frozenset({
     np.exp, np.exp2, np.expm1, np.log, np.log2, np.log10, np.log1p, np.sqrt, np.cbrt, np.tanh, np.sinh, np.cosh, np.sin,
@@ -29,6 +40,10 @@ ROUNDING: Final = frozenset({
 """To whole numbers, or what is left of that."""
 
 
+_OF_A_FORMAT: Final = frozenset({np.spacing, np.nextafter})
+"""What asks where the next number is: float32's, as for whoever reads its bits."""
+
+
 _EXPONENTIAL: Final = frozenset({np.exp, np.exp2, np.expm1})
 
 
@@ -37,46 +52,58 @@ class Value(np.ndarray[Any, Any]):
 
     coarse: Any = None
     """The format to which the reference has cast it, where whoever uses its numbers sees them rounded."""
+    spoken: Any = None
+    """The format that its author knows it to have, where that is a narrow one: of an input, or behind a cast."""
 
     def __array_finalize__(self, obj: Any) -> None:
         self.coarse = getattr(obj, "coarse", None)
+        self.spoken = getattr(obj, "spoken", None)
 
     @property
     def dtype(self) -> Any:  # type: ignore[override]
-        """Float32 to the reference's author, whatever the arithmetic."""
-        return told(np.ndarray.dtype.__get__(self), 1)  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
+        """Float32 to the reference's author, or a narrow format, whatever the arithmetic."""
+        return told(np.ndarray.dtype.__get__(self), 1, self.spoken)  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
 
     def __setitem__(self, place: Any, numbers: Any) -> None:
         super().__setitem__(place, as_stored(numbers))
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
         how = in_force()
-        operands = [_operand(value if isinstance(value, Value) else own(value, how), how) for value in inputs]
+        shared = common(inputs)
+        given = inputs if shared is None else [rounded_to(value, shared) for value in inputs]
+        operands = [_operand(value if isinstance(value, Value) else own(value, how), how) for value in given]
         options = {key: np.asarray(o) if isinstance(o, Value) else o for key, o in options.items()}
-        if floating(operands):
-            options.pop("dtype", None)
+        asked = options.pop("dtype", None) if floating(operands) else None
         how.decides = how.decides or (ufunc in DECIDING and floating(operands))
         how.rounds = how.rounds or (ufunc in ROUNDING and floating(operands))
         how.contends = how.contends or (ufunc in _EXPONENTIAL and how.matmul_flops > 0)
         note(ufunc, operands)
         if how.recording is not None and method == "at":
             how.recording.before(ufunc, operands)
+        where = options.pop("where", True) if method == "__call__" else True
         result = _apply(how, ufunc, method, operands, options)
+        if method == "at":
+            return _store(inputs[0], operands[0])
+        targets = out or (None,) * ufunc.nout
         if isinstance(result, tuple):
             parts: tuple[Any, ...] = result  # pyright: ignore[reportUnknownVariableType]
-            return tuple(_settled(part, how) for part in parts)
+            return tuple(_store(to, _settled(part, how), where) for to, part in zip(targets, parts, strict=True))
         settled = _noisy(_settled(result, how), ufunc, how)
+        if shared is not None and asked is None:
+            settled = _of_format(settled, shared)
         if how.recording is not None:
             settled = _settled(how.recording.see(ufunc, method, operands, options.get("axis", 0), settled), how)
-        return settled if out is None else _store(out[0], settled)
+        return _store(targets[0], settled, where)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         in_force().decides |= func in _CHOOSING
         in_force().rounds |= func in _ROUNDING_TOO
+        args = edges_in_force(func, args)
+        shared = None if "dtype" in kwargs else common(arrays_of(args))
         args, kwargs = all_as_stored(args), all_as_stored(kwargs)
         if func in _OTHERWISE:
-            return _OTHERWISE[func](*args, **kwargs)
-        return _kept_in_force(super().__array_function__(func, types, args, kwargs))
+            return _of_format(_OTHERWISE[func](*args, **kwargs), shared)
+        return _of_format(kept_in_force(super().__array_function__(func, types, args, kwargs)), shared)
 
     def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:  # type: ignore[override]
         """Casts between floating formats do nothing, for the format is the arithmetic's; but for those to fewer bits
@@ -84,23 +111,47 @@ class Value(np.ndarray[Any, Any]):
         if self.coarse is not None:
             return as_stored(self).astype(dtype, *args, **options)
         if is_float(dtype) and self.dtype.kind == "f":
-            kept = self.copy()
-            kept.coarse = coarse(dtype)
-            return kept
+            return self.copy().known_as(dtype)
         if is_float(dtype):
             return np.asarray(self).astype(in_force().dtype).view(Value)
+        if np.dtype(dtype).kind == "c":
+            return np.asarray(self).astype(complex_of(in_force().dtype)).view(Value)
         in_force().decides |= self.dtype.kind == "f"
         in_force().rounds |= self.dtype.kind == "f" and np.dtype(dtype).kind in "iu"
         return super().astype(dtype, *args, **options)
 
+    def known_as(self, dtype: Any) -> Value:
+        """Itself, as of another format."""
+        self.coarse, self.spoken = coarse(dtype), narrow(dtype)
+        return self
+
     def view(self, *args: Any, **options: Any) -> Any:  # type: ignore[override]
         asked: Any = args[0] if args else options.get("dtype")
-        as_class = isinstance(asked, type) and issubclass(cast("type[Any]", asked), np.ndarray)
-        kinds = "" if asked is None or as_class else "".join(sorted(self.dtype.kind + np.dtype(asked).kind))
-        return bits(self, asked) if kinds in ("fi", "fu") else cast("Any", super().view(*args, **options))
+        if asked is None or (isinstance(asked, type) and issubclass(cast("type[Any]", asked), np.ndarray)):
+            return cast("Any", super().view(*args, **options))
+        kinds = "".join(sorted(self.dtype.kind + np.dtype(asked).kind))
+        return bits(self, asked) if kinds in ("fi", "fu") else seen_as(self, asked)
+
+    def argmax(self, *args: Any, **options: Any) -> Any:  # type: ignore[override]
+        in_force().decides |= self.dtype.kind == "f"
+        return np.asarray(as_stored(self)).argmax(*args, **options)
+
+    def argmin(self, *args: Any, **options: Any) -> Any:  # type: ignore[override]
+        in_force().decides |= self.dtype.kind == "f"
+        return np.asarray(as_stored(self)).argmin(*args, **options)
+
+    def searchsorted(self, v: Any, side: Any = "left", sorter: Any = None) -> Any:  # type: ignore[override]
+        in_force().decides = True
+        edges, *_ = edges_in_force(np.searchsorted, (as_stored(self),))
+        return np.asarray(edges).searchsorted(np.asarray(as_stored(v)), side, sorter)
 
     def dot(self, other: Any, out: Any = None) -> Any:  # type: ignore[override]
         return _stored_dot(as_stored(self), as_stored(other), out)
+
+    def mean(self, axis: Any = None, dtype: Any = None, *args: Any, **options: Any) -> Any:  # type: ignore[override]
+        if self.coarse is None:
+            return super().mean(axis, dtype, *args, **options)
+        return _of_format(as_stored(self).mean(axis, None, *args, **options), self.coarse if dtype is None else dtype)
 
     def argsort(self, axis: Any = -1, kind: Any = None, order: Any = None, **options: Any) -> Any:  # type: ignore[override]
         return argsort(as_stored(self), axis, kind, **options)
@@ -115,7 +166,9 @@ class Value(np.ndarray[Any, Any]):
 def value(array: Any, how: Arithmetic) -> Any:
     """An argument of the reference as the arithmetic sees it; of integers what is made of them. Python scalars stay."""
     if is_array(array) and is_float(array.dtype):
-        return np.ascontiguousarray(array).astype(how.dtype).view(Value)
+        given: Value = np.ascontiguousarray(array).astype(how.dtype).view(Value)
+        given.spoken = narrow(array.dtype)
+        return given
     return array.view(Value) if is_array(array) and array.dtype.kind in "iu" else array
 
 
@@ -128,41 +181,56 @@ def _operand(value: Any, how: Arithmetic) -> Any:
     return value
 
 
-def _kept_in_force(result: Any) -> Any:
+def kept_in_force(result: Any) -> Any:
     """What NumPy made a plain array of, as ``where``, ``tril`` and ``pad`` do: what follows is computed as before."""
     if type(result) is list:
-        return [_kept_in_force(item) for item in cast("list[Any]", result)]
+        return [kept_in_force(item) for item in cast("list[Any]", result)]
     if not is_array(result) or isinstance(result, Value) or result.dtype.kind != "f":
         return result
     return _settled(result, in_force())
 
 
+def _of_format(result: Any, dtype: Any) -> Any:
+    known = dtype is not None and isinstance(result, Value) and result.dtype.kind == "f"
+    return result.known_as(dtype) if known else result
+
+
 def _settled(result: Any, how: Arithmetic) -> Any:
     array = np.asarray(result)
-    if array.dtype.kind == "f" and array.dtype != how.dtype:
-        array = array.astype(how.dtype)
+    if array.dtype.kind in "fc":
+        array = array.astype(how.dtype if array.dtype.kind == "f" else complex_of(how.dtype), copy=False)
     return array.view(Value)
 
 
 def _noisy(result: Any, ufunc: np.ufunc, how: Arithmetic) -> Any:
-    if not how.noise or how.rng is None or ufunc not in NOISY or result.dtype.kind != "f":
-        return result
     plain: Array = result.view(np.ndarray)
+    if not how.noise or how.rng is None or ufunc not in NOISY or plain.dtype.kind not in "fc":
+        return result
+    if plain.dtype.kind == "c":
+        for part in (plain.real, plain.imag):
+            part *= 1.0 + how.errors(how.noise, part)
+        return result
     return (plain * (1.0 + how.errors(how.noise, plain))).astype(how.dtype).view(Value)
 
 
-def _store(target: Any, result: Any) -> Any:
-    if target is None:
+def _store(target: Any, result: Any, where: Any = True) -> Any:
+    """Where a mask says so; without a target, what it leaves out is no number, as NumPy leaves it unwritten."""
+    if target is None and where is True:
         return result
-    np.copyto(target.view(np.ndarray), result.view(np.ndarray), casting="unsafe")
+    if target is None:
+        target = np.zeros(np.broadcast_shapes(result.shape, np.shape(where)), np.asarray(result).dtype).view(Value)
+        target[...] = np.nan if np.asarray(result).dtype.kind in "fc" else 0
+    np.copyto(target.view(np.ndarray), result.view(np.ndarray), casting="unsafe", where=np.asarray(where))
     return target
 
 
 def _apply(how: Arithmetic, ufunc: np.ufunc, method: str, operands: list[Any], options: dict[str, Any]) -> Any:
     if ufunc is np.matmul:
         return keep(matmul(operands[0], operands[1], how), how)
-    folded = ufunc in (np.add, np.multiply) and method == "reduce" and options.get("where", True) is True
-    if folded and how.order != "plain" and floating(operands):
+    folded = ufunc in (np.add, np.multiply) and method == "reduce" and floating(operands)
+    if folded and (where := options.pop("where", True)) is not True:
+        operands = [np.where(where, operands[0], ufunc.identity), *operands[1:]]
+    if folded and how.order != "plain":
         result = fold(ufunc, operands[0], options.get("axis", 0), bool(options.get("keepdims")), how)
         initial = options.get("initial")
         return result if not isinstance(initial, (int, float)) else ufunc(result, how.dtype(initial))
@@ -170,8 +238,11 @@ def _apply(how: Arithmetic, ufunc: np.ufunc, method: str, operands: list[Any], o
         how.vector_flops += float(np.size(operands[0]))
         how.running = True
         return keep(partial_sums(operands[0], options.get("axis", 0), how.order, SLAB), how)
-    if method == "at" and how.order != "plain":
-        operands = _backwards(operands)
+    if method == "at":
+        return _at(how, ufunc, operands)
+    if ufunc in _OF_A_FORMAT:
+        how.decides = how.rounds = True
+        operands = [one.astype(np.float32) if is_array(one) else one for one in operands]
     result = getattr(ufunc, method)(*operands, **options)
     if folded and how.rounding:
         passed = on_the_way(operands[0], options) if ufunc is np.add else in_many_steps(operands[0], result)
@@ -182,6 +253,15 @@ def _apply(how: Arithmetic, ufunc: np.ufunc, method: str, operands: list[Any], o
         biggest = max(np.size(o) for o in operands)
         how.vector_flops += float(biggest if method != "__call__" else np.size(result))
     return result
+
+
+def _at(how: Arithmetic, ufunc: np.ufunc, operands: list[Any]) -> None:
+    """In place, in the arithmetic's order; what was added up is kept as a sum is."""
+    target, *rest = operands
+    before: Array = target.copy()
+    ufunc.at(*(operands if how.order == "plain" else _backwards(operands)))
+    if ufunc in (np.add, np.subtract) and floating([target]) and len(rest) == 2:
+        target[...] = kept_where(target, before, rest[0], rest[1], how)
 
 
 def _backwards(operands: list[Any]) -> list[Any]:
@@ -216,12 +296,13 @@ def _bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     return _settled(sums, in_force())
 
 
-def _settled_einsum(subscripts: Any, *operands: Any, **_options: Any) -> Any:
-    return _settled(einsum(subscripts, *operands), in_force())
+def _settled_einsum(*operands: Any, out: Any = None, **_options: Any) -> Any:
+    return _store(out, _settled(einsum(*operands), in_force()))
 
 
 _CHOOSING: Final = frozenset({
     np.argmax, np.argmin, np.argsort, np.argpartition, np.searchsorted, np.digitize, np.round, np.around, np.partition,
+    np.lexsort, np.histogram, np.histogram2d, np.histogramdd, np.unique, np.isin,
 })  # fmt: skip
 _ROUNDING_TOO: Final = frozenset({np.round, np.around, np.fix, np.digitize})
 _OTHERWISE: Final[dict[Any, Callable[..., Any]]] = {
@@ -229,6 +310,7 @@ _OTHERWISE: Final[dict[Any, Callable[..., Any]]] = {
     np.tensordot: tensordot,
     np.einsum: _settled_einsum,
     np.inner: inner,
+    np.vdot: vdot,
     np.cumsum: _cumsum,
     np.bincount: _bincount,
     np.argsort: argsort,

@@ -1,0 +1,144 @@
+"""NumPy's idioms mean in every arithmetic what they mean to a reference's author."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nki_anvil.lab.arithmetic import Arithmetic
+from nki_anvil.lab.reference_module import ReferenceModule
+
+HEAD = """
+import math
+import numpy as np
+TABLE = np.linspace(0.3, 0.7, 8).astype(np.float32)
+
+def get_inputs():
+    return []
+
+@np.vectorize
+def squared(v):
+    return v * v
+
+def forward(x, w, i):
+    {}
+    return {}
+"""
+RNG = np.random.default_rng(0)
+X, W = (RNG.standard_normal((8, 8)).astype(np.float32) for _ in range(2))
+I = np.array([0, 1, 1, 3, 0, 7, 2, 5], np.int32)  # noqa: E741
+
+
+def module(tmp_path: Path, result: str, before: str = "") -> ReferenceModule:
+    (tmp_path / "reference.py").write_text(HEAD.format(before or "pass", result))
+    return ReferenceModule(tmp_path / "reference.py", {})
+
+
+def ran(reference: ReferenceModule, dtype: Any, **how: Any) -> tuple[np.ndarray, Arithmetic]:
+    arithmetic = Arithmetic(dtype=dtype, **how)
+    return reference.forward([X.copy(), W.copy(), I.copy()], arithmetic)[0], arithmetic
+
+
+IDIOMS = [
+    ("y", "y = np.full_like(x, 2); np.divide(x, w, out=y, where=w > 0)"),
+    ("np.log(x, out=np.full_like(x, -9.5), where=x > 0)", ""),
+    ("np.percentile(x, 10, axis=-1)", ""),
+    ("y + 2 * z", "y, z = np.empty_like(x), np.empty_like(x); np.modf(3 * x, out=(y, z))"),
+    ("np.mean(x, axis=-1, where=x > 0)", ""),
+    ("y", "y = TABLE.copy(); np.add.at(y, i, x[0])"),
+    ("np.dot(x[0], w[0]) * x + x[1] @ w[1]", ""),
+    ("np.vdot(x, w) * x", ""),
+    ("y + x", "y = np.zeros((8, 8), np.float32); np.einsum('ij,jk->ik', x, w, out=y)"),
+    ("np.einsum('...ij,...kj->...ik', x, w)", ""),
+    ("np.einsum('ij,jk,lk->il', x, w, x)", ""),
+    ("np.einsum(x, [0, 1], w, [1, 2], [0, 2])", ""),
+    ("np.einsum('bij,bjk->bik', x[None, :4], w.reshape(4, 2, 8).repeat(4, 1))", ""),
+    ("np.einsum('ii->i', x) + np.einsum('ij,jj->i', x, w)", ""),
+    ("np.stack([z.real, z.imag])", "z = (x + 1j * w).astype(np.complex64) * np.exp(1j * w)"),
+    ("(x.view(np.complex64) * np.complex64(1 + 2j)).view(np.float32)", ""),
+    ("z.real * z.imag", "z = np.zeros(x.shape, np.complex64); z.real = x; z.imag = w"),
+    ("i.view(np.uint8)[::4] * x", ""),
+    ("x + np.spacing(x) * 1e5", ""),
+    ("np.array([[math.exp(v) for v in row] for row in x], dtype=np.float32)", ""),
+    ("np.array([[math.exp(v) for v in row] for row in x.tolist()], np.float32)", ""),
+    ("np.vectorize(math.exp, otypes=[np.float32])(x) + squared(x)", ""),
+    ("np.fromiter((v * w[0, 0] for v in x.ravel()), np.float32)", ""),
+]
+
+
+@pytest.mark.parametrize(("result", "before"), IDIOMS)
+def test_every_run_computes_what_the_author_does(tmp_path: Path, result: str, before: str) -> None:
+    reference = module(tmp_path, result, before)
+    plain = reference.plain([X.copy(), W.copy(), I.copy()])[0]
+    exact, _ = ran(reference, np.float64)
+    np.testing.assert_allclose(exact, plain, rtol=1e-4, atol=1e-5)
+    for order in ("plain", "sequential", "reversed", "slabs"):
+        found, _ = ran(reference, np.float32, order=order)
+        np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("result", "before"), [one for one in IDIOMS if "math" in one[0] or "z" in one[0]])
+def test_an_exact_run_is_not_rounded_to_float32_on_the_way(tmp_path: Path, result: str, before: str) -> None:
+    exact, _ = ran(module(tmp_path, result, before), np.float64)
+    assert (exact != exact.astype(np.float32)).mean() > 0.5
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "(x.astype(np.float16) * w.astype(np.float16)).astype(np.float32)",
+        "(x.astype(np.float16) * 0.3 + np.float16(0.7)).astype(np.float32)",
+        "x.astype(np.float16).sum(axis=-1).astype(np.float32)",
+        "np.mean(x.astype(np.float16), axis=-1).astype(np.float32)",
+    ],
+)
+def test_arithmetic_of_a_coarse_format_is_rounded_to_it_as_numpy_does(tmp_path: Path, result: str) -> None:
+    reference = module(tmp_path, result)
+    exact, how = ran(reference, np.float64)
+    np.testing.assert_array_equal(exact, reference.plain([X, W, I])[0])
+    assert how.rounds
+
+
+def test_an_input_of_a_narrow_format_tells_its_author_so(tmp_path: Path) -> None:
+    reference = module(tmp_path, "x * np.float32(2 if x.dtype == np.float16 else 3) * (x[0] + x[1]).size")
+    exact = reference.forward([X.astype(np.float16), W, I], Arithmetic(dtype=np.float64))[0]
+    np.testing.assert_array_equal(exact, X.astype(np.float16).astype(np.float64) * 16)
+
+
+def test_numbers_in_arrays_of_the_references_own_may_be_rounded_as_others_are(tmp_path: Path) -> None:
+    for result in (
+        "x * np.array([0.3], np.float32)",
+        "x + np.full((8, 8), 0.7, np.float32)",
+        "x * np.linspace(0, 1, 8)",
+    ):
+        assert ran(module(tmp_path, result), np.float64)[1].has_constants
+    assert not ran(module(tmp_path, "np.array([v for v in x[0]])"), np.float64)[1].has_constants
+
+
+def test_what_is_added_where_indices_say_is_kept_as_sums_are(tmp_path: Path) -> None:
+    reference = module(tmp_path, "y", "y = np.zeros(9, np.float32); np.add.at(y, i, x[0])")
+    exact, _ = ran(reference, np.float64)
+    kept, _ = ran(reference, np.float64, rounding=1e-3, rng=np.random.default_rng(1))
+    assert ((kept != exact) == np.isin(np.arange(9), I)).all()
+
+
+def test_sums_of_large_whole_numbers_are_disturbed_by_a_number(tmp_path: Path) -> None:
+    reference = module(tmp_path, "(i * 1000000).astype(np.int32).mean(axis=-1) * x")
+    found, _ = ran(reference, np.float64, rounding=1e-7, rng=np.random.default_rng(1))
+    assert np.isfinite(found).all()
+
+
+def test_numbers_between_which_places_are_looked_for_are_compared(tmp_path: Path) -> None:
+    for result in ("np.digitize(x, [-0.5, 0.25])", "np.searchsorted(np.array([-0.5, 0.25]), x)"):
+        assert ran(module(tmp_path, result), np.float64)[1].compared >= {-0.5, 0.25}
+
+
+def test_so_are_numbers_that_the_text_compares_single_ones_with(tmp_path: Path) -> None:
+    reference = module(tmp_path, "np.vectorize(lambda v: v if v >= 0.3 and v < TABLE.size and -0.7 < v else 0.0)(x)")
+    assert reference.compared == {0.3, -0.7}
+
+
+def test_choices_by_methods_decide_too(tmp_path: Path) -> None:
+    for result in ("x.argmax(-1)", "x.argmin(-1)", "np.lexsort((x[0],))", "np.sort(x[0]).searchsorted(w)"):
+        assert ran(module(tmp_path, result), np.float64)[1].decides
