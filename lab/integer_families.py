@@ -44,7 +44,7 @@ def whole(integers: list[InputSpec]) -> Iterator[Plan]:
 
 
 def whole_throughout(integers: list[InputSpec], gathered: Mapping[str, Sequence[int]]) -> Iterator[Plan]:
-    """What one output gathers over more than rows; and two integers that are nearly the same."""
+    """What one output gathers over more than rows; and two integers that are nearly the same, or so places apart."""
     for spec in integers:
         shape, axes = drawn_shape(spec), gathered.get(spec.name, ())
         if tuple(axes) not in ((), (len(shape) - 1,)):
@@ -54,6 +54,7 @@ def whole_throughout(integers: list[InputSpec], gathered: Mapping[str, Sequence[
     for one, other in combinations(integers, 2):
         if drawn_shape(one) == drawn_shape(other) and is_many(one):
             yield from [Plan(f"whole/nearly:{other.name}", one.name)] * 2
+            yield from [Plan(f"whole/shifted:{other.name}", one.name)] * 2
 
 
 def level(integers: list[InputSpec], varied: list[InputSpec]) -> Iterator[Plan]:

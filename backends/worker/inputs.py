@@ -256,6 +256,8 @@ def _whole(spec: Spec, own: Array, axes: Sequence[int], rng: Any, variant: str, 
         return whole_numbers.throughout(own, axes, rng, within, turn_of(variant.removeprefix("throughout/")))
     if variant.startswith("nearly:"):
         return whole_numbers.nearly(own, _other(variant.removeprefix("nearly:"), seed, every), rng, within)
+    if variant.startswith("shifted:"):
+        return whole_numbers.shifted(own, _other(variant.removeprefix("shifted:"), seed, every), rng, within)
     if variant.startswith("level:"):
         over = relations.laid_over(_other(variant.removeprefix("level:"), seed, every), own.shape)
         return whole_numbers.level(own, over, rng, within)

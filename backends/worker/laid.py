@@ -18,6 +18,11 @@ WIDTHS = (0, 1, 16, 64)
 FILLED = (2.0, 4.0)
 """Powers of ten of how far below zero the rest lies, as what is added to scores is, where it is not nothing."""
 
+RUN = 32
+"""Rows that each are a step beyond the one before, at most."""
+SPAN, COARSE = 2, (0, 2, 4)
+"""By how many powers of two the steps of one case differ; and how far its largest is below an input's spread."""
+
 Mask = Callable[[Array, Array, int, int, Any], Array]
 """Rows' numbers [height, 1], columns' [1, width], both lengths, randomness -> what is kept [height, width]."""
 
@@ -109,7 +114,34 @@ def _each_alike(own: Array, rng: Any) -> Array:
     return np.broadcast_to(like, own.shape)
 
 
-TABLES: tuple[Callable[[Array, Any], Array], ...] = (_product, _along_diagonals, _mirrored, _each_alike)
+def _row_after_row(own: Array, rng: Any, coarse: float) -> Array:
+    """Runs of rows of which each is the one before it and one small step, the same in all columns: what hangs on the
+    row before, as boxes that are left out for one that was kept, hangs on the whole run. Each run has another step."""
+    rows: Array = cast(Any, np).arange(len(own))
+    runs, first = rows // RUN, rows // RUN * RUN
+    finer = coarse + SPAN * runs / (runs[-1] + 1) + rng.random()
+    steps = rng.choice([-1.0, 1.0]) * _spread(own) * 2.0**-finer
+    return own[first] + ((rows - first) * steps)[:, None]
+
+
+def _column_after_column(own: Array, rng: Any) -> Array:
+    """The same along rows, each of which has another step, of all sizes between those of rows."""
+    rows: Array = rng.permutation(len(own)) + rng.random()
+    steps = rng.choice([-1.0, 1.0]) * _spread(own) * 2.0 ** (-SPAN * len(COARSE) * rows / len(own))
+    return own[:, :1] + steps[:, None] * cast(Any, np).arange(own.shape[1])
+
+
+def _spread(own: Array) -> float:
+    return float(np.std(own)) or 1.0
+
+
+def _stepping(coarse: float) -> Callable[[Array, Any], Array]:
+    return lambda own, rng: _row_after_row(own, rng, coarse)
+
+
+TABLES: tuple[Callable[[Array, Any], Array], ...] = (
+    _product, _along_diagonals, _mirrored, _each_alike, _column_after_column, *map(_stepping, COARSE),
+)  # fmt: skip
 """Own draws [height, width], randomness -> values."""
 TURNS = len(MASKS) + len(TABLES)
 

@@ -76,6 +76,13 @@ def _sorted(rows: Array, rng: Any, within: Range) -> Array:
     return np.where(rng.random((len(rows), 1)) < 0.5, ascending, ascending[:, ::-1])
 
 
+def _counted(rows: Array, rng: Any, within: Range) -> Array:
+    """Each the one before it and one more, from the smallest or the next one on: positions, and edges of a path where
+    another input counts from the other."""
+    first: Array = rng.integers(0, 2, (len(rows), 1))
+    return within.low + (first + cast(Any, np).arange(rows.shape[1])) % (within.high - within.low + 1)
+
+
 def _uneven(rows: Array, rng: Any, within: Range) -> Array:
     """Nearly the largest number, even and odd: sums that float32 does not hold."""
     most = 1 + min(64, (within.high - within.low) // 4)
@@ -183,7 +190,7 @@ def _mostly_at(edges: list[int], length: int, count: int, rng: Any) -> Array:
 
 
 REGIMES: tuple[Regime, ...] = (
-    _lowest, _highest, _same, _lone, _padded, _sorted, _edges, _own, _uneven, step, neighbours,
+    _lowest, _highest, _same, _lone, _padded, _sorted, _edges, _own, _uneven, step, neighbours, _counted,
 )  # fmt: skip
 
 
@@ -212,6 +219,17 @@ def nearly(own: Array, other: Array, rng: Any, within: Range) -> Array:
     """Another input's numbers, but for one in ten, or in thousands, which is the next one, up or down."""
     steps = rng.choice([-1, 1], own.shape) * (rng.random(own.shape) < 10.0 ** rng.uniform(-3.5, -1))
     return np.clip(other + steps, within.low, within.high)
+
+
+def shifted(own: Array, other: Array, rng: Any, within: Range) -> Array:
+    """Another input's numbers, in each row by so many places farther on, or before: as where something was
+    put in or left out. What has no such place stays as it was drawn."""
+    rows, others = (array.reshape(-1, own.shape[-1]) for array in (own, other))
+    length = rows.shape[-1]
+    places: Array = cast(Any, np).arange(length) - rng.integers(-(length // 2), length // 2 + 1, (len(rows), 1))
+    fits = (places >= 0) & (places < length)
+    met = np.take_along_axis(others, places.clip(0, length - 1), -1).clip(within.low, within.high)
+    return np.where(fits, met, rows).reshape(own.shape)
 
 
 def level(own: Array, other: Array, rng: Any, within: Range) -> Array:

@@ -36,3 +36,12 @@ def test_a_moved_number_is_exact_where_float32_holds_it() -> None:
     own = np.random.default_rng(0).standard_normal(1000).astype(np.float32)
     moved = depths.sunken(own, 1)
     np.testing.assert_array_equal(moved.astype(np.float64) + depths.DEPTHS[1], np.rint(own * 256) / 256)
+
+
+def test_one_depth_leaves_differences_exact_and_nothing_of_them_beside_squares() -> None:
+    drawn = inputs.draw({"inputs": SPECS}, {"seed": 1, "family": f"sunken/all/{len(depths.DEPTHS) - 1}"})
+    q, k = drawn["q"], drawn["k"][:64]
+    exact = ((q.astype(np.float64) - k) ** 2).sum(-1)
+    np.testing.assert_allclose(((q - k) ** 2).sum(-1), exact, rtol=1e-6)
+    squares = (q * q).sum(-1)
+    assert (np.spacing(squares) > exact / 10).all()

@@ -40,6 +40,27 @@ def test_a_matrix_is_a_permutation_a_product_or_its_own_mirror_image() -> None:
     assert (alike == alike[:1]).all() or (alike == alike[:, :1]).all()
 
 
+def test_each_row_is_a_step_beyond_the_one_before_in_runs_of_steps_a_factor_apart() -> None:
+    steps: list[float] = []
+    for turn in range(laid.TURNS - len(laid.COARSE), laid.TURNS):
+        x = drawn(SQUARE, f"laid/{turn}").astype(np.float64)
+        assert np.abs(x[::32]).min(axis=1).max() < 1, "a run begins with an ordinary row"
+        for run in x.reshape(4, 32, 128):
+            steps.append(float(np.diff(run, axis=0).mean()))
+            np.testing.assert_allclose(np.diff(run, axis=0), steps[-1], atol=1e-5)
+    sizes = np.sort(np.abs(steps))
+    assert sizes.max() > 0.4
+    assert sizes.min() < 0.04
+    assert (sizes[1:] < 4 * sizes[:-1]).all(), "no step is far from all others"
+
+
+def test_each_column_is_a_step_beyond_the_one_before_in_rows_of_steps_of_their_own() -> None:
+    x = drawn(SQUARE, f"laid/{len(laid.MASKS) + 4}").astype(np.float64)
+    steps = np.diff(x, axis=1)
+    np.testing.assert_allclose(steps, np.broadcast_to(steps[:, :1], steps.shape), atol=1e-5)
+    assert len(np.unique(steps[:, 0].round(6))) > 100
+
+
 def test_masks_are_triangles_as_well() -> None:
     masks = [drawn(MASK, "whole/laid/0", seed) for seed in range(8)]
     assert any((mask == np.tri(128)).all() for mask in masks)

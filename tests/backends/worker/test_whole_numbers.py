@@ -7,7 +7,7 @@ import pytest
 
 from nki_anvil.backends.job import InputSpec
 from nki_anvil.backends.worker import inputs, whole_numbers
-from nki_anvil.lab.integer_families import level
+from nki_anvil.lab.integer_families import level, whole_throughout
 from nki_anvil.lab.planned_case import Plan
 
 
@@ -45,6 +45,13 @@ def test_few_rows_have_every_regime_over_the_cases_that_are_planned(shape: list[
     assert (rows == 900).all(-1).any()
     assert rows.min() == 2
     assert rows.max() == 900
+
+
+def test_rows_count_from_the_smallest_or_from_the_next_one_on() -> None:
+    rows = drawn("whole/0", [320, 48], 3, 50).tolist()
+    counted = [row[0] for row in rows if row == list(range(row[0], row[0] + 48))]
+    assert set(counted) == {3}, "those that begin one later end where the range begins again"
+    assert [*range(4, 51), 3] in rows
 
 
 def test_lengths_and_indices_stand_at_the_edges_of_tiles() -> None:
@@ -96,3 +103,28 @@ def test_zero_points_are_met_where_they_spread_over_integers(shape: tuple[int, .
     quantised = InputSpec(name="q", shape=(160, 64), dtype="uint8", domain="integer", low=0, high=255)
     points = InputSpec(name="z", shape=shape, dtype="float32")
     assert list(level([quantised], [quantised, points])) == [Plan("whole/level:z", "q")] * planned
+
+
+def test_one_of_two_integers_is_the_other_so_many_places_apart_in_each_row() -> None:
+    specs = [
+        {"name": name, "shape": [40, 20], "dtype": "int32", "domain": "integer", "low": 0, "high": 10**6}
+        for name in ("a", "b")
+    ]
+    case = {"seed": 1, "family": "whole/shifted:b", "only": "a"}
+    a, b = inputs.draw({"inputs": specs}, case).values()
+    found = [
+        {
+            far
+            for far in range(-10, 11)
+            if (a[row, max(0, far) : 20 + min(0, far)] == b[row, max(0, -far) : 20 - max(0, far)]).all()
+        }
+        for row in range(40)
+    ]
+    assert all(len(apart) == 1 for apart in found)
+    assert len(set.union(*found)) > 12
+
+
+def test_pairs_of_integers_of_one_shape_are_shifted() -> None:
+    pair = [InputSpec(name=name, shape=(4, 20), dtype="int32", domain="integer", low=0, high=9) for name in ("a", "b")]
+    planned = [plan for plan in whole_throughout(pair, {}) if plan.family.startswith("whole/shifted")]
+    assert planned == [Plan("whole/shifted:b", "a")] * 2
