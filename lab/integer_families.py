@@ -36,7 +36,7 @@ def whole(integers: list[InputSpec]) -> Iterator[Plan]:
     cases = max(-(-count // max(1, prod(shape))) for count, shape in zip(ends, shapes, strict=True))
     yield from (Plan(f"whole/edges/{turn}") for turn in range(min(cases, EDGES)))
     if any(len(shape) > 1 and min(shape[-2:]) > 1 for shape in shapes):
-        yield from (Plan(f"whole/laid/{turn}") for turn in range(len(laid.MASKS)))
+        yield from (Plan(f"whole/laid/{turn}") for turn in range(laid.WHOLE_TURNS))
     if len(integers) > 1:
         yield from (Plan("whole", spec.name) for spec in integers)
         yield from (Plan(f"whole/ends/{turn}") for turn in range(2))

@@ -87,6 +87,22 @@ MASKS: tuple[Mask, ...] = (
 )  # fmt: skip
 
 
+def _stairs(i: Array, j: Array, height: int, width: int, rng: Any) -> Array:
+    """A path of single steps down and to the right."""
+    return (i - j == 0) | (i - j == 1)
+
+
+def _winding(i: Array, j: Array, height: int, width: int, rng: Any) -> Array:
+    """One path through all of it, along every second row, or column, to and fro."""
+    if rng.random() < 0.5:
+        i, j, width = j, i, height
+    return (i % 2 == 0) | (j == np.where(i % 4 == 1, width - 1, 0))
+
+
+PATHS: tuple[Mask, ...] = (_stairs, _winding)
+"""Of integers alone: what is reached from one end hangs on all of it."""
+
+
 def _product(own: Array, rng: Any) -> Array:
     """A column times a row."""
     return own[:, :1] * own[:1]
@@ -143,7 +159,7 @@ TABLES: tuple[Callable[[Array, Any], Array], ...] = (
     _product, _along_diagonals, _mirrored, _each_alike, _column_after_column, *map(_stepping, COARSE),
 )  # fmt: skip
 """Own draws [height, width], randomness -> values."""
-TURNS = len(MASKS) + len(TABLES)
+TURNS, WHOLE_TURNS = len(MASKS) + len(TABLES), len(MASKS) + len(PATHS)
 
 
 def of_floats(own: Array, rng: Any, scale: float, turn: int) -> Array:
@@ -162,11 +178,11 @@ def of_integers(own: Array, rng: Any, low: int, high: int, turn: int) -> Array:
     """The largest number where a mask keeps it, the smallest elsewhere; now and then as drawn for the one or other."""
 
     def bent(matrix: Array, kind: int) -> Array:
-        kept = _kept(matrix, MASKS[kind], rng)
-        inner, outer = (matrix if rng.random() < 0.25 else end for end in (high, low))
+        kept = _kept(matrix, (*MASKS, *PATHS)[kind], rng)
+        inner, outer = (matrix if kind < len(MASKS) and rng.random() < 0.25 else end for end in (high, low))
         return cast(Any, np).where(kept, inner, outer)
 
-    return _each(own, turn, len(MASKS), bent)
+    return _each(own, turn, WHOLE_TURNS, bent)
 
 
 def _each(own: Array, turn: int, kinds: int, bent: Callable[[Array, int], Array]) -> Array:

@@ -67,6 +67,17 @@ def test_masks_are_triangles_as_well() -> None:
     assert all(np.isin(mask, (0, 1)).all() for mask in masks)
 
 
+@pytest.mark.parametrize(("turn", "cells"), [(0, 255), (1, 64 * 128 + 64)])
+def test_masks_are_paths_from_one_end_to_the_other(turn: int, cells: int) -> None:
+    for seed in range(4):
+        mask = drawn(MASK, f"whole/laid/{len(laid.MASKS) + turn}", seed)
+        assert mask.sum() == cells
+        beside = np.pad(mask, 1)
+        near = (beside[:-2, 1:-1] + beside[2:, 1:-1] + beside[1:-1, :-2] + beside[1:-1, 2:]) * mask
+        assert set(np.unique(near)) <= {0, 1, 2}
+        assert (near == 1).sum() == 2, "a path has two ends"
+
+
 def test_the_matrices_of_a_batch_have_structures_of_their_own() -> None:
     batch = drawn(MASK | {"shape": [2, 64, 64]}, "whole/laid/0", seed=3)
     assert not (batch[0] == batch[1]).all()
