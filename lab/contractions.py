@@ -59,7 +59,7 @@ def einsum(*arguments: Any) -> Any:
     )  # fmt: skip
     parts = [_distinct(term, one, sized) for term, one in zip(terms, operands, strict=True)]
     for places in _path(parts, result):
-        chosen = [parts.pop(place) for place in sorted(places, reverse=True)][::-1]
+        chosen: list[tuple[str, Any]] = [parts.pop(place) for place in sorted(places, reverse=True)][::-1]
         while len(chosen) > 1:
             (left, a), (right, b), *rest = chosen
             wanted = set(result).union(*(term for term, _ in (*rest, *parts)))
