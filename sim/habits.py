@@ -57,7 +57,8 @@ _UNENDING: Final = "A loop never ends, or keeps too much: bound it, or let it ru
 
 
 def explain(error: Exception, source: str = "") -> TraceError:
-    """The error as a TraceError: a known habit with what replaced it, else what Python said and what was meant.
+    """The error as a TraceError: a known habit with what replaced it, else what Python said and what was meant, or what
+    the error itself says to do: whoever traces a kernel may refuse what it does.
 
     ``source`` is the kernel's file: names are looked up in its innermost frame.
     """
@@ -69,7 +70,8 @@ def explain(error: Exception, source: str = "") -> TraceError:
         return TraceError("NKI-ASSERT", f"The kernel's own assertion failed{': ' + text if text else ''}.")
     if isinstance(error, RecursionError):
         return TraceError("NKI-PYTHON", "The kernel recurses without end.", remedy="Stop the recursion.")
-    remedy = _UNENDING if isinstance(error, MemoryError) else _meant(error, text, frame)
+    known = _UNENDING if isinstance(error, MemoryError) else str(getattr(error, "remedy", ""))
+    remedy = known or _meant(error, text, frame)
     remedy = remedy or "The kernel's Python failed at this line, which runs once, on shapes and without data."
     return TraceError("NKI-PYTHON", f"{type(error).__name__}: {text}", remedy=remedy)
 

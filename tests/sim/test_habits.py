@@ -70,3 +70,15 @@ def test_a_name_that_a_branch_left_without_a_value_says_so():
 def test_what_beta_1_had_is_still_told_as_its_habit():
     assert refused("nisa.tensor_tensor(bias, bias, bias, nl.add, mask=1)").code == "NKI-BETA1"
     assert "allocate dst" in refused("nisa.tensor_tensor(data1=bias, data2=bias, op=nl.add)").remedy
+
+
+def test_what_refuses_a_kernel_while_it_is_traced_says_itself_what_to_do():
+    class Refused(Exception):
+        remedy = "Write it otherwise."
+
+    def kernel(x: Any) -> None:
+        raise Refused("This is told to no kernel.")
+
+    with pytest.raises(TraceError, match="This is told to no kernel") as caught:
+        trace(kernel, X)
+    assert caught.value.remedy == Refused.remedy
