@@ -73,9 +73,10 @@ def audit(lab: Laboratory, name: str) -> Audited:
     """
     found = _look(lab, lab.written(name))
     for _ in range(LOOKS - 1):
-        before, found = found, _look(lab, lab.written(name)) if found.faults else found
-        lasting = tuple(fault for fault in found.faults if fault in before.faults)
-        if found.clean or lasting:
+        if not found.faults:
+            break
+        before, found = found.faults, _look(lab, lab.written(name))
+        if lasting := tuple(fault for fault in found.faults if fault in before):
             return found.model_copy(update={"faults": lasting})
     return found
 

@@ -60,9 +60,7 @@ class Footprint:
         self._missed: set[Path] = set()
         """What was asked for and was not there."""
         self._laid: set[Path] = set()
-        """Folders that it made."""
-        self._folders: set[Path] = set()
-        """The temporary ones of them."""
+        """Folders that it made. In a temporary one nothing else lies; in another something may come later."""
         self._path = frozenset(sys.path)
         self._outside = [*_outside(self._reference, {root.resolve() for root in _roots()}), Path.cwd().resolve()]
         self._spelt_outside = _outside(self._reference, {*_roots(), *self._outside})
@@ -91,7 +89,8 @@ class Footprint:
 
     def _absent(self) -> list[Path]:
         asked = (self._missed | self._read | set(self._forestalled())) - self._held.keys() - self._laid
-        asked -= {path for path in asked if not self._folders.isdisjoint((path, *path.parents))}
+        temporary = {path for path in self._laid if path.is_relative_to(tempfile.gettempdir())}
+        asked -= {path for path in asked if not temporary.isdisjoint(path.parents)}
         return [path for path in asked if not is_file(path) and not self.installed(path)]
 
     def _miss(self, path: Any) -> None:
@@ -127,18 +126,13 @@ class Footprint:
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         with contextlib.suppress(OSError, ValueError, TypeError):  # whoever opens a file must not fail by this
             if event == "os.mkdir":
-                self._note_folder(Path(os.fsdecode(arguments[0])).absolute())
+                made = Path(os.fsdecode(arguments[0])).absolute()
+                if not exists(made):
+                    self._laid.add(made)
             elif moved := given_name(event, arguments):
                 self._note_name(*moved)
             elif found := opened(event, arguments):
                 self._note(*found)
-
-    def _note_folder(self, path: Path) -> None:
-        """One that is not there yet. Among temporary ones nothing else lies in it; in another it may come later."""
-        if not exists(path):
-            self._laid.add(path)
-            if path.is_relative_to(tempfile.gettempdir()):
-                self._folders.add(path)
 
     def _note_name(self, path: Path, name: Path) -> None:
         """What it wrote under another name is its own there as well."""
@@ -211,9 +205,7 @@ def opened(event: str, arguments: tuple[Any, ...]) -> tuple[Path, int] | None:
 
 def given_name(event: str, arguments: tuple[Any, ...]) -> tuple[Path, Path] | None:
     """A file and the further name that an audited event gives it; none below an open folder, or of one."""
-    if event not in ("os.rename", "os.link", "os.symlink") or not all(
-        isinstance(p, (str, bytes)) for p in arguments[:2]
-    ):
+    if event not in _NAMES or not all(isinstance(path, (str, bytes)) for path in arguments[:2]):
         return None
     old, new = (Path(os.fsdecode(cast("str | bytes", path))) for path in arguments[:2])
     return (new.parent / old if event == "os.symlink" else old).absolute(), new.absolute()

@@ -218,8 +218,8 @@ def _store(target: Any, result: Any, where: Any = True) -> Any:
     if target is None and where is True:
         return result
     if target is None:
-        target = np.zeros(np.broadcast_shapes(result.shape, np.shape(where)), np.asarray(result).dtype).view(Value)
-        target[...] = np.nan if np.asarray(result).dtype.kind in "fc" else 0
+        kind, shape = np.asarray(result).dtype, np.broadcast_shapes(result.shape, np.shape(where))
+        target = np.full(shape, np.nan if kind.kind in "fc" else 0, kind).view(Value)
     np.copyto(target.view(np.ndarray), result.view(np.ndarray), casting="unsafe", where=np.asarray(where))
     return target
 

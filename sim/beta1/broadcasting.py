@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from nki_anvil.sim import isa
 from nki_anvil.sim.beta1.assignment import spread
-from nki_anvil.sim.beta1.calls import operand
+from nki_anvil.sim.beta1.calls import in_sbuf, operand
 from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.isa.operands import tile as tensor_of
 from nki_anvil.sim.language.movement import broadcast_to as repeat
-from nki_anvil.sim.memory import MemoryRegion
 from nki_anvil.sim.tensor import NkiTensor
 
 
@@ -50,8 +48,4 @@ def across(source: NkiTensor, partitions: int) -> NkiTensor:
             f"A tile of {source.shape[0]} partitions is broadcast to {partitions}.",
             remedy="Only one partition can be repeated.",
         )
-    if source.storage.buffer is MemoryRegion.psum:
-        staged = source.storage.trace.allocate(source.shape, source.dtype, MemoryRegion.sbuf)
-        isa.tensor_copy(staged, source)
-        source = staged
-    return repeat(source, (partitions, *source.shape[1:]))
+    return repeat(in_sbuf(source), (partitions, *source.shape[1:]))

@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from nki_anvil.sim import isa
 from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.masks import Box, boxes, cut, overlap, sliced, torn
 from nki_anvil.sim.beta1.recorder import Recorder
@@ -39,6 +40,15 @@ def fresh(shape: Shape, dtype: Any, buffer: MemoryRegion = MemoryRegion.sbuf) ->
     """A tile for a result."""
     sizes = shape if len(shape) > 1 else (*shape, 1)
     return recorder().allocate(tuple(sizes), as_dtype(dtype), buffer)
+
+
+def in_sbuf(tensor: NkiTensor) -> NkiTensor:
+    """An operand of an engine that reads SBUF only: Beta 1 copies what stands in PSUM."""
+    if tensor.storage.buffer is not MemoryRegion.psum:
+        return tensor
+    result = recorder().allocate(tensor.shape, tensor.dtype, MemoryRegion.sbuf)
+    isa.tensor_copy(result, tensor)
+    return result
 
 
 def operand(value: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from nki_anvil.sim import isa
 from nki_anvil.sim.beta1 import assignment
-from nki_anvil.sim.beta1.calls import fresh, masked, operand, recorder, require
+from nki_anvil.sim.beta1.calls import fresh, in_sbuf, masked, operand, recorder, require
 from nki_anvil.sim.beta1.elementwise import copy
 from nki_anvil.sim.beta1.masks import boxes, cut
 from nki_anvil.sim.beta1.tile import Tile
@@ -162,15 +162,6 @@ def _multiply(stationary: NkiTensor, moving: NkiTensor, *flags: Any) -> NkiTenso
         (stationary.size // stationary.shape[0], *moving.shape[1:]), as_dtype("float32"), MemoryRegion.psum
     )
     isa.nc_matmul(result, stationary, moving, *flags, accumulate=False)
-    return result
-
-
-def in_sbuf(tensor: NkiTensor) -> NkiTensor:
-    """An operand of the tensor engine, which reads SBUF only: Beta 1 copies what stands in PSUM."""
-    if tensor.storage.buffer is not MemoryRegion.psum:
-        return tensor
-    result = recorder().allocate(tensor.shape, tensor.dtype, MemoryRegion.sbuf)
-    isa.tensor_copy(result, tensor)
     return result
 
 

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 
 from nki_anvil.sim import isa
-from nki_anvil.sim.beta1.calls import fresh, operand, require
+from nki_anvil.sim.beta1.calls import fresh, in_sbuf, operand, require
 from nki_anvil.sim.beta1.conditions import Condition
 from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.scattered import Scattered, plain
 from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.layout import Shape
-from nki_anvil.sim.memory import MemoryRegion
 from nki_anvil.sim.tensor import NkiTensor
 
 
@@ -76,18 +75,8 @@ def _by_comparison(term: Index, tile: Tile, number: float, dtype: Any) -> Tile:
     result = fresh(shape, dtype)
     pattern = list(zip(filled[1:], shape[1:], strict=True))
     operations = _comparison("greater_equal")
-    isa.affine_select(result, pattern, filled[0], _in_sbuf(tile), number, operations, _now(term))
+    isa.affine_select(result, pattern, filled[0], in_sbuf(tile.whole()), number, operations, _now(term))
     return Tile(result, fresh=True)
-
-
-def _in_sbuf(tile: Tile) -> NkiTensor:
-    """The tile, or a copy of one in PSUM, which GpSimd does not reach: public kernels leave that to the compiler."""
-    given = tile.whole()
-    if tile.buffer is not MemoryRegion.psum:
-        return given
-    copy = fresh(tile.shape, tile.dtype)
-    isa.tensor_copy(copy, given)
-    return Tile(copy, fresh=True).whole()
 
 
 def _comparison(name: str) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from nki_anvil.sim import isa
 from nki_anvil.sim.beta1 import movement
-from nki_anvil.sim.beta1.calls import masked, recorder, require
+from nki_anvil.sim.beta1.calls import in_sbuf, masked, recorder, require
 from nki_anvil.sim.beta1.computed import chosen
 from nki_anvil.sim.beta1.elementwise import copy
 from nki_anvil.sim.beta1.masks import Box
@@ -77,7 +77,7 @@ def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any 
         if not by_vector:
             recorder().by_hand.left(region, "nisa.nc_transpose by the tensor engine allocates an identity")
         result = recorder().allocate((source.size // source.shape[0], source.shape[0]), source.dtype, region)
-        isa.nc_transpose(result, source if by_vector else movement.in_sbuf(source), chosen(engine))
+        isa.nc_transpose(result, source if by_vector else in_sbuf(source), chosen(engine))
         return result
 
     turned = masked(mask, tile.shape, run, lambda box: Box(box.low[::-1], box.high[::-1]), flat)
