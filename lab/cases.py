@@ -216,7 +216,8 @@ class Pool:
         self, shapes: str, cases: Sequence[Case], plans: Sequence[Plan], structure: dict[str, Any], report: Report
     ) -> tuple[list[Pooled | None], bool]:
         """``_measure`` in groups, of which several work at a time where each takes long."""
-        groups = measuring_groups.groups(plans, bool(structure["large"]))
+        processes = measuring_groups.side_by_side(int(structure["peak_bytes"]))
+        groups = measuring_groups.groups(plans, bool(structure["large"]), float(structure["elements"]), processes)
         answers: list[Pooled | None] = [None] * len(cases)
         failed: list[bool] = []
         begun = 0
@@ -230,7 +231,7 @@ class Pool:
             for position, answer in zip(group, found, strict=True):
                 answers[position] = answer
 
-        await at_once(groups, measuring_groups.side_by_side(int(structure["peak_bytes"])), measure)
+        await at_once(groups, processes, measure)
         return answers, any(failed)
 
     async def _measure(

@@ -1,7 +1,7 @@
 """How many cases one reference's process measures, and how many such processes work side by side.
 
-A reference that is done in milliseconds measures all its cases in one process; one that takes seconds at its shapes is
-asked for a few at a time, by as many processes as the machine has cores and memory for.
+A reference that is done at once measures all its cases in one process; else they are dealt out to as many as the
+machine has cores and memory for. One that takes seconds at its shapes is asked for a few at a time.
 """
 
 from __future__ import annotations
@@ -14,16 +14,22 @@ from nki_anvil.lab.planned_case import Plan
 
 GROUP: Final = 4
 """Cases of a large shape set in one request."""
+WORTH_A_PROCESS: Final = 2.0**23
+"""Elements that the float64 run of all cases of a process makes at least: about as long as a process takes to start."""
 PEAK: Final = 3.0
 """What measuring takes of memory, as a multiple of what looking at the structure took: runs are held to be compared."""
 SHARE: Final = 0.5
 """Of the machine's memory that all such processes together may take."""
 
 
-def groups(plans: Sequence[Plan], large: bool) -> list[list[int]]:
-    """Positions of the plans that are measured together; the probes of a large shape set share one draw."""
+def groups(plans: Sequence[Plan], large: bool, elements: float, processes: int) -> list[list[int]]:
+    """Positions of the plans that are measured together; the probes of a large shape set share one draw.
+
+    ``elements`` is what one float64 run makes; ``processes`` is how many there may be side by side.
+    """
     if not large:
-        return [list(range(len(plans)))]
+        hands = max(1, min(processes, int(len(plans) * elements / WORTH_A_PROCESS)))
+        return [list(range(first, len(plans), hands)) for first in range(min(hands, len(plans)))]
     probes = [position for position, plan in enumerate(plans) if plan.probe]
     others = [position for position, plan in enumerate(plans) if not plan.probe]
     parts = [others[start : start + GROUP] for start in range(0, len(others), GROUP)]

@@ -201,6 +201,7 @@ def structure(module: ReferenceModule, request: Record, folder: Path) -> Record:
         "combined": [] if large else combined(exact, drawn, [name for name in arrays if is_float(drawn[name])]),
         "met": {} if large else _met(measuring, drawn),
         "large": large,
+        "elements": work.vector_flops + work.matmul_flops,
         "peak_bytes": _peak_bytes(),
     }
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nki_anvil.lab.expected import Expected
 from nki_anvil.lab.rough import Rough
-from nki_anvil.lab.rows import F64, NOTHING, directions, norm, norms
+from nki_anvil.lab.rows import F64, NOTHING, directions, norm, norms, sums
 
 CHOSEN = 2.0**-10
 """Beside the largest number of an output of integers: what a disturbed run is off by more than, and than one, is not
@@ -46,8 +46,9 @@ class RunErrors:
             if not there.all():
                 self.finite = self.finite and bool((there | ~np.isfinite(self.r)).all())
                 error = np.where(there, error, 0.0)
+            squares = np.square(error)
             for direction, worst in self.rows.items():
-                np.maximum(worst, norms(error, direction), out=worst)
+                np.maximum(worst, np.sqrt(sums(squares, direction)), out=worst)
             self.whole = max(self.whole, _relative(error, self.known))
             np.maximum(self.spread, np.abs(error, out=error), out=self.spread)
 

@@ -5,13 +5,13 @@ They are set to not a number, as the limits expect it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.lab.rows import F64, directions, norms
+from nki_anvil.lab.rows import F64, directions, norms, sums
 from nki_anvil.lab.run_errors import KNOWN_SHARE, along, negligible
 
 NEAR = 0.25
@@ -43,31 +43,45 @@ def without_undecided(r: F64, beside: Sequence[NDArray[Any]]) -> F64:
     return np.where(undecided, np.nan, r)
 
 
-def without_lost_rows(r: F64, runs: Sequence[NDArray[Any]], most: float) -> F64:
+def furthest(r: F64, runs: Sequence[NDArray[Any]]) -> dict[str, F64]:
+    """By direction, but for tiles, how far a run is off at most in each row; not a number or infinite as one is."""
+    found = {one: np.zeros_like(sums(r, one)) for one in directions(r.shape) if one != "tile"}
+    with np.errstate(all="ignore"):
+        for run in runs:
+            squares = np.square(np.subtract(run, r, dtype=np.float64))
+            for direction, most in found.items():
+                np.maximum(most, np.sqrt(sums(squares, direction)), out=most)
+    return found
+
+
+def without_lost_rows(r: F64, runs: Sequence[NDArray[Any]], most: float, off: Mapping[str, F64] | None = None) -> F64:
     """The exact result, not a number in rows where it, or a run, is not finite, or a run is off by more than that.
 
     Of the directions in which some are lost, that of which the fewest are, and of those alike the last, unless without
-    them others are lost in another direction: a column's many rows hide what single ones of them have lost.
+    them others are lost in another direction: a column's many rows hide what single ones of them have lost. ``off`` is
+    ``furthest`` of the same, where it is known.
     """
-    found = [one for one in directions(r.shape) if one != "tile"]
-    lost = {direction: _lost(r, runs, most, direction) for direction in found}
-    some = [direction for direction in reversed(found) if lost[direction].any()]
+    off = furthest(r, runs) if off is None else off
+    lost = {direction: _lost(r, worst, most, direction) for direction, worst in off.items()}
+    some = [direction for direction in reversed(lost) if lost[direction].any()]
     by_share = sorted(some, key=lambda direction: float(lost[direction].mean()))
     for direction in by_share:
         left = _without(r, lost[direction], direction)
-        rest, others = np.where(np.isnan(left), 0.0, r), [other for other in some if other != direction]
-        kept = [np.where(np.isnan(left), 0.0, run) for run in runs] if others else []
-        if not any(_lost(rest, kept, most, other).any() for other in others):
+        if len(some) == 1:
+            return left
+        rest, kept = np.where(np.isnan(left), 0.0, r), [np.where(np.isnan(left), 0.0, run) for run in runs]
+        still = furthest(rest, kept)
+        if not any(_lost(rest, still[other], most, other).any() for other in some if other != direction):
             return left
     return _without(r, lost[by_share[0]], by_share[0]) if some else r
 
 
-def only_near_rows(r: F64, judged: F64, runs: Sequence[NDArray[Any]]) -> F64 | None:
+def only_near_rows(r: F64, judged: F64, runs: Sequence[NDArray[Any]], off: Mapping[str, F64]) -> F64 | None:
     """The exact result where its rows are lost to the limits, but no run is far off, and else not a number.
 
-    None where there are no such rows.
+    None where there are no such rows. ``off`` is ``furthest`` of it and the runs.
     """
-    near = np.isfinite(without_lost_rows(r, runs, NEAR)) & ~np.isfinite(judged)
+    near = np.isfinite(without_lost_rows(r, runs, NEAR, off)) & ~np.isfinite(judged)
     return np.where(near, r, np.nan) if near.any() else None
 
 
@@ -77,13 +91,9 @@ def _without(r: F64, lost: NDArray[np.bool_], direction: str) -> F64:
     return np.where(np.expand_dims(lost, int(direction.removeprefix("axis"))), np.nan, r)
 
 
-def _lost(r: F64, runs: Sequence[NDArray[Any]], most: float, direction: str) -> NDArray[np.bool_]:
+def _lost(r: F64, off: F64, most: float, direction: str) -> NDArray[np.bool_]:
     """By row of a direction."""
     with np.errstate(all="ignore"):
         size = norms(r, direction)
-        allowed = most * size + negligible(r, size)
-        lost: NDArray[np.bool_] = ~np.isfinite(size)
-        for run in runs:
-            off = norms(np.subtract(run, r, dtype=np.float64), direction)
-            lost |= ~(np.isfinite(off) & (off <= allowed))
-    return lost
+        kept = np.isfinite(size) & np.isfinite(off) & (off <= most * size + negligible(r, size))
+    return ~kept

@@ -17,7 +17,7 @@ from nki_anvil.lab.formats import UNIT_ROUNDOFF
 from nki_anvil.lab.rough import Rough
 from nki_anvil.lab.rows import F64
 from nki_anvil.lab.run_errors import KNOWN_SHARE, RunErrors, is_chosen
-from nki_anvil.lab.unjudged import NEAR, only_near_rows, without_lost_rows, without_undecided
+from nki_anvil.lab.unjudged import NEAR, furthest, only_near_rows, without_lost_rows, without_undecided
 
 ADMISSIBLE_ERROR = 2.0**-12
 """Largest relative row error of an honest run in an admissible case, or 16 u where that is more: of the declared
@@ -125,9 +125,10 @@ def _of_floats(r: F64, runs: _Runs, most: float, partial: bool, roughly: bool) -
     rough = None
     if partial:
         every, exact = [*runs.honest, *runs.disturbed], without_lost_rows(r, runs.swung, NEAR)
-        r = without_lost_rows(exact, every, most)
+        off = furthest(exact, every)
+        r = without_lost_rows(exact, every, most, off)
         if not np.isfinite(r).all():
-            near = only_near_rows(exact, r, every)
+            near = only_near_rows(exact, r, every, off)
             rough = None if near is None else Rough.of(near, every, np.isnan(without_undecided(near, runs.beside)))
     if runs.beside:
         r = without_undecided(r, runs.beside)

@@ -70,11 +70,22 @@ def test_probes_of_a_large_problem_disturb_one_draw_at_different_places(
 def test_a_large_problem_is_measured_a_few_cases_at_a_time_its_probes_together():
     probe = Plan(probe={"input": "x", "edge": True, "turn": 0})
     plans = [Plan(), probe, *[Plan("uniform")] * 8, probe]
-    parts = measuring_groups.groups(plans, large=True)
+    parts = measuring_groups.groups(plans, large=True, elements=2.0**28, processes=8)
     assert sorted(position for part in parts for position in part) == list(range(11))
     assert max(map(len, parts)) == measuring_groups.GROUP
     assert [1, 10] in parts
-    assert measuring_groups.groups(plans, large=False) == [list(range(11))]
+
+
+def test_cases_are_dealt_out_to_as_many_processes_as_have_enough_to_do_and_each_is_measured_once():
+    plans = [Plan()] * 11
+    quick = measuring_groups.WORTH_A_PROCESS / 11
+    assert measuring_groups.groups(plans, large=False, elements=quick, processes=8) == [list(range(11))]
+    three = measuring_groups.groups(plans, large=False, elements=3 * quick, processes=8)
+    assert three == [[0, 3, 6, 9], [1, 4, 7, 10], [2, 5, 8]]
+    assert measuring_groups.groups(plans, large=False, elements=3 * quick, processes=2) == [
+        [0, 2, 4, 6, 8, 10], [1, 3, 5, 7, 9],
+    ]  # fmt: skip
+    assert len(measuring_groups.groups(plans, large=False, elements=1e12, processes=64)) == 11
 
 
 def test_as_many_processes_measure_as_the_machine_has_cores_and_memory_for(monkeypatch: pytest.MonkeyPatch):
