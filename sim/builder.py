@@ -38,6 +38,9 @@ _PLAIN: Final = frozenset({bool, int, float, str, tuple, type(None)})
 class Builder:
     """Collects one program. ``source`` is the kernel's file, whose lines the rows are marked with."""
 
+    beta1 = False
+    """Whether the program is one of Beta 1's, whose compiler moves data and chooses engines itself."""
+
     def __init__(self, chip: str, version: str, source: str, cores: int = 1, *, gridded: bool = False) -> None:
         self.chip = chip
         self.version = version

@@ -82,6 +82,8 @@ class Last:
 class Recorder(Tensors):
     """Collects one Beta 1 program."""
 
+    beta1 = True
+
     def __init__(self, chip: str, version: str, source: str) -> None:
         super().__init__(chip, version, source)
         self.views = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from nki_anvil.sim import operations
+from nki_anvil.sim.builder import live
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.isa.enums import NkiInstruction, engine, reduce_cmd
 from nki_anvil.sim.isa.operands import (
@@ -67,7 +68,8 @@ def tensor_scalar(
     tile0, value0 = _operand("tensor_scalar", "operand0", first, operand0, data)
     tile1, value1 = _operand("tensor_scalar", "operand1", second, operand1, data)
     values = (first, value0, flag(reverse0), second, value1, flag(reverse1))
-    return emit("tensor_scalar", (dst, data, tile0, tile1), values, unit_of("tensor_scalar", engine))
+    default = "gpsimd" if "rsqrt" in (first, second) and not live().beta1 else None
+    return emit("tensor_scalar", (dst, data, tile0, tile1), values, unit_of("tensor_scalar", engine, default))
 
 
 def _operand(name: str, slot: str, op: str | None, value: Any, data: NkiTensor) -> tuple[NkiTensor | None, Any]:

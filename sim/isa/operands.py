@@ -13,11 +13,11 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from nki_anvil.sim import operations
+from nki_anvil.sim import operations, versions
 from nki_anvil.sim.builder import live
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.instructions import ENGINES, NAMES, TABLE
-from nki_anvil.sim.isa.enums import NkiInstruction, engine
+from nki_anvil.sim.isa.enums import NkiInstruction, dge_mode, engine
 from nki_anvil.sim.register import VirtualRegister
 from nki_anvil.sim.tensor import NkiTensor
 
@@ -204,7 +204,7 @@ def choice(value: Any, kind: type[Enum], name: str, slot: str) -> str:
     """The name of a member of an enumeration of ``nki.isa``."""
     if isinstance(value, kind):
         return value.name
-    if isinstance(value, int):
+    if isinstance(value, int) and (kind is dge_mode or live().beta1 or versions.before(live().version, "0.3")):
         return _member(value, kind, name, slot)
     raise TraceError(
         "NKI-TYPE",
@@ -214,7 +214,7 @@ def choice(value: Any, kind: type[Enum], name: str, slot: str) -> str:
 
 
 def _member(value: int, kind: type[Enum], name: str, slot: str) -> str:
-    """A member by its number, as NKI 0.2 has it and AWS's kernel library still writes it."""
+    """A member by its number, as NKI 0.2 has it; AWS's kernel library still writes ``dge_mode`` so."""
     for member in kind:
         if member.value == value:
             return member.name

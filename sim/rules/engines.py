@@ -70,7 +70,7 @@ def _both(reading: Reading) -> Iterator[Violation]:
 
 def _wrong_engine(reading: Reading) -> Iterator[Violation]:
     for use in reading.uses:
-        reason = _objection(use)
+        reason = _objection(use) or ("" if reading.program.version == BETA1 else _root_objection(use))
         if reason:
             yield Violation(use.line, f"{use.name} on the {use.engine} engine: {reason}.", use.count)
 
@@ -83,6 +83,12 @@ def _objection(use: Use) -> str:
     if use.name in ("tensor_tensor", "tensor_scalar"):
         return _operator_objection(use)
     return ""
+
+
+def _root_objection(use: Use) -> str:
+    """Beta 1's compiler chooses the engine of a root itself."""
+    named = [use[name] for name in _BESIDE.get(use.name, ())]
+    return "rsqrt runs on gpsimd or scalar" if use.engine == "vector" and "rsqrt" in named else ""
 
 
 def _operator_objection(use: Use) -> str:
@@ -117,14 +123,22 @@ def _bits(reading: Reading) -> Iterator[Violation]:
         others = [name for name in names if name and name not in BITVEC]
         if others:
             yield Violation(use.line, f"{use.name} mixes {bits[0]} with {others[0]}.", use.count)
-        floats = [tile.dtype for tile in (*use.writes, *use.reads) if tile.dtype not in dtypes.INTEGERS]
-        if floats:
-            yield Violation(use.line, f"{use.name} applies {bits[0]} to {floats[0]}.", use.count)
+        yield from _patterns(use, bits[0], reading.program.version == BETA1)
         broken = [value for value in map(use.attributes.get, ("value0", "value1")) if value and value % 1]
         if broken:
             yield Violation(use.line, f"{use.name} applies {bits[0]} to {broken[0]}.", use.count)
         if use.attributes.get("negate"):
             yield Violation(use.line, f"{use.name} negates what {bits[0]} leaves, which is no number.", use.count)
+
+
+def _patterns(use: Use, op: str, widened: bool) -> Iterator[Violation]:
+    """Patterns are never converted, and no page says what one of eight bits is beside one of 32; Beta 1 widens."""
+    found = [tile.dtype for tile in (*use.writes, *use.reads)]
+    floats = [dtype for dtype in found if dtype not in dtypes.INTEGERS]
+    if floats:
+        yield Violation(use.line, f"{use.name} applies {op} to {floats[0]}.", use.count)
+    elif not widened and len({dtypes.size_of(dtype) for dtype in found}) > 1:
+        yield Violation(use.line, f"{use.name} applies {op} to patterns of {' and '.join(found)}.", use.count)
 
 
 def _absent(reading: Reading) -> Iterator[Violation]:
@@ -166,10 +180,12 @@ RULES = (
     Rule("TRN2-INT-FP32", "Vector and scalar engines compute 32-bit integers in float32.", "warning",
          "Use nisa.tensor_tensor with engine=nisa.engine.gpsimd for exact integers, or keep the values below 2^24.",
          "nki.isa.tensor_tensor, data types", _integers),
-    Rule("TRN2-BITVEC", "Bit operators take integers, both operators of one instruction are of one kind, and nothing is"
-         " negated behind them.", "error",
-         "View the tile as an integer format, and split mixed operators into two instructions.",
-         "NKI API Common Fields, supported math operators; nki.isa.tensor_reduce, negate", _bits),
+    Rule("TRN2-BITVEC", "Bit operators take and leave integers of one width, both operators of one instruction are of"
+         " one kind, and nothing is negated behind them.", "error",
+         "View the tile as an integer format, convert it with nisa.tensor_copy to the width of the others, and split"
+         " mixed operators into two instructions.",
+         "NKI API Common Fields, supported math operators; nki.isa.tensor_tensor (bit patterns without any data type"
+         " casting); nki.isa.tensor_reduce, negate", _bits),
     Rule("TRN2-ALU", "Engines have neither a division nor a remainder, nor extremes by magnitude.", "error",
          "Multiply by nisa.reciprocal of the divisor; take nl.abs before nl.maximum or nl.minimum.",
          "NKI API Common Fields, supported math operators; nki.language.abs_max", _absent,

@@ -135,6 +135,18 @@ def _apart(reading: Reading) -> Iterator[Violation]:
         yield Violation(int(line), f"nc_matmul reads {found}.")
 
 
+def _untiled(reading: Reading) -> Iterator[Violation]:
+    """Products without a tile, which take the whole array: its first column drains into partition 0."""
+    program, rows = reading.program, reading.program.tables["instructions"]
+    plain = np.array([not record.get("tile_position") for record in program.attributes], np.bool_)
+    chosen = named(program, "nc_matmul") & plain[rows["attributes"]] if len(plain) else np.zeros(0, np.bool_)
+    for index in np.flatnonzero(chosen).tolist():
+        access = int(program.operands(index)[_SLOTS.index("dst")])
+        if 0 not in (found := _starts(reading, access)):
+            message = f"nc_matmul names no tile, and its dst is written from partition {found[0]} on."
+            yield Violation(int(rows["line"][index]), message)
+
+
 def _starts(reading: Reading, access: int) -> list[int]:
     """The partitions at which an operand may begin: a small tensor without an address may lie in any quadrant."""
     tensor = int(reading.program.tables["accesses"]["tensor"][access])
@@ -217,6 +229,10 @@ RULES = (
          " columns.", "error", "Let tile_position be (the operands' first partition, dst's first partition).",
          "Trainium/Inferentia2 Architecture Guide for NKI, Tensor Engine (partitions feed rows, columns drain into"
          " partitions)", _corners),
+    Rule("TRN2-MM-WHOLE", "Without a tile a matmul takes the whole array, whose columns drain from partition 0 on.",
+         "error", "Set tile_position and tile_size, so that the tile's first column is dst's first partition, or let"
+         " dst begin at partition 0.",
+         "nki.isa.nc_matmul, tile_position (not set: equivalent to (0, 0))", _untiled, {"beta1": "off"}),
     Rule("TRN2-MM-PAIR", "stationary and moving start at the same partition: each feeds one row of the array.", "error",
          "Copy one of them into a tile that starts where the other does.",
          "Trainium/Inferentia2 Architecture Guide for NKI, Tensor Engine (partitions feed rows)", _apart,

@@ -79,9 +79,10 @@ _REDUCES = {
     "tensor_partition_reduce": ("op", ("add", "average", "maximum", "bitwise_or", "bitwise_and")),
     "tensor_scalar_reduce": ("reduce_op", ("add", "multiply", "maximum", "minimum")),
     "tensor_scalar_cumulative": ("op1", ("add", "subtract", "multiply", "maximum", "minimum")),
-    "tensor_reduce": ("op", tuple(sorted(REDUCTIONS - {"average"}))),
+    "tensor_reduce": ("op", tuple(sorted(REDUCTIONS - {"average", "subtract"}))),
 }
-"""By what an instruction reduces, of which the pages name fewer operators than the table of reductions."""
+"""By what an instruction reduces, of which the pages name fewer operators than the table of reductions. They name
+``subtract`` for tensor_reduce and say nowhere whether its first element is added or subtracted."""
 
 _COMMANDS = {
     "tensor_scalar_reduce": ("reset_reduce", "reduce", "load_reduce"),
@@ -310,10 +311,10 @@ RULES = (
          "nki.isa.nc_find_index8, nc_match_replace8, topk, nonzero_with_count, tensor_scalar_cumulative,"
          " sequence_bounds", _formats,
          {"beta1": "warning"}),
-    Rule("TRN2-REDUCE-OP", "A reduction over partitions, or beside tensor_scalar, has operators of its own, and none"
-         " over the free dimensions averages.", "error",
-         "Turn the tile and use nisa.tensor_reduce, negate before a maximum for a minimum, and divide a sum by its"
-         " count.",
+    Rule("TRN2-REDUCE-OP", "A reduction over partitions, or beside tensor_scalar, has operators of its own, and one"
+         " over the free dimensions neither averages nor subtracts.", "error",
+         "Turn the tile and use nisa.tensor_reduce, negate before a maximum for a minimum, divide a sum by its count,"
+         " and subtract a sum with nisa.tensor_tensor.",
          "nki.isa.tensor_partition_reduce, op; nki.isa.tensor_scalar_reduce, reduce_op; NKI API Common Fields, legal"
          " reduction op", _reductions,
          {"beta1": "warning"}),

@@ -614,10 +614,12 @@ def test_engines_follow_the_documented_choices():
         nisa.nc_transpose(psum, floats)
         nisa.nc_transpose(floats, psum)
         nisa.tensor_copy(floats, floats, engine=nisa.scalar_engine)
+        nisa.tensor_scalar(floats, floats, nl.add, 1.0)
+        nisa.tensor_scalar(floats, floats, nl.add, 1.0, op1=nl.rsqrt)
 
     program = trace(kernel, X)
     engines = [ENGINES[engine] for engine in program.tables["instructions"]["engine"]]
-    assert engines == ["vector", "gpsimd", "vector", "gpsimd", "tensor", "vector", "scalar"]
+    assert engines == ["vector", "gpsimd", "vector", "gpsimd", "tensor", "vector", "scalar", "vector", "gpsimd"]
 
 
 def test_a_transfer_names_the_engine_that_triggers_it_only_if_the_kernel_does():

@@ -289,3 +289,17 @@ def test_a_kernel_is_configured_by_typed_objects_from_0_7_on(version):
         assert nki.jit(compile_config=config, specialization_config=several)(lambda x: x)
         with pytest.raises(TraceError, match=r"NKI-TYPE.*nki\.compiler\.CompileConfig"):
             nki.jit(compile_config={"barrier_check": True})
+
+
+@pytest.mark.parametrize("version", versions.VERSIONS)
+def test_members_of_enumerations_are_numbers_in_0_2_alone_but_for_who_makes_descriptors(version):
+    def kernel(x, named):
+        Modules(version).nisa.dma_copy(x, x, **named)
+        return x
+
+    trace(kernel, X, {"dge_mode": 1}, version=version)
+    if version == "0.2":
+        trace(kernel, X, {"oob_mode": 0}, version=version)
+    else:
+        with pytest.raises(TraceError, match=r"NKI-TYPE.*oob_mode"):
+            trace(kernel, X, {"oob_mode": 0}, version=version)

@@ -203,6 +203,12 @@ PAIRS: dict[str, Pair] = {
                           " accumulate=False, tile_position=(64, 0), tile_size=(64, 64))",
                           "nisa.nc_matmul(tile(128, 4, buffer=nl.psum)[64:128], tile(64, 64), tile(64, 4),"
                           " accumulate=False, tile_position=(64, 64), tile_size=(64, 64))"),
+    "TRN2-MM-WHOLE": one("nisa.nc_matmul(tile(128, 4, buffer=nl.psum)[64:128], tile(64, 64), tile(64, 4),"
+                         " accumulate=False)",
+                         "p = tile(128, 4, buffer=nl.psum)\n"
+                         "nisa.nc_matmul(p[0:64], tile(64, 64), tile(64, 4), accumulate=False)\n"
+                         "nisa.nc_matmul(p[64:128], tile(64, 64), tile(64, 4), accumulate=False, tile_position=(0, 64),"
+                         " tile_size=(64, 64))"),
     "TRN2-FORMAT": one("nisa.nc_find_index8(tile(4, 8), tile(4, 16), tile(4, 8))",
                        "nisa.nc_find_index8(tile(4, 8, dtype=nl.uint16), tile(4, 16), tile(4, 8))"),
     "TRN2-INDEX": one("nisa.dma_copy(tile(4, 4), x.ap([[512, 4], [1, 4]], vector_offset=tile(4, 1), indirect_dim=0))",

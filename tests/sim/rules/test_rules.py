@@ -57,6 +57,15 @@ def corner(row: int) -> Callable[[Kernel], None]:
     return build
 
 
+def drained(row: int) -> Callable[[Kernel], None]:
+    """A product without a tile, written from a partition on."""
+
+    def build(k: Kernel) -> None:
+        matmul(k, k.sbuf(32, 32), k.sbuf(32, 512), k.psum(128, 512)[row : row + 32])
+
+    return build
+
+
 def engine(name: str, *shapes: Any, **attributes: Any) -> Callable[[Kernel], None]:
     """An instruction on tiles given as (memory, shape, dtype); None for an empty slot."""
 
@@ -283,6 +292,7 @@ CASES: dict[str, tuple[Callable[[Kernel], Any], Callable[[Kernel], Any]]] = {
         product(64, 128, tile_position=[32, 0], tile_size=[64, 128]),
         product(64, 128, tile_position=[64, 0], tile_size=[64, 128]),
     ),
+    "TRN2-MM-WHOLE": (drained(32), drained(0)),
     "TRN2-MM-CORNER": (corner(0), corner(64)),
     "TRN2-MM-ROWS": (
         engine(
@@ -476,10 +486,22 @@ def test_tensor_scalar_on_gpsimd_computes_rsqrt(operators: tuple[str, str | None
 
 
 @pytest.mark.parametrize("name", ["tensor_scalar", "tensor_scalar_reduce", "scalar_tensor_tensor"])
-@pytest.mark.parametrize(
-    ("op", "refused"), [("square", True), ("relu", True), ("bypass", True), ("abs", False), ("rsqrt", False)]
-)
-def test_beside_a_scalar_this_chip_takes_roots_and_magnitudes_but_no_squares(name: str, op: str, refused: bool) -> None:
+def test_the_vector_engine_has_no_root(name: str) -> None:
+    k, old = Kernel(), Kernel("beta1")
+    for kernel in (k, old):
+        if name == "tensor_scalar_reduce":
+            engine(name, s(4, 4), s(4, 1), s(4, 4), op0="rsqrt", **SUM)(kernel)
+        elif name == "tensor_scalar":
+            engine(name, s(4, 4), s(4, 4), op0="add", value0=1.0, op1="rsqrt", engine="vector")(kernel)
+        else:
+            engine(name, s(4, 4), s(4, 4), None, s(4, 4), op0="rsqrt", op1="add")(kernel)
+    assert codes(k) == {"TRN2-ENG-CHOICE"}
+    assert codes(old) == set()
+
+
+@pytest.mark.parametrize("name", ["tensor_scalar", "tensor_scalar_reduce", "scalar_tensor_tensor"])
+@pytest.mark.parametrize(("op", "refused"), [("square", True), ("relu", True), ("bypass", True), ("abs", False)])
+def test_beside_a_scalar_this_chip_takes_magnitudes_but_no_squares(name: str, op: str, refused: bool) -> None:
     k = Kernel()
     if name == "tensor_scalar_reduce":
         engine(name, s(4, 4), s(4, 1), s(4, 4), op0=op, **SUM)(k)
@@ -527,8 +549,10 @@ def test_what_bit_operators_leave_is_not_negated(op: str, refused: bool) -> None
     assert ("TRN2-BITVEC" in codes(k)) is refused
 
 
-@pytest.mark.parametrize(("op", "refused"), [("average", True), ("add", False), ("logical_or", False)])
-def test_free_dimensions_are_summed_and_never_averaged(op: str, refused: bool) -> None:
+@pytest.mark.parametrize(
+    ("op", "refused"), [("average", True), ("subtract", True), ("add", False), ("logical_or", False)]
+)
+def test_free_dimensions_are_summed_and_never_averaged_or_subtracted(op: str, refused: bool) -> None:
     k = Kernel()
     engine("tensor_reduce", s(4, 1), s(4, 4), op=op, axes=[1])(k)
     assert codes(k) == ({"TRN2-REDUCE-OP"} if refused else set())
@@ -852,4 +876,19 @@ def test_what_is_added_by_index_is_added_to_its_destination_from_on_chip() -> No
 def test_bit_operators_take_whole_numbers(value: float, refused: bool) -> None:
     k = Kernel()
     engine("tensor_scalar", s(4, 4, dtype=INT32), s(4, 4, dtype=INT32), op0="bitwise_and", value0=value)(k)
+    assert codes(k) == ({"TRN2-BITVEC"} if refused else set())
+
+
+@pytest.mark.parametrize(
+    ("formats", "refused"),
+    [
+        (("int32", "uint8", "uint8"), True),
+        (("uint8", "uint8", "uint16"), True),
+        (("int32", "uint32", "int32"), False),
+        (("uint8", "int8", "uint8"), False),
+    ],
+)
+def test_bit_patterns_of_one_instruction_are_of_one_width(formats: tuple[str, ...], refused: bool) -> None:
+    k = Kernel()
+    engine("tensor_tensor", *[s(4, 4, dtype=dtype) for dtype in formats], op="bitwise_or")(k)
     assert codes(k) == ({"TRN2-BITVEC"} if refused else set())
