@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import combinations
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,14 +14,12 @@ from nki_anvil.sim.beta1.masks import Box, boxes, cut, overlap, sliced, torn
 from nki_anvil.sim.beta1.recorder import Recorder
 from nki_anvil.sim.beta1.tile import Part, Tile
 from nki_anvil.sim.builder import live
-from nki_anvil.sim.dtypes import INTEGERS, DType, as_dtype, size_of
+from nki_anvil.sim.dtypes import as_dtype
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.isa.operands import described
 from nki_anvil.sim.layout import Shape
 from nki_anvil.sim.memory import MemoryRegion
 from nki_anvil.sim.tensor import NkiTensor
-
-_RANK: Final = {"bfloat16": 1, "float16": 1, "tfloat32": 3, "float32": 4}
 
 
 def recorder() -> Recorder:
@@ -79,19 +77,6 @@ def unlike_partitions(what: str, one: Tile, other: Tile) -> TraceError:
         remedy="Only the functions of nki.language repeat partitions: nl.multiply(x, row), or"
         " row.broadcast_to((128, n)) before.",
     )
-
-
-def promoted(values: Sequence[Any]) -> DType:
-    """The dtype of a result without ``dtype=``: the input's of the highest precision, a float before an integer."""
-    best: DType | None = None
-    for value in values:
-        if isinstance(value, Tile) and (best is None or _precision(value.dtype) > _precision(best)):
-            best = value.dtype
-    return best or as_dtype("float32")
-
-
-def _precision(dtype: DType) -> tuple[int, int, int]:
-    return (dtype not in INTEGERS, _RANK.get(str(dtype), 0), size_of(dtype))
 
 
 def _same(box: Box) -> Box:

@@ -11,6 +11,7 @@ import numpy as np
 from nki_anvil.sim import isa
 from nki_anvil.sim.beta1.allocation import Allocation
 from nki_anvil.sim.beta1.calls import recorder
+from nki_anvil.sim.beta1.levels import check_level
 from nki_anvil.sim.beta1.tile import Blocks, Tile
 from nki_anvil.sim.dtypes import INTEGERS, as_dtype, numpy_dtype
 from nki_anvil.sim.errors import TraceError
@@ -51,15 +52,21 @@ def ndarray(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **opt
     sizes: list[Any] = [shape] if isinstance(shape, (int, np.integer)) else list(shape)
     marks = [axis for axis, size in enumerate(sizes) if isinstance(size, ParDim)]
     plain = current.as_shape([operator.index(size) for size in sizes])
+    if region is MemoryRegion.shared_hbm:
+        check_level(recorder())
     if not region.on_chip:
         return Tile(recorder().allocate(plain, current.format_of(dtype), region, name))
     if len(marks) > 1:
         raise TraceError("NKI-SHAPE", f"{plain} has several par_dim.", remedy="Mark one dimension.")
     first = marks[0] if marks else 0
     blocks, tile = plain[:first], plain[first:]
+    if len(tile) == 1:
+        raise TraceError(
+            "NKI-RANK", f"A tile on chip of one dimension, {tile}.",
+            remedy=f"It has partitions and elements in each: ({tile[0]}, 1), or (1, {tile[0]}).",
+        )  # fmt: skip
     check_tile(tile, region, dtype, bool(marks))
     _note_place(buffer, region, blocks, tile, dtype)
-    tile = tile if len(tile) > 1 else (*tile, 1)
     tensor = recorder().allocate(tile, current.format_of(dtype), region, name, blocks=math.prod(blocks))
     return Tile(tensor, Blocks(blocks, row_major(blocks)))
 
@@ -101,6 +108,11 @@ def _note_place(buffer: Any, region: MemoryRegion, blocks: Shape, tile: Shape, d
 def full(shape: Any, fill_value: Any, dtype: Any, *, buffer: Any = None, name: str = "", **options: Any) -> Tile:
     """A tensor filled with a number."""
     tensor = ndarray(shape, dtype, buffer=buffer, name=name)
+    if isinstance(buffer, Allocation) and buffer.place is not None and not recorder().by_hand.overruled:
+        raise TraceError(
+            "NKI-ALLOCATION", "A tile that is placed by hand is made with a value.",
+            remedy="Make it by nl.ndarray, and fill it: t[...] = nisa.memset(shape, value, dtype).",
+        )  # fmt: skip
     if options.get("lazy_initialization"):
         return tensor
     value: Any = cast("Any", fill_value).item() if isinstance(fill_value, np.generic) else fill_value

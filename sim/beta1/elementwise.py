@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from nki_anvil.sim import isa, operations
 from nki_anvil.sim.beta1.assignment import spread
-from nki_anvil.sim.beta1.calls import fresh, masked, operand, promoted, require
+from nki_anvil.sim.beta1.calls import fresh, masked, operand, recorder, require
 from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.masks import matched
+from nki_anvil.sim.beta1.promotion import promoted
 from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.beta1.unread import refuse_unknown
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.language import elementwise as current
 from nki_anvil.sim.layout import Shape
+from nki_anvil.sim.memory import MemoryRegion
 from nki_anvil.sim.tensor import NkiTensor
 
 
@@ -47,7 +49,14 @@ class Unary(Operation):
         if not isinstance(x, Tile):
             return self.of_number(x)
         tile = require(x, repr(self))
-        wanted = dtype or tile.dtype
+        if self.operation == "invert" and tile.dtype == "bool_":
+            raise TraceError(
+                "NKI-DTYPE", f"{self!r} of truths, which comes out wrong (NKI known issues, SDK 2.26).",
+                remedy="Use nl.logical_not, or a tile of int8.",
+            )  # fmt: skip
+        if self.operation in _CURVES:
+            recorder().by_hand.left(MemoryRegion.psum, f"{self!r} is an activation, whose bias the compiler allocates")
+        wanted = dtype or ("bool_" if self.operation in _TRUTHS else tile.dtype)
         return self.told(masked(mask, tile.shape, lambda cut: self.apply(cut(tile), wanted)))
 
     def apply(self, x: NkiTensor, dtype: Any) -> NkiTensor:
@@ -67,6 +76,8 @@ class Unary(Operation):
         return function(float(x))
 
 
+_CURVES: Final = operations.ACTIVATIONS - {"copy", "square", "relu", "sign", "abs", "reciprocal", "rsqrt"}
+"""What the Scalar Engine alone computes."""
 _OF_NUMBERS: Final = {"abs": "fabs", "arctan": "atan"}
 
 
@@ -79,7 +90,7 @@ class Binary(Operation):
         if not tiles:
             return self.of_numbers(x, y)
         shape = common([tile.shape for tile in tiles], repr(self))
-        wanted = dtype or promoted(tiles)
+        wanted = dtype or self.result(tiles if self.operation in operations.BITWISE else (x, y))
 
         def run(cut: Any) -> NkiTensor:
             first, second = (cut(value) if isinstance(value, Tile) else operand(value) for value in (x, y))
@@ -89,6 +100,10 @@ class Binary(Operation):
             return result
 
         return self.told(masked(mask, shape, run))
+
+    def result(self, operands: Iterable[Any]) -> Any:
+        """The dtype of what it leaves: truths are boolean, by the signatures of the stubs."""
+        return "bool_" if self.operation in _TRUTHS else promoted(operands)
 
     def into(self, result: NkiTensor, x: Any, y: Any) -> None:
         """result = x op y."""
@@ -198,10 +213,9 @@ def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None
     """x where the condition is not zero, else y; the condition may be one of index grids."""
     from nki_anvil.sim.beta1.selection import as_predicate
 
-    tiles = [value for value in (condition, x, y) if isinstance(value, Tile)]
     shape = common([tuple(value.shape) for value in (condition, x, y) if hasattr(value, "shape")], "nl.where")
     predicate = as_predicate(condition, shape)
-    wanted = dtype or promoted([value for value in tiles if value is not condition] or tiles)
+    wanted = dtype or promoted((x, y))
 
     def run(cut: Any) -> NkiTensor:
         chosen = cut(predicate)

@@ -15,12 +15,19 @@ class Beta1Kernel(Kernel):
     """A jitted function. ``kernel[4, 2]`` runs eight programs; a call outside of a trace simulates it."""
 
     def __init__(
-        self, function: Callable[..., Any], grid: tuple[int, ...] = (), *, only_simulated: bool = False
+        self,
+        function: Callable[..., Any],
+        grid: tuple[int, ...] = (),
+        *,
+        only_simulated: bool = False,
+        target: str | None = None,
     ) -> None:
         super().__init__(function)
         self.grid = grid
         self.only_simulated = only_simulated
         """Jitted with ``mode="simulation"``: no device compiles it, and it may return tiles on chip."""
+        self.target = target
+        """The chip that its decorator names."""
 
     @property
     def launch(self) -> tuple[int, ...]:
@@ -30,7 +37,7 @@ class Beta1Kernel(Kernel):
     def __getitem__(self, grid: Any) -> Beta1Kernel:
         sizes = cast("tuple[Any, ...]", grid) if isinstance(grid, tuple) else (grid,)
         extents = tuple(operator.index(size) for size in sizes)
-        return Beta1Kernel(self.function, extents, only_simulated=self.only_simulated)
+        return Beta1Kernel(self.function, extents, only_simulated=self.only_simulated, target=self.target)
 
     @property
     def benchmark_result(self) -> Any:
@@ -42,19 +49,19 @@ class Beta1Kernel(Kernel):
 
 
 def jit(func: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Decorate a kernel; modes and targets change nothing here, where every kernel is simulated."""
+    """Decorate a kernel; modes change nothing here, where every kernel is simulated. A target has to be the chip."""
     if func is None:
         return functools.partial(jit, **options)
     if isinstance(func, Beta1Kernel):
         return func
-    return Beta1Kernel(func, only_simulated=options.get("mode") == "simulation")
+    return Beta1Kernel(func, only_simulated=options.get("mode") == "simulation", target=options.get("platform_target"))
 
 
 def wrapper(*arguments: Any, **options: Any) -> Any:
     """``baremetal``, ``benchmark``, ``profile``: with a function or with options only."""
     if arguments and callable(arguments[0]):
         return jit(arguments[0])
-    return jit
+    return functools.partial(jit, platform_target=options.get("platform_target"))
 
 
 def simulate_kernel(kernel: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

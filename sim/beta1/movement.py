@@ -82,11 +82,23 @@ def store(dst: Any, value: Any, *, mask: Any = None, **options: Any) -> None:
 
 def load_transpose2d(src: Any, *, mask: Any = None, dtype: Any = None, **options: Any) -> Tile:
     """The transposed values of a tensor of two dimensions."""
-    source = operand(_off_chip(src, "nl.load_transpose2d"))
+    source = direct(_off_chip(src, "nl.load_transpose2d"), "nl.load_transpose2d")
     result = fresh((source.shape[1], source.shape[0]), source.dtype)
     isa.dma_transpose(result, source)
     tile = Tile(result, fresh=True)
     return copy(tile, dtype=dtype) if dtype is not None and as_dtype(dtype) != source.dtype else tile
+
+
+def direct(value: Any, what: str) -> NkiTensor:
+    """A tensor that no tile of indices looks at, for what takes no other."""
+    tensor: NkiTensor = operand(value)
+    if tensor.indirection is not None:
+        raise TraceError(
+            "NKI-INDEXING",
+            f"{what} of rows by a tile of indices.",
+            remedy="Load them with nl.load, and transpose those.",
+        )
+    return tensor
 
 
 def transpose(x: Any, *, dtype: Any = None, mask: Any = None, **options: Any) -> Tile:

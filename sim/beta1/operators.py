@@ -52,7 +52,7 @@ class Operators:
         return _math("mod", self, other)
 
     def __neg__(self) -> Any:
-        return _math("multiply", self, -1.0)
+        return _math("multiply", self, -1.0, dtype=cast("Tile", self).dtype)
 
     def __abs__(self) -> Any:
         return _math("abs", self)
@@ -110,11 +110,11 @@ class Operators:
         return _onto("divide", self, other)
 
 
-def _math(name: str, *operands: Any) -> Any:
+def _math(name: str, *operands: Any, dtype: Any = None) -> Any:
     from nki_anvil.sim.beta1.elementwise import OPERATIONS
 
     _check_partitions(*operands)
-    return OPERATIONS[name](*operands)
+    return OPERATIONS[name](*operands, dtype=dtype)
 
 
 def _true(*operands: Any) -> bool:

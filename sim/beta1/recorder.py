@@ -136,7 +136,7 @@ class Recorder(Tensors):
 
     def _settle(self) -> None:
         parts, self.parts = self.parts, []
-        for tile in filter(None, (one() for one in parts)):
+        for tile in (tile for one in parts if (tile := one()) is not None):
             tile.settle()
 
     def held(self, place: NkiTensor) -> Held:

@@ -14,6 +14,7 @@ from nki_anvil.sim.beta1.elementwise import OPERATIONS, Operation
 from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.masks import Box, boxes, in_one_run, sliced
 from nki_anvil.sim.beta1.tile import Tile
+from nki_anvil.sim.dtypes import INTEGERS
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.isa.operands import operation
 from nki_anvil.sim.language import reductions as current
@@ -36,16 +37,21 @@ class Reduction(Operation):
 _PYTHON: Final[dict[str, Any]] = {"sum": sum, "max": max, "min": min, "prod": math.prod, "all": all}
 
 
-def axes_of(axis: Any, rank: int, what: str) -> tuple[int, ...]:
+def axes_of(axis: Any, shape: Sequence[int], what: str) -> tuple[int, ...]:
     """The dimensions in order; never the partitions."""
     given = cast("Sequence[Any]", axis) if isinstance(axis, (list, tuple)) else (axis,)
-    axes = tuple(sorted(int(one) % rank for one in given))
+    axes = tuple(sorted(int(one) % len(shape) for one in given))
     if not axes or axes[0] == 0:
         raise TraceError(
             "NKI-AXIS",
             f"{what} along {axis}.",
             remedy="Reduce free dimensions; across partitions multiply with ones, or use nisa.tensor_partition_reduce.",
         )
+    if axes != tuple(range(axes[0], axes[0] + len(axes))) or any(size != 1 for size in shape[axes[-1] + 1 :]):
+        raise TraceError(
+            "NKI-AXIS", f"{what} along {axis} of {tuple(shape)}.",
+            remedy="It takes the last dimensions, one beside the other: index the tile by grids in that order.",
+        )  # fmt: skip
     return axes
 
 
@@ -54,7 +60,7 @@ def reduced(
 ) -> Tile:
     """One instruction that reduces the given free dimensions of a tile."""
     tile = require(x, "A reduction")
-    axes = axes_of(axis, tile.ndim, "A reduction")
+    axes = axes_of(axis, tile.shape, "A reduction")
     wanted = dtype or tile.dtype
     kept = [i for i in range(tile.ndim) if i not in axes]
     full = _remaining(tile.shape, axes, keepdims)
@@ -89,7 +95,7 @@ prod: Final = Reduction("prod", "multiply")
 
 def all_(x: Any, axis: Any = None, *, dtype: Any = None, mask: Any = None, **options: Any) -> Tile:
     """1 where no element is zero, else 0."""
-    return reduced("minimum", OPERATIONS["not_equal"](x, 0.0, mask=mask), axis, dtype=dtype or x.dtype, mask=mask)
+    return reduced("minimum", OPERATIONS["not_equal"](x, 0.0, mask=mask), axis, dtype=dtype or "bool_", mask=mask)
 
 
 all_.operation = "logical_and"  # type: ignore[attr-defined]
@@ -97,10 +103,21 @@ all_.operation = "logical_and"  # type: ignore[attr-defined]
 
 def mean(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **options: Any) -> Tile:
     """Sum in float32 over the number of elements."""
-    axes = axes_of(axis, x.ndim, "nl.mean")
+    axes = axes_of(axis, x.shape, "nl.mean")
+    _leaves_whole(mask, x.shape, axes)
     total = reduced("add", x, axis, dtype="float32", mask=mask, keepdims=keepdims)
     count = math.prod(x.shape[one] for one in axes)
-    return OPERATIONS["multiply"](total, 1.0 / count, dtype=dtype or x.dtype)
+    return OPERATIONS["multiply"](total, 1.0 / count, dtype=dtype or ("float32" if x.dtype in INTEGERS else x.dtype))
+
+
+def _leaves_whole(mask: Any, shape: Shape, axes: Sequence[int]) -> None:
+    """Raises TraceError where a mask cuts what is averaged: no page says whether its number counts or the row's."""
+    for box in boxes(mask, shape):
+        if any(box.low[axis] > 0 or box.high[axis] < shape[axis] for axis in axes):
+            raise TraceError(
+                "NKI-MASK", "nl.mean or nl.var of a part of a row by a mask.",
+                remedy="Take nl.sum under the mask and multiply it by one over its count.",
+            )  # fmt: skip
 
 
 def var(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, **options: Any) -> Tile:

@@ -120,7 +120,13 @@ class Tile(Operators):
         return self.shape[0]
 
     def __bool__(self) -> bool:
-        """True: a tensor is there; kernels ask ``if bias:`` for it."""
+        """True of a tensor in HBM: it is there, and kernels ask ``if bias:`` for it. A tile's truth is refused."""
+        if self.tensor.storage.on_chip:
+            raise TraceError(
+                "NKI-CONTROL", f"A branch, `and`, `or` or `not` asks {self!r} whether it is true.",
+                remedy="Join tiles by &, | and ~, select with nl.where, and ask `is not None` for one that may be left"
+                " out.",
+            )  # fmt: skip
         return True
 
     def __iter__(self) -> Iterator[Any]:

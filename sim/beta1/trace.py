@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
-from nki_anvil.sim.beta1 import creation, movement
+from nki_anvil.sim.beta1 import movement
 from nki_anvil.sim.beta1.compiler import AUTOMATIC
 from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.kernel import Beta1Kernel
@@ -25,6 +25,11 @@ VERSION: Final = "beta1"
 
 def traced(recorder: Recorder, kernel: Kernel, arguments: Callable[[Recorder], tuple[Any, Any]]) -> Recorder:
     """Record all programs of a launch; returns the recorder that holds them, which is another one for a grid."""
+    if isinstance(kernel, Beta1Kernel) and kernel.target not in (None, recorder.chip):
+        raise TraceError(
+            "NKI-TARGET", f"The kernel is jitted for {kernel.target}, and looked at for {recorder.chip}.",
+            remedy=f'Leave platform_target out, or name "{recorder.chip}".',
+        )  # fmt: skip
     grid = kernel.grid if isinstance(kernel, Beta1Kernel) else ()
     if not grid or all(size == 1 for size in grid):
         recorder.extents, recorder.grid = grid, (0,) * len(grid)
@@ -109,7 +114,7 @@ def _outputs(recorder: Recorder, kernel: Kernel, returned: Any) -> None:
 
 def _stored(tile: Tile) -> NkiTensor:
     """What a kernel that is only simulated returns of a tile on chip: its values, brought to HBM."""
-    place = creation.ndarray(tile.shape, tile.dtype, buffer=MemoryRegion.shared_hbm)
+    place = Tile(tile.recorder.allocate(tile.shape, tile.tensor.dtype, MemoryRegion.shared_hbm))
     movement.store(place, tile)
     return place.whole()
 

@@ -6,14 +6,16 @@ from typing import Any, Final
 
 from nki_anvil.sim import isa, operations
 from nki_anvil.sim.beta1.assignment import spread
-from nki_anvil.sim.beta1.calls import fresh, masked, operand, promoted, require, unlike_partitions
+from nki_anvil.sim.beta1.calls import fresh, masked, operand, recorder, require, unlike_partitions
 from nki_anvil.sim.beta1.computed import Cut, chosen, column, like
 from nki_anvil.sim.beta1.elementwise import Binary, common
 from nki_anvil.sim.beta1.masks import Box, boxes, cut, in_one_run
+from nki_anvil.sim.beta1.promotion import promoted
 from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.isa.enums import engine, reduce_cmd
 from nki_anvil.sim.isa.operands import operation
+from nki_anvil.sim.memory import MemoryRegion
 from nki_anvil.sim.tensor import NkiTensor
 
 _BIASES: Final = ("float32", "float16", "bfloat16")
@@ -42,6 +44,8 @@ def activation(
         isa.activation(result, op, source, column(bias, cut), column(scale, cut), reduce_op, total, reduce_cmd)
 
     _check_affine(bias, scale, "nisa.activation")
+    if bias is None:
+        recorder().by_hand.left(MemoryRegion.psum, "nisa.activation without a bias allocates one")
     if reduce_res is not None:
         in_one_run(mask, data.shape, "nisa.activation with reduce_res")
     return like(require(data, "nisa.activation"), mask, dtype, fill)
@@ -114,7 +118,7 @@ def tensor_tensor(
     if left.shape[0] != right.shape[0]:
         raise unlike_partitions("nisa.tensor_tensor", left, right)
     if left.shape != right.shape:
-        return Binary(name)(left, right, dtype=dtype, mask=mask)
+        return Binary(name)(left, right, dtype=dtype or promoted((left, right)), mask=mask)
 
     def fill(result: NkiTensor, source: NkiTensor, cut: Cut) -> None:
         isa.tensor_tensor(result, source, cut(right), op, chosen(engine))

@@ -12,6 +12,7 @@ from nki_anvil.sim.beta1.creation import check_tile
 from nki_anvil.sim.beta1.elementwise import copy
 from nki_anvil.sim.beta1.enums import nc_version
 from nki_anvil.sim.beta1.masks import boxes, cut
+from nki_anvil.sim.beta1.movement import direct
 from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.dtypes import as_dtype
 from nki_anvil.sim.errors import NotSimulated
@@ -95,7 +96,7 @@ def dma_transpose(
     src: Any, *, axes: Any = None, mask: Any = None, dtype: Any = None, dge_mode: Any = dge_mode.unknown, **_: Any
 ) -> Tile:
     """Transpose while copying to SBUF."""
-    source = operand(src)
+    source = direct(src, "nisa.dma_transpose")
     order = tuple(axes) if axes is not None else {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}[source.ndim]
     result = fresh(tuple(source.shape[axis] for axis in order), source.dtype)
     isa.dma_transpose(result, source, order, dge_mode=dge_mode)

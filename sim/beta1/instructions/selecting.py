@@ -12,6 +12,7 @@ from nki_anvil.sim.beta1.calls import fresh, operand, require
 from nki_anvil.sim.beta1.computed import Cut, column, like, per_partition
 from nki_anvil.sim.beta1.masks import Box, boxes, cut, in_one_run
 from nki_anvil.sim.beta1.tile import Tile
+from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.isa.enums import reduce_cmd
 from nki_anvil.sim.layout import Shape
 from nki_anvil.sim.tensor import NkiTensor
@@ -76,7 +77,13 @@ def select_reduce(
 
 
 def bn_stats(data: Any, *, mask: Any = None, dtype: Any = None, **options: Any) -> Tile:
-    """Six statistics per partition."""
+    """Six statistics per partition; a mask may leave rows out, but no part of one (NKI known issues, SDK 2.26)."""
+    for box in boxes(mask, data.shape):
+        if any(box.low[1:]) or box.high[1:] != data.shape[1:]:
+            raise TraceError(
+                "NKI-MASK", "nisa.bn_stats under a mask on what it reduces.",
+                remedy="Slice the tile to what counts, and the last chunk to its own length.",
+            )  # fmt: skip
     return _statistics("bn_stats", data, 6, mask, dtype)
 
 
@@ -87,7 +94,7 @@ def bn_aggr(data: Any, *, mask: Any = None, dtype: Any = None, **options: Any) -
 
 def _statistics(name: str, data: Any, count: int, mask: Any, dtype: Any) -> Tile:
     tile, instruction = require(data, f"nisa.{name}"), getattr(isa, name)
-    return per_partition(tile, count, mask, dtype or "float32", lambda result, source, _: instruction(result, source))
+    return per_partition(tile, count, mask, dtype or tile.dtype, lambda result, source, _: instruction(result, source))
 
 
 def max8(src: Any, *, mask: Any = None, dtype: Any = None, **options: Any) -> Tile:

@@ -891,3 +891,134 @@ def test_addresses_that_python_adds_up_in_a_loop_count_once(beta1: Any):
 
     x = np.arange(4, dtype=np.float32)[:, None, None] + X
     assert np.array_equal(kernel(x), x[[0, 1, 3, 2]])
+
+
+DOCUMENTED = {
+    "statistics under a mask on their row": (
+        "NKI-MASK", lambda k, t: k.nisa.bn_stats(t, mask=k.nl.arange(64)[None, :] < 32)
+    ),
+    "a mean under a mask on its row": (
+        "NKI-MASK", lambda k, t: k.nl.mean(t, axis=1, mask=k.nl.arange(64)[None, :] < 8)
+    ),
+    "a tile of one dimension": ("NKI-RANK", lambda k, t: k.nl.zeros((128,), dtype=np.float32)),
+    "the truth of a tile": ("NKI-CONTROL", lambda k, t: not t > 0),
+    "a middle dimension reduced": ("NKI-AXIS", lambda k, t: k.nl.sum(t.reshape((128, 8, 8)), axis=[1])),
+    "dimensions reduced with one between": ("NKI-AXIS", lambda k, t: k.nl.max(t.reshape((128, 4, 4, 4)), axis=[1, 3])),
+    "truths inverted bit by bit": ("NKI-DTYPE", lambda k, t: k.nl.invert(k.nl.less(t, 1.0, dtype=k.nl.bool_))),
+    "a tile by hand with a value": (
+        "NKI-ALLOCATION", lambda k, t: k.nl.zeros((128, 64), dtype=np.float32, buffer=k.ncc.sbuf.mod_alloc(base_addr=0))
+    ),
+    "shared memory in a loop": ("NKI-SHARED", lambda k, t: [shared(k) for _ in k.nl.affine_range(2)]),
+}  # fmt: skip
+"""What the pages on errors, known issues and reductions of SDK 2.26 refuse."""
+
+
+def shared(k: Any) -> Any:
+    return k.nl.ndarray((128, 64), dtype=np.float32, buffer=k.nl.shared_hbm)
+
+
+@pytest.mark.parametrize("what", DOCUMENTED)
+def test_what_the_pages_refuse_is_refused(beta1: Any, what: str):
+    nl, (code, does) = beta1.nl, DOCUMENTED[what]
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+        tile = nl.load(x[0])
+        does(beta1, tile)
+        nl.store(out, tile)
+        return out
+
+    error = refused(kernel, X)
+    assert error.code == code
+    assert error.remedy
+
+
+def test_the_rest_of_a_row_that_a_mask_leaves_out_has_statistics_and_means(beta1: Any):
+    nl, nisa = beta1.nl, beta1.nisa
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray((128, 1), dtype=x.dtype, buffer=nl.shared_hbm)
+        rows = nl.arange(128)[:, None]
+        for low, high in ((0, 64), (64, 128)):
+            mask = (rows >= low) & (rows < high)
+            mean = nl.mean(nl.load(x[0]), axis=1, mask=mask)
+            nisa.bn_stats(nl.load(x[0]), mask=mask)
+            nl.store(out, mean, mask=mask)
+        return out
+
+    assert (kernel(X) == 1).all()
+
+
+@pytest.mark.parametrize("helped", [True, False])
+def test_what_a_kernel_shares_is_made_at_its_own_level(beta1: Any, helped: bool):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def inner(x):
+        out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+        nl.store(out, nl.load(x[0]))
+        return out
+
+    @beta1.nki.jit
+    def kernel(x):
+        if helped:
+            return inner.function(x)
+        return inner(x)
+
+    if helped:
+        assert refused(kernel, X).code == "NKI-SHARED"
+    else:
+        assert (kernel(X) == 1).all()
+
+
+@pytest.mark.parametrize("does", ["load_transpose2d", "dma_transpose"])
+def test_a_transpose_takes_no_rows_by_indices(beta1: Any, does: str):
+    nl, nisa = beta1.nl, beta1.nisa
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray((64, 32), dtype=nl.bfloat16, buffer=nl.shared_hbm)
+        index = nisa.iota(nl.arange(32)[:, None], dtype=np.int32)
+        place = nl.ndarray((128, 64), dtype=nl.bfloat16, buffer=nl.private_hbm)
+        nisa.dma_copy(place, x[0])
+        rows = place[index[nl.arange(32)[:, None], 0], nl.arange(64)[None, :]]
+        nl.store(out, getattr(nl if does == "load_transpose2d" else nisa, does)(rows))
+        return out
+
+    assert refused(kernel, X).code == "NKI-INDEXING"
+
+
+def test_a_kernel_is_looked_at_for_the_chip_that_it_names(beta1: Any):
+    nl = beta1.nl
+
+    def kernel(x):
+        out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+        nl.store(out, nl.load(x[0]))
+        return out
+
+    for decorate in (beta1.nki.jit, beta1.nki.baremetal):
+        assert (decorate(platform_target="trn2")(kernel)(X) == 1).all()
+        assert refused(decorate(platform_target="trn1")(kernel), X).code == "NKI-TARGET"
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_kernel_that_places_tiles_by_hand_places_the_bias_of_its_activations(beta1: Any, bias: bool):
+    nl, nisa, ncc = beta1.nl, beta1.nisa, beta1.ncc
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+        tile = nl.ndarray((128, 64), dtype=x.dtype, buffer=ncc.sbuf.mod_alloc(base_addr=0))
+        zero = nl.ndarray((128, 1), dtype=x.dtype, buffer=ncc.sbuf.mod_alloc(base_addr=1024))
+        zero[...] = nisa.memset((128, 1), 0.0, dtype=x.dtype)
+        tile[...] = nl.load(x[0])
+        tile[...] = nisa.activation(op=nl.square, data=tile, bias=zero) if bias else nl.sigmoid(tile)
+        nl.store(out, tile)
+        return out
+
+    if bias:
+        assert (kernel(X) == 1).all()
+    else:
+        assert refused(kernel, X).code == "NKI-ALLOCATION"
