@@ -29,12 +29,13 @@ class Allocation:
     place: Place | None = None
     """None is the compiler's choice."""
 
-    def check(self, blocks: Shape, partitions: int, size: int) -> None:
-        """Raises TraceError where some block of so many partitions and bytes in each would lie outside."""
+    def places(self, blocks: Shape, partitions: int, size: int) -> list[tuple[int, int]]:
+        """The first partition and byte of each block; raises TraceError where one would lie outside."""
+        result: list[tuple[int, int]] = []
         for index in itertools.product(*map(range, blocks)) if self.place is not None else ():
-            found = self._found(index, partitions, size)
+            found, bank = self._found(index, partitions, size), 0
             if self.region is MemoryRegion.psum:
-                self._check_bank(found.pop(0))
+                self._check_bank(bank := found.pop(0))
             start, byte = found
             self._check_partition(start, partitions)
             in_bank = self.region is MemoryRegion.psum
@@ -46,6 +47,8 @@ class Allocation:
                     f"A tile of {size} bytes per partition is put at byte {byte} of {self.region.value}.",
                     remedy=f"Addresses lie in 0 to {last - 1}, and tiles end before {end}.",
                 )
+            result.append((start, bank * _CHIP.psum_bank_bytes + byte))
+        return result
 
     def _found(self, index: tuple[int, ...], partitions: int, size: int) -> list[int]:
         """What the function says of a block; public kernels take the names of its arguments for granted, or none."""

@@ -66,8 +66,8 @@ def ndarray(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **opt
             remedy=f"It has partitions and elements in each: ({tile[0]}, 1), or (1, {tile[0]}).",
         )  # fmt: skip
     check_tile(tile, region, dtype, bool(marks))
-    _note_place(buffer, region, blocks, tile, dtype)
-    tensor = recorder().allocate(tile, current.format_of(dtype), region, name, blocks=math.prod(blocks))
+    places = _noted(buffer, region, blocks, tile, dtype)
+    tensor = recorder().allocate(tile, current.format_of(dtype), region, name, blocks=math.prod(blocks), places=places)
     return Tile(tensor, Blocks(blocks, row_major(blocks)))
 
 
@@ -92,17 +92,18 @@ def check_tile(tile: Shape, region: MemoryRegion, dtype: Any, marked: bool = Fal
         )
 
 
-def _note_place(buffer: Any, region: MemoryRegion, blocks: Shape, tile: Shape, dtype: Any) -> None:
-    """Check where a kernel puts a tile by hand, and that all or none are put so.
+def _noted(buffer: Any, region: MemoryRegion, blocks: Shape, tile: Shape, dtype: Any) -> list[tuple[int, int]]:
+    """Where a kernel puts the blocks of a tile by hand, checked, as it is that all or none are put so.
 
     Addresses that Python adds up in a loop's body count once: the vendor traces no second iteration.
     """
     if isinstance(buffer, Allocation) and buffer.place is not None:
         recorder().by_hand.placed(region)
         if not recorder().by_hand.overruled and not any(loop.done for loop in recorder().loops):
-            buffer.check(blocks, tile[0], math.prod(tile[1:]) * numpy_dtype(current.format_of(dtype)).itemsize)
+            return buffer.places(blocks, tile[0], math.prod(tile[1:]) * numpy_dtype(current.format_of(dtype)).itemsize)
     elif region is MemoryRegion.sbuf:
         recorder().by_hand.left(region, f"A tile of shape {tile} is allocated in {region.value} by the compiler")
+    return []
 
 
 def full(shape: Any, fill_value: Any, dtype: Any, *, buffer: Any = None, name: str = "", **options: Any) -> Tile:

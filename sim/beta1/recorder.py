@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
-from nki_anvil.sim.beta1 import dependencies, splitting
+from nki_anvil.sim.beta1 import dependencies, overlaid, splitting
 from nki_anvil.sim.beta1.allocation import ByHand
 from nki_anvil.sim.beta1.assembly import Recorded, tabulated
 from nki_anvil.sim.beta1.bodies import Bodies
@@ -50,7 +50,7 @@ class Loop:
     line: int
     done: int = 0
     """Iterations that are recorded."""
-    scope: int = 0
+    scope: int = NONE
     source: str = ""
     index: Index | None = None
     undeclared: dict[int, Any] = field(default_factory=dict[int, Any])
@@ -328,7 +328,7 @@ class Recorder(Tensors):
             self._instructions.all(), self._sites.all(), self._tensors.all(), self._rows["pairs"], self._rows["outputs"]
         )
         tables, shapes, names = tabulated(rows, self._attributes)
-        return Program(
+        program = Program(
             chip=self.chip,
             version="beta1",
             cores=1,
@@ -340,6 +340,8 @@ class Recorder(Tensors):
             names=[self._names[number] for number in names],
             printed=printed,
         )
+        overlaid.settle(program)
+        return program
 
 
 def gone(name: str) -> NotSimulated:

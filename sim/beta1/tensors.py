@@ -21,6 +21,7 @@ from nki_anvil.sim.tensor import NkiTensor
 
 TENSOR: Final = tuple(SCHEMA["tensors"])
 DTYPE: Final = {dtype: index for index, dtype in enumerate(DTYPES)}
+_ADDRESS: Final = slice(TENSOR.index("address_partition"), TENSOR.index("address_byte") + 1)
 _MEMORY: Final = {region: MEMORIES.index(region.value) for region in MemoryRegion}
 
 
@@ -53,12 +54,13 @@ class Tensors(Builder):
         constant: int = NONE,
         address: tuple[int, int] | None = None,
         blocks: int = 1,
+        places: Sequence[tuple[int, int]] = (),
     ) -> NkiTensor:
-        """A fresh tensor, or as many in a row as there are ``blocks``."""
+        """A fresh tensor, or as many in a row as there are ``blocks``; ``places`` say where the kernel puts each."""
         if self.hbm is not None and not buffer.on_chip and role == "internal":
             return self._shared_by_programs(shape, dtype, buffer, name)
         partitions, elements = (shape[0], math.prod(shape[1:])) if buffer.on_chip else (1, math.prod(shape))
-        place = address or (NONE, NONE)
+        place = address or (places[0] if places else (NONE, NONE))
         row = (_MEMORY[buffer], ROLES.index(role), DTYPE[dtype], partitions, elements, argument, constant, *place)
         full = (*row, NONE, self.core, self.line(), self._shape_number(shape), self._name_number(name))
         index, steps = self._tensors.count, row_major(shape)
@@ -68,7 +70,9 @@ class Tensors(Builder):
         if blocks == 1:
             self._tensors.add(full)
         else:
-            self._tensors.put(np.tile(np.array(full, np.int64), (blocks, 1)))
+            rows = np.tile(np.array(full, np.int64), (blocks, 1))
+            rows[:, _ADDRESS] = places or (NONE, NONE)
+            self._tensors.put(rows)
         storage = Placed(index, self, buffer, dtype, partitions, elements, NONE, name, steps, blocks=blocks)
         storage.scope = self.scopes[-1] if buffer.on_chip else 0
         tensor = NkiTensor(storage, dtype, 0, shape, steps)

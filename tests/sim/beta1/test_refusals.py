@@ -1022,3 +1022,48 @@ def test_a_kernel_that_places_tiles_by_hand_places_the_bias_of_its_activations(b
         assert (kernel(X) == 1).all()
     else:
         assert refused(kernel, X).code == "NKI-ALLOCATION"
+
+
+@pytest.mark.parametrize("loop", ["affine_range", "sequential_range"])
+@pytest.mark.parametrize("apart", [True, False])
+@pytest.mark.parametrize("kept", [1, 2, 4])
+@pytest.mark.parametrize("memory", ["sbuf", "psum"])
+def test_as_many_tiles_are_kept_by_hand_as_are_in_use(beta1: Any, memory: str, kept: int, apart: bool, loop: str):
+    nl, ncc, turns = beta1.nl, beta1.ncc, getattr(beta1.nl, loop)
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        here = {"sbuf": {"num_free_tiles": (kept,)}, "psum": {"num_bank_tiles": (kept,)}}[memory]
+        tiles = nl.ndarray((4, nl.par_dim(128), 64), dtype=x.dtype, buffer=getattr(ncc, memory).mod_alloc(**here))
+        for i in turns(4):
+            tiles[i] = nl.load(x[i])
+            if not apart:
+                nl.store(out[i], tiles[i])
+        for i in turns(4 if apart else 0):
+            nl.store(out[i], tiles[i])
+        return out
+
+    if apart and kept < 4:
+        error = refused(kernel, X)
+        assert error.code == "TRN2-ADDRESS"
+        assert error.line
+    else:
+        assert (kernel(X) == X).all()
+
+
+def test_places_by_hand_that_a_decorator_overrules_keep_nothing_back(beta1: Any):
+    nl, ncc = beta1.nl, beta1.ncc
+
+    @beta1.nki.jit
+    @ncc.force_auto_alloc
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        tiles = nl.ndarray((4, nl.par_dim(128), 64), dtype=x.dtype, buffer=ncc.sbuf.mod_alloc(base_addr=0))
+        for i in nl.affine_range(4):
+            tiles[i] = nl.load(x[i])
+        for i in nl.affine_range(4):
+            nl.store(out[i], tiles[i])
+        return out
+
+    assert (kernel(X) == X).all()

@@ -607,3 +607,20 @@ def test_a_masked_tile_is_used_in_and_behind_a_loop(beta1: Any, rng: np.random.G
         return
     times = {"after a loop that uses it": 4, "in a loop": 1, "in a loop that adds it": 3, "nowhere": 0}[used]
     assert close(found, times * x)
+
+
+@pytest.mark.parametrize("loop", ["affine_range", "sequential_range"])
+def test_a_loop_without_iterations_leaves_everything_as_it_was(beta1: Any, loop: str):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        tile = nl.load(x)
+        for _ in getattr(nl, loop)(x.shape[0] // 1000):
+            tile[...] = nl.exp(tile)
+        nl.store(out, tile)
+        return out
+
+    x = np.arange(128 * 4, dtype=np.float32).reshape(128, 4)
+    assert (kernel(x) == x).all()
