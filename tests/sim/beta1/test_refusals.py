@@ -1067,3 +1067,22 @@ def test_places_by_hand_that_a_decorator_overrules_keep_nothing_back(beta1: Any)
         return out
 
     assert (kernel(X) == X).all()
+
+
+@pytest.mark.parametrize("returned", [True, False])
+def test_beside_tiles_placed_by_hand_all_tensors_in_hbm_are_returned(beta1: Any, returned: bool):
+    nl, ncc = beta1.nl, beta1.ncc
+
+    @beta1.nki.jit
+    def kernel(x):
+        out, more = (nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm) for _ in range(2))
+        tile = nl.ndarray((128, 64), dtype=x.dtype, buffer=ncc.sbuf.mod_alloc(base_addr=0))
+        tile[...] = nl.load(x[0])
+        nl.store(more, tile)
+        nl.store(out, tile)
+        return (out, more) if returned else out
+
+    if returned:
+        assert all((one == 1).all() for one in kernel(X))
+    else:
+        assert refused(kernel, X).code == "NKI-ALLOCATION"

@@ -422,7 +422,7 @@ def test_allocated_tiles_hold_their_own_values(beta1: Any, rng: np.random.Genera
     def kernel(x):
         out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
         tiles = nl.ndarray(
-            (4, nl.par_dim(32), 16), dtype=x.dtype, buffer=ncc.sbuf.mod_alloc(base_addr=0, num_free_tiles=(2,))
+            (4, nl.par_dim(32), 16), dtype=x.dtype, buffer=ncc.sbuf.mod_alloc(base_addr=0, num_free_tiles=(4,))
         )
         for i in nl.affine_range(4):
             tiles[i] = nl.load(x[i])
