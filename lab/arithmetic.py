@@ -89,6 +89,11 @@ class Arithmetic:
     """It has taken an exponential behind a product of matrices: of two large ones, few roundings say which is ahead."""
     has_constants: bool = field(default=False, init=False)
     """It has met numbers of the reference's own that float32 rounds."""
+    turn: int = 0
+    """Of runs with other constants: in two, or four, or eight of them every two of the first as many single ones are
+    moved the same way as often as not."""
+    own_numbers: dict[float, int] = field(default_factory=dict[float, int], init=False)
+    """Those that are single numbers, in the order in which it has met them."""
     compared: set[float] = field(default_factory=set[float], init=False)
     """Single numbers with which arrays were compared, limited or divided into whole parts."""
 

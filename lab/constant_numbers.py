@@ -8,6 +8,8 @@ import numpy as np
 
 from nki_anvil.lab.arithmetic import Arithmetic, Array, is_array, is_float
 
+FEWEST, TURNS = 2, 8
+"""Of runs with other constants."""
 PLAIN: Final = 2.0**12
 """A number of at most so many steps of its leading bit, as 0.5, 96 and 1e3 are, is the same in every format."""
 
@@ -18,10 +20,32 @@ def own(value: Any, how: Arithmetic) -> Any:
     if numbers is None or not _rounds(numbers):
         return value
     how.has_constants = True
+    place = _place(numbers, how)
     if not how.constants:
         return value
-    moved: Array = numbers * (1.0 + how.constants * np.sign(how.errors(1.0, numbers)))
+    signs = np.sign(how.errors(1.0, numbers)) if place is None or place >= TURNS else _sign(place, how)
+    moved: Array = numbers * (1.0 + how.constants * signs)
     return moved if numbers.ndim else float(moved)
+
+
+def _place(numbers: Array, how: Arithmetic) -> int | None:
+    """Which of the single numbers it is, or an array holds throughout; None where it holds several."""
+    if not numbers.size or (numbers != numbers.flat[0]).any():
+        return None
+    return how.own_numbers.setdefault(float(numbers.flat[0]), len(how.own_numbers))
+
+
+def _sign(place: int, how: Arithmetic) -> float:
+    """A column of Hadamard's matrix for each number, a row of it for each turn: what two of them move cancels in half
+    of the turns at most."""
+    way = (-1.0) ** (place & how.turn).bit_count()
+    return -way if how.mirrored else way
+
+
+def turns(how: Arithmetic) -> int:
+    """In how many turns all single numbers that were met are set against each other, as far as ``TURNS`` reach."""
+    several = 1 << max(0, len(how.own_numbers) - 1).bit_length()
+    return max(FEWEST, min(several, TURNS))
 
 
 def _numbers(value: Any, how: Arithmetic) -> Array | None:

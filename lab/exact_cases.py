@@ -20,8 +20,6 @@ from nki_anvil.lab.specification import Specification
 
 CHEAP: Final = 1 << 20
 """Elements of inputs up to which every case of a shape set is."""
-OTHERS: Final = 2
-"""Runs with other constants: in one, what two of them move may cancel."""
 DEAR: Final = ("own", "mixed", "medley")
 """Families of a larger one that are."""
 
@@ -43,6 +41,12 @@ def doubtful(last: Judgement, evidence: Evidence) -> list[Pooled]:
         return []
     found = [one for one in evidence.observed if one.result.exact and _only_exactly(one, evidence.specification)]
     return [Pooled(case=one.case, inputs_digest=one.result.inputs_digest) for one in found]
+
+
+def still_doubtful(evidence: Evidence, cases: Sequence[Pooled]) -> list[Pooled]:
+    """Those of the cases that are off in float64 alone, whatever the constants were so far."""
+    observed = {one.case.key: one for one in evidence.observed}
+    return [one for one in cases if _only_exactly(observed[one.case.key], evidence.specification)]
 
 
 def with_other_constants(evidence: Evidence, run: Run) -> Evidence:

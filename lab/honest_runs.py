@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from nki_anvil.lab import product_operands, yardstick
+from nki_anvil.lab import constant_numbers, product_operands, yardstick
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.formats import UNIT_ROUNDOFF, rounded, stored
 from nki_anvil.lab.meeting import Event, Meeting, Recording, meet
@@ -38,8 +38,8 @@ possible (of few inputs, or where a tangent saturates and one is added), the flo
 one disturbed run alone a few of eight million elements come out as well, and a right kernel was refused for them.
 Where something is limited, the second is a pair of opposite errors: a sum that comes to nothing is below the limit in
 all of few runs by chance, and above it in one of a pair."""
-CONSTANTS: Final = 2
-"""Pairs of runs with other constants, where the reference has any."""
+SAME: Final = 1e-9
+"""Of an output's largest element, what float64 leaves of a row that was shifted and a result that was not."""
 RESCALED: Final = 8
 """Runs more where operands are rounded to less than float32: where one term is most of a sum, or all are equal, its
 operand's rounding is all of a row's error, and comes out well in few runs by chance."""
@@ -119,12 +119,14 @@ class HonestRuns:
         rng = np.random.default_rng(seed)
         large = is_large(work, [*inputs, *exact])
         honest = [self._honest(inputs, how) for how in self._arithmetics(large, rng, tied)]
+        if work.decides and not large and self.precision == "float32":
+            honest += self._lowered(inputs, exact)
         moved = self._pairs(inputs, rng, DISTURBED, TIED) if tied else self._several(inputs, rng, DISTURBED)
         if work.compared and not tied:
             moved[1:] = self._pairs(inputs, rng, 1, ROUNDED)
         decides = not tied and (work.decides or any("float" not in dtype for dtype in self.dtypes))
         beside = self._pairs(inputs, rng, 1 if large else DECISIONS, AROUND) if decides else []
-        constants = self._constants(inputs, rng) if work.has_constants else []
+        constants = self._constants(inputs, rng, constant_numbers.turns(work)) if work.has_constants else []
         swung = self._pairs(inputs, rng, 1, SWUNG) if work.contends and partial and not tied else []
 
         def measured() -> Yardstick:
@@ -164,6 +166,24 @@ class HonestRuns:
         outputs = self._forward(given, how)
         return [_stored(o, dtype) for o, dtype in zip(outputs, self.dtypes, strict=True)]
 
+    def _lowered(self, inputs: Sequence[Any], exact: Sequence[Array]) -> list[list[Array]]:
+        """Float32 runs of an input's rows less their largest element, where that leaves the result as it is.
+
+        So kernels begin who compare numbers of a row: a zero among large ones is exact in every other run.
+        """
+        runs: list[list[Array]] = []
+        for position, item in enumerate(inputs):
+            if _is_rounded(item) and item.ndim > 1:
+                lowered = [
+                    _less_its_largest(one, np.float64) if at == position else one for at, one in enumerate(inputs)
+                ]
+                if _alike(self._forward(lowered, Arithmetic(dtype=np.float64)), exact):
+                    single = [
+                        _less_its_largest(one, np.float32) if at == position else one for at, one in enumerate(inputs)
+                    ]
+                    runs.append(self._honest(single, Arithmetic()))
+        return runs
+
     def _several(self, inputs: Sequence[Any], rng: np.random.Generator, count: int) -> list[list[Array]]:
         return [self._moved(inputs, int(rng.integers(2**63)), ROUNDED) for _ in range(count)]
 
@@ -186,19 +206,39 @@ class HonestRuns:
         )  # fmt: skip
         return self._forward(inputs if what.tied else self._disturbed(inputs, how, what.roundings), how)
 
-    def _constants(self, inputs: Sequence[Any], rng: np.random.Generator) -> list[list[Array]]:
-        """Runs in float64 with errors of the reference's own constants, and no others; of opposite signs in pairs."""
-        seeds = [int(rng.integers(2**63)) for _ in range(CONSTANTS)]
-        ways = [(seed, mirrored) for seed in seeds for mirrored in (False, True)]
+    def _constants(self, inputs: Sequence[Any], rng: np.random.Generator, turns: int) -> list[list[Array]]:
+        """Runs in float64 with errors of the reference's own constants, and no others; the first in pairs of opposite
+        signs, for what a number limits may hang on one way alone."""
+        seeds = [int(rng.integers(2**63)) for _ in range(turns)]
+        ways = [(seed, turn, False) for turn, seed in enumerate(seeds)]
+        ways += [(seed, turn, True) for turn, seed in enumerate(seeds[: constant_numbers.FEWEST])]
         return [self._forward(inputs, self._other_constants(inputs, *way)) for way in ways]
 
-    def _other_constants(self, inputs: Sequence[Any], seed: int, mirrored: bool) -> Arithmetic:
-        rng, unit = np.random.default_rng(seed), UNIT_ROUNDOFF["float32"]
-        return Arithmetic(np.float64, rng=rng, constants=unit, told=_told(inputs), mirrored=mirrored, consistent=True)
+    def _other_constants(self, inputs: Sequence[Any], seed: int, turn: int, mirrored: bool) -> Arithmetic:
+        return Arithmetic(
+            np.float64, rng=np.random.default_rng(seed), constants=UNIT_ROUNDOFF["float32"], told=_told(inputs),
+            turn=turn, mirrored=mirrored, consistent=True,
+        )  # fmt: skip
 
     def _disturbed(self, inputs: Sequence[Any], how: Arithmetic, roundings: float) -> list[Any]:
         u = roundings * UNIT_ROUNDOFF["tfloat32" if self.precision == "tfloat32" else "float32"]
         return [i.astype(np.float64) * (1 + how.lots(u, i.shape)) if _is_rounded(i) else i for i in inputs]
+
+
+def _less_its_largest(item: Array, dtype: Any) -> Array:
+    numbers = item.astype(dtype)
+    with np.errstate(all="ignore"):
+        return numbers - numbers.max(axis=-1, keepdims=True)
+
+
+def _alike(a: Sequence[Array], b: Sequence[Array]) -> bool:
+    """Whether outputs are the same in float64, but for its roundings."""
+    for one, other in zip(a, b, strict=True):
+        known = np.isfinite(other)
+        most = float(np.abs(other[known]).max(initial=0.0))
+        if not np.allclose(one[known], other[known], rtol=0.0, atol=SAME * most):
+            return False
+    return True
 
 
 def _told(inputs: Sequence[Any]) -> frozenset[float]:

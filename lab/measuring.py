@@ -186,7 +186,7 @@ class Measuring:
         if base is None:
             return {"key": case["key"], "admissible": False}
         for _ in range(PROBE_TRIES):
-            probed, probe = _disturb(drawn, name, bool(case["probe"]["edge"]), rng, self._domain(name))
+            probed, probe = _disturb(drawn, self._argument(name), bool(case["probe"]["edge"]), rng)
             inputs = list(probed.values())
             exact = self.runs.exact(inputs)
             if _answers(base, exact[0]):
@@ -205,8 +205,8 @@ class Measuring:
             self._remember(seed, drawn, found)
         return seed, drawn, found
 
-    def _domain(self, name: str) -> str:
-        return str(next(a.get("domain", "real") for a in self.arguments if a["name"] == name))
+    def _argument(self, name: str) -> Record:
+        return next(a for a in self.arguments if a["name"] == name)
 
 
 def _of_groups(own: Array, other: Array, axes: Sequence[int], how: Callable[[Array, Array], Array]) -> Array:
@@ -227,18 +227,29 @@ def _answers(base: Yardstick, exact: list[Array]) -> bool:
 
 
 def _disturb(
-    drawn: dict[str, Any], name: str, edge: bool, rng: np.random.Generator, domain: str
+    drawn: dict[str, Any], argument: Record, edge: bool, rng: np.random.Generator
 ) -> tuple[dict[str, Any], Record]:
     """One element set to its row's maximum and five standard deviations more, at an edge or anywhere."""
+    name = str(argument["name"])
     array = np.array(drawn[name])
     rows = array.reshape(-1, array.shape[-1]) if array.ndim else array.reshape(1, 1)
     row = _position(len(rows), edge, rng)
     column = _position(rows.shape[1], edge, rng)
     numbers = rows[row].astype(np.float64)
     wanted = float(numbers.max() + 5 * max(float(numbers.std()), 1e-3))
-    rows[row, column] = min(wanted, 1.0) if domain in ("unit", "probability") else wanted
+    rows[row, column] = _within(argument, wanted, float(numbers[column]))
     probe = {"input": name, "index": row * rows.shape[1] + column, "value": float(rows[row, column])}
     return {**drawn, name: array}, probe
+
+
+def _within(argument: Record, wanted: float, own: float) -> float:
+    """What an element is set to; beyond the declared bounds, the end from which it is farther away."""
+    low, high = argument.get("low"), argument.get("high")
+    if argument.get("domain") in ("unit", "probability"):
+        return min(wanted, 1.0)
+    if high is None or wanted <= high:
+        return wanted
+    return float(high if low is None or high - own >= own - low else low)
 
 
 def _position(length: int, edge: bool, rng: np.random.Generator) -> int:

@@ -40,6 +40,7 @@ from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.verdict import GATE_NAMES, GateResult, Verdict
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import numpy_dtype
+from nki_anvil.sim.execution.formats import TURNS
 
 GATES: Final[dict[str, Callable[[Evidence], Judgement]]] = {
     "reproducible": reproducible.judge,
@@ -175,10 +176,13 @@ async def _judged(
     doubtful = await anyio.to_thread.run_sync(exact_cases.doubtful, judgements[-1], evidence)
     if not doubtful:
         return evidence, judgements
-    for turn in range(exact_cases.OTHERS):
+    for turn in range(TURNS):
+        if not doubtful:
+            break
         cases = [one.case.model_copy(update={"moved": turn + 1}) for one in doubtful]
         job = _job(specification, kernel, digest, cases, await _uploads(pool, doubtful), simulated=False)
         evidence = exact_cases.with_other_constants(evidence, await _run(backend, job, doubtful, pool, report))
+        doubtful = await anyio.to_thread.run_sync(exact_cases.still_doubtful, evidence, doubtful)
     return evidence, await anyio.to_thread.run_sync(_judge, specification, kernel, evidence)
 
 

@@ -6,7 +6,7 @@ is rounded, so that orders of summation are alike, and what a formula leaves out
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +21,11 @@ _PLAIN: Final = 2.0**12
 """A number of at most so many steps of its leading bit, as 0.5, 96 and 1e3 are, is the same in every format."""
 _MIXER: Final = np.uint64(0x9E3779B97F4A7C15)
 """2^64 over the golden ratio: equal constants move alike, others by lot."""
+TURNS: Final = 8
+"""After which every two of as many constants have moved both ways as often: no two of them cancel in all turns."""
+_THE_OTHER_WAY: Final = (4, 5, 6, 7)
+"""Turns in which all signs are turned over, by which no column of them is of one sign: what a number limits may hang on
+one way alone."""
 _WORKING: Final = ("float32", "tfloat32")
 """What engines compute in; as it lies in memory."""
 
@@ -32,7 +37,10 @@ class Formats:
     exact: bool = False
     """Whether floats are float64, whatever their format is."""
     moved: int = 0
-    """Not 0: every constant of the program that float32 rounds is off by a rounding; all up with 1, else by lot."""
+    """Not 0: every constant of the program that float32 rounds is off by a rounding. Turns from 1 to ``TURNS`` set the
+    first so many numbers against each other, each two of them as often one way as the other; all are up with 1."""
+    _met: dict[float, int] = field(default_factory=dict[float, int], compare=False, repr=False)
+    """Numbers in the order in which the program has them."""
 
     @property
     def working(self) -> type[np.floating[Any]]:
@@ -46,10 +54,18 @@ class Formats:
     def _moved(self, numbers: NDArray[np.float64]) -> Any:
         mantissas = np.frexp(np.where(np.isfinite(numbers), numbers, 0.0))[0] * _PLAIN
         rounded = mantissas != np.rint(mantissas)
+        return numbers * np.where(rounded, 1.0 + _ROUNDING * self._signs(numbers), 1.0)
+
+    def _signs(self, numbers: NDArray[np.float64]) -> Any:
+        if self.moved == 1:
+            return 1.0
+        if numbers.size and (numbers == numbers.flat[0]).all():
+            place = self._met.setdefault(float(numbers.flat[0]), len(self._met))
+            if place < TURNS:
+                return (-1.0) ** ((place & (self.moved - 1)).bit_count() + (self.moved in _THE_OTHER_WAY))
         with np.errstate(over="ignore"):
             bits = (numbers.view(np.uint64) ^ np.uint64(self.moved)) * _MIXER
-        signs = np.where((self.moved == 1) | (bits >> np.uint64(63) == 1), 1.0, -1.0)
-        return numbers * np.where(rounded, 1.0 + _ROUNDING * signs, 1.0)
+        return np.where(bits >> np.uint64(63) == 1, 1.0, -1.0)
 
     def stored(self, name: str) -> np.dtype[Any]:
         """The NumPy dtype that stores a format; raises KeyError for a name that is not one."""

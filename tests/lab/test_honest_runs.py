@@ -1,9 +1,11 @@
 """Honest runs err where honest arithmetic may, and nowhere else."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from nki_anvil.lab.expected import Expected, needed
 from nki_anvil.lab.honest_runs import HonestRuns
 from nki_anvil.lab.reference_module import ReferenceModule
 
@@ -26,3 +28,37 @@ def test_labels_and_masks_that_are_zeros_and_ones_are_not_off_by_a_rounding(tmp_
         found = runs.measure([x, t], 1)
         assert found is not None
         assert bool(found.outputs[0].spread.any()) is errs
+
+
+def measured(tmp_path: Path, forward: str, x: np.ndarray[Any, Any], seed: int = 1) -> Expected:
+    (tmp_path / "reference.py").write_text(REFERENCE.replace("x, t):\n    return (1 - t) * x", f"x):\n    {forward}"))
+    runs = HonestRuns(ReferenceModule(tmp_path / "reference.py", {}), ["float32"], "float32", 2.0**-22)
+    found = runs.measure([x], seed)
+    assert found is not None
+    return found.outputs[0]
+
+
+def test_constants_that_cancel_where_they_move_alike_are_set_against_each_other(tmp_path: Path) -> None:
+    """0.999 x - 0.01 is next to nothing there: a kernel whose constants are off by a rounding is off by much of it."""
+    x = np.full((8, 32), 0.01 / 0.999, np.float32)
+    for seed in range(8):
+        found = measured(tmp_path, "return 0.999 * x - 0.01", x, seed)
+        assert found.moved is not None
+        assert found.moved.min() > 2.0**-24 * 0.01
+
+
+SPARSEMAX = """falling = -np.sort(-x, axis=1)
+    sums = np.cumsum(falling, axis=1)
+    count = (1 + np.arange(1, 33) * falling > sums).sum(axis=1, keepdims=True)
+    return np.maximum(x - (np.take_along_axis(sums, count - 1, axis=1) - 1) / count, 0)"""
+
+
+def test_where_numbers_of_a_row_are_compared_kernels_may_take_its_largest_away_first(tmp_path: Path) -> None:
+    """Zeros below a largest number come to little, which the reference knows well, and who shifts rows less so."""
+    x = np.zeros((8, 32), np.float32)
+    x[:, 0] = np.random.default_rng(0).uniform(0.9, 0.999, 8)
+    shifted = x - x[:, :1]
+    threshold = (np.cumsum(shifted, axis=1)[:, -1:] - np.float32(1)) / np.float32(32)
+    found = measured(tmp_path, SPARSEMAX, x)
+    off = np.abs(np.maximum(shifted - threshold, 0) - found.r)
+    assert (off <= 20 * needed(found)).all()

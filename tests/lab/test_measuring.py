@@ -54,6 +54,17 @@ def test_every_probe_of_a_small_problem_disturbs_a_draw_of_its_own(measuring: Me
     assert [answer["seed"] for answer in answers] == [1, 2, 3]
 
 
+@pytest.mark.parametrize("low", [-2.0, None])
+def test_a_probe_stays_within_the_bounds_that_a_problem_declares(tmp_path: Path, low: float | None):
+    (tmp_path / "reference.py").write_text(REFERENCE)
+    bounded = {**REQUEST["arguments"][0], "low": low, "high": 2.0}
+    request = {**REQUEST, "arguments": [bounded], "own_draws": "domain"}
+    bound = Measuring(ReferenceModule(tmp_path / "reference.py", {}), request, tmp_path)
+    probes = [bound.measure(case(seed, probe=True))["probes"][0] for seed in range(1, 9)]
+    assert {probe["value"] for probe in probes} <= {low, 2.0}
+    assert any(probe["value"] == 2.0 for probe in probes)
+
+
 def test_probes_of_a_large_problem_disturb_one_draw_at_different_places(
     measuring: Measuring, monkeypatch: pytest.MonkeyPatch
 ):

@@ -12,7 +12,7 @@ from program_builder import ProgramBuilder, View
 
 from nki_anvil.sim.dtypes import FLOATS, NAMES, numpy_dtype
 from nki_anvil.sim.execution import Executable, NotSimulated
-from nki_anvil.sim.execution.formats import CHIP, EXACT, Formats
+from nki_anvil.sim.execution.formats import CHIP, EXACT, TURNS, Formats
 
 SHAPE = (64, 48)
 
@@ -113,3 +113,18 @@ def test_constants_that_float32_rounds_are_moved_alike_where_that_is_asked_for(c
     assert len(set(moved)) == 1 + moves
     assert Formats(exact=True, moved=1).number(constant) == max(moved)
     assert Formats(exact=True, moved=1).number(np.array([constant, 2.0]))[1] == 2.0
+
+
+def test_no_two_constants_cancel_in_every_turn_and_each_is_moved_both_ways() -> None:
+    constants = [0.9, 0.1, 0.01, 0.999, 0.99, 1.1, 1.3, 1.7]
+    turns = [Formats(exact=True, moved=turn + 1) for turn in range(TURNS)]
+    signs = np.array([[np.sign(turn.number(one) - one) for one in constants] for turn in turns])
+    np.testing.assert_array_equal(signs.T @ signs, TURNS * np.eye(len(constants)))
+    assert all(set(column) == {-1.0, 1.0} for column in signs.T)
+
+
+def test_a_tile_of_one_constant_moves_as_the_number_does() -> None:
+    for turn in range(1, TURNS + 1):
+        how = Formats(exact=True, moved=turn)
+        numbers = [how.number(one) for one in (0.3, 0.1)]
+        assert [how.number(np.full(3, one))[0] for one in (0.3, 0.1)] == numbers
