@@ -44,7 +44,7 @@ def whole(integers: list[InputSpec]) -> Iterator[Plan]:
 
 
 def whole_throughout(integers: list[InputSpec], gathered: Mapping[str, Sequence[int]]) -> Iterator[Plan]:
-    """What one output gathers over more than rows; and two integers that are nearly the same, or so places apart."""
+    """What one output gathers over more than rows; and two integers nearly the same, places apart, or joined."""
     for spec in integers:
         shape, axes = drawn_shape(spec), gathered.get(spec.name, ())
         if tuple(axes) not in ((), (len(shape) - 1,)):
@@ -55,6 +55,7 @@ def whole_throughout(integers: list[InputSpec], gathered: Mapping[str, Sequence[
         if drawn_shape(one) == drawn_shape(other) and is_many(one):
             yield from [Plan(f"whole/nearly:{other.name}", one.name)] * 2
             yield from [Plan(f"whole/shifted:{other.name}", one.name)] * 2
+            yield from [Plan(f"whole/joined:{one.name}:{other.name}")] * 2
 
 
 def level(integers: list[InputSpec], varied: list[InputSpec]) -> Iterator[Plan]:

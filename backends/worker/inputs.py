@@ -254,10 +254,11 @@ def _whole(spec: Spec, own: Array, axes: Sequence[int], rng: Any, variant: str, 
         return _beside(spec, own, variant, seed, every)
     if variant.startswith("throughout/") and axes:
         return whole_numbers.throughout(own, axes, rng, within, turn_of(variant.removeprefix("throughout/")))
-    if variant.startswith("nearly:"):
-        return whole_numbers.nearly(own, _other(variant.removeprefix("nearly:"), seed, every), rng, within)
-    if variant.startswith("shifted:"):
-        return whole_numbers.shifted(own, _other(variant.removeprefix("shifted:"), seed, every), rng, within)
+    related, _, name = variant.partition(":")
+    if related in _RELATIONS:
+        return _RELATIONS[related](own, _other(name, seed, every), rng, within)
+    if variant.startswith("joined:"):
+        return _joined(spec, own, variant, seed, every)
     if variant.startswith("level:"):
         over = relations.laid_over(_other(variant.removeprefix("level:"), seed, every), own.shape)
         return whole_numbers.level(own, over, rng, within)
@@ -268,6 +269,18 @@ def _whole(spec: Spec, own: Array, axes: Sequence[int], rng: Any, variant: str, 
     if variant.startswith("edges"):
         return inside(spec, whole_numbers.edges(own, rng, within, turn_of(variant.removeprefix("edges/"))))
     return whole_numbers.bands(own, rng, within, turned, turn_of(variant.removeprefix("turned/")))
+
+
+_RELATIONS = {"nearly": whole_numbers.nearly, "shifted": whole_numbers.shifted}
+
+
+def _joined(spec: Spec, own: Array, variant: str, seed: int, every: list[Spec]) -> Array:
+    """The variant names both integers; others stay as they were drawn."""
+    _, first, second = variant.split(":")
+    if spec["name"] not in (first, second):
+        return own
+    alike = next(whole_range(other) for other in every if other["name"] == first)
+    return inside(spec, whole_numbers.joined(own, generator(seed, JOINED), alike, spec["name"] == first))
 
 
 def _beside(spec: Spec, own: Array, variant: str, seed: int, every: list[Spec]) -> Array:
@@ -467,6 +480,8 @@ _PLAIN = ("integers", "ties", "marks", "about", "cancelling", "opposed", "exact2
 """Of floats, in which integers stay as they were drawn: sums of both are exact, or cancel."""
 _PAIRED = ("cancelling", "exact20", "sole", "terraces", "named", "gated", *_RELATED)
 
+JOINED = 977
+"""Beside a case's seed, of what two integers have in common."""
 MET = AGAINST, EVEN, AIMED, MOVED, RETURNED = "against", "even", "aimed", "moved", "returned"
 """Families that only the reference's process can draw: they depend on what the reference computes, or the kernel."""
 ROUGH = "narrow"

@@ -232,6 +232,22 @@ def shifted(own: Array, other: Array, rng: Any, within: Range) -> Array:
     return np.where(fits, met, rows).reshape(own.shape)
 
 
+def joined(own: Array, shared: Any, within: Range, first: bool) -> Array:
+    """The end of one input's rows is the beginning of the other's (``first`` or not), however short; before and behind
+    it each has a number of its own. ``shared`` draws alike for both.
+    """
+    length = own.shape[-1]
+    rows = own.reshape(-1, length)
+    one, other = shared.permutation([within.low, within.high])
+    tokens: Array = shared.integers(min(within.low + 1, within.high), max(within.high, within.low + 2), rows.shape)
+    common: Array = shared.integers(1, length, (len(rows), 1))
+    ahead = (shared.random((len(rows), 1)) < 0.5) == first
+    places: Array = cast(Any, np).arange(length) - np.where(ahead, length - common, 0)
+    held = (places >= 0) & (places < common)
+    met = np.take_along_axis(tokens, places.clip(0, length - 1), -1)
+    return np.where(held, met, one if first else other).clip(within.low, within.high).reshape(own.shape)
+
+
 def level(own: Array, other: Array, rng: Any, within: Range) -> Array:
     """Rows of what spreads over them, a zero point for instance, which dequantised are nothing: all of a row, all but
     one place, and all up to the next number; others stay as they were drawn. ``other`` has the shape of ``own``.

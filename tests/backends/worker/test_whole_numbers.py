@@ -124,6 +124,21 @@ def test_one_of_two_integers_is_the_other_so_many_places_apart_in_each_row() -> 
     assert len(set.union(*found)) > 12
 
 
+def test_the_end_of_one_is_the_beginning_of_the_other_however_short() -> None:
+    specs = [
+        {"name": name, "shape": [40, 20], "dtype": "int32", "domain": "integer", "low": 0, "high": 9}
+        for name in ("a", "b")
+    ]
+    a, b = inputs.draw({"inputs": specs}, {"seed": 1, "family": "whole/joined:a:b"}).values()
+    common = [[n for n in range(1, 20) if np.array_equal(x[20 - n :], y[:n])] for x, y in zip(a, b, strict=True)]
+    turned = [[n for n in range(1, 20) if np.array_equal(y[20 - n :], x[:n])] for x, y in zip(a, b, strict=True)]
+    assert all(one or other for one, other in zip(common, turned, strict=True))
+    assert min(len(common) - common.count([]), len(turned) - turned.count([])) > 8
+    found = [max(one or other) for one, other in zip(common, turned, strict=True)]
+    assert min(found) < 4
+    assert max(found) > 16
+
+
 def test_pairs_of_integers_of_one_shape_are_shifted() -> None:
     pair = [InputSpec(name=name, shape=(4, 20), dtype="int32", domain="integer", low=0, high=9) for name in ("a", "b")]
     planned = [plan for plan in whole_throughout(pair, {}) if plan.family.startswith("whole/shifted")]
