@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeGuard, cast
 
 import numpy as np
@@ -20,6 +21,8 @@ Array = np.ndarray[Any, Any]
 
 _MIXER: Final = 0x9E3779B97F4A7C15
 """2^64 over the golden ratio: an odd number whose products spread their bits."""
+_DOUBLE, _WHOLE, _WORD = Struct("d"), Struct("Q"), 2**64 - 1
+_AT_ONCE: Final = 4096
 
 
 def is_array(item: object) -> TypeGuard[Array]:
@@ -78,7 +81,13 @@ class Arithmetic:
     vector_flops: float = field(default=0.0, init=False)
     running: bool = field(default=False, init=False)
     """It has added up all beginnings of an axis, whose errors hang together."""
+    single_numbers: int = field(default=0, init=False)
+    """So many were taken out of arrays one by one."""
+    elementwise: bool = field(default=False, init=False)
+    """A function of Python's is given elements of arrays, as numbers of Python's."""
     _salt: int = field(default=0, init=False)
+    _drawn: list[float] = field(default_factory=list[float], init=False)
+    """Errors of single numbers, as parts of the bound."""
     leaves_open: bool = field(default=False, init=False)
     """It has sorted without an order of equals."""
     decides: bool = field(default=False, init=False)
@@ -106,6 +115,17 @@ class Arithmetic:
         mixed = (bits ^ (bits >> np.uint64(29))) * np.uint64(_MIXER)
         share = (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-52 - 1.0
         return (-bound if self.mirrored else bound) * share.reshape(np.shape(exact))
+
+    def error(self, bound: float, exact: float) -> float:
+        """The same for one number, of which there are many."""
+        if self.consistent:
+            self._salt = self._salt or int(cast("Any", self.rng).integers(1, 2**63)) | 1
+            bits = _WHOLE.unpack(_DOUBLE.pack(exact))[0] * self._salt & _WORD
+            share = ((bits ^ (bits >> 29)) * _MIXER & _WORD) >> 11
+            return (-bound if self.mirrored else bound) * (share * 2.0**-52 - 1.0)
+        if not self._drawn:
+            self._drawn = self.lots(1.0, (_AT_ONCE,)).tolist()
+        return bound * self._drawn.pop()
 
     def lots(self, bound: float, shape: tuple[int, ...]) -> Array:
         """Errors, each drawn evenly between plus and minus the bound."""

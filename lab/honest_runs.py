@@ -29,6 +29,8 @@ LARGE_WORK: Final = 2.0**27
 RUNNING: Final = 8.0
 """How much more than honest runs a kernel may err in running sums: where terms repeat, all steps round one way, another
 way in each order, and a row's errors are one number's."""
+ONE_BY_ONE: Final = 4.0
+"""The same where most numbers of an input are taken out of it one by one: a loop of Python's adds up in one order."""
 UNEVEN: Final = 10
 """Such runs more where single elements hang on what cancels, a root of a difference for instance: of many, some come
 out well in a few runs by chance."""
@@ -129,13 +131,15 @@ class HonestRuns:
         constants = self._constants(inputs, rng, constant_numbers.turns(work)) if work.has_constants else []
         swung = self._pairs(inputs, rng, 1, SWUNG) if work.contends and partial and not tied else []
 
+        wider = max(RUNNING if work.running else 1.0, ONE_BY_ONE if _is_one_by_one(work, inputs) else 1.0)
+
         def measured() -> Yardstick:
             found = yardstick.measure(
                 exact, honest, moved, beside, constants, swung, dtypes=self.dtypes, precision=self.precision,
                 rowwise=work.matmul_flops == 0, large=large, partial=partial, tied=tied, rough=rough,
                 rounds=work.rounds,
             )  # fmt: skip
-            return yardstick.widened(found, RUNNING) if work.running else found
+            return found if wider == 1.0 else yardstick.widened(found, wider)
 
         found = measured()
         if large or not any(map(yardstick.uneven, found.outputs)):
@@ -270,6 +274,11 @@ def is_large(work: Arithmetic, arguments: Sequence[Any]) -> bool:
     """Whether the work done, or the inputs and outputs, are so many that few honest runs have to do."""
     elements = sum(np.size(argument) for argument in arguments)
     return work.matmul_flops > LARGE_FLOPS or work.vector_flops > LARGE_WORK or elements > LARGE_ELEMENTS
+
+
+def _is_one_by_one(work: Arithmetic, inputs: Sequence[Any]) -> bool:
+    most = max((np.size(item) for item in inputs if is_float(item)), default=0)
+    return 2 * work.single_numbers > most > 0
 
 
 def is_float(item: Any) -> bool:

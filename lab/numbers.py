@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Callable
 from typing import Any, Final
@@ -10,6 +11,7 @@ import numpy as np
 
 from nki_anvil.lab.arithmetic import complex_of, in_force, is_array, is_computing, is_float
 from nki_anvil.lab.constant_numbers import own
+from nki_anvil.lab.mathematics import NOISY, mathematics
 from nki_anvil.lab.open_sorts import argpartition, argsort
 from nki_anvil.lab.spoken_formats import all_as_stored, coarse
 from nki_anvil.lab.values import Value, kept_in_force
@@ -85,22 +87,29 @@ class _Vectorized(np.vectorize):  # pyright: ignore[reportIncompatibleVariableOv
         said: Any = self.otypes
         kinds = [kind if isinstance(kind, str) else np.dtype(kind.type).char for kind in said or ()]
         self.otypes = "".join("d" if kind in "ef" else kind for kind in kinds) or said
+        self.pyfunc: Any = NOISY.get(self.pyfunc, self.pyfunc)
+        how = in_force()
+        outer, how.elementwise = how.elementwise, True
         try:
             return kept_in_force(super().__call__(*args, **options))
         finally:
-            self.otypes = said
+            self.otypes, how.elementwise = said, outer
 
 
+_BUILT_IN: Final = (type(math.exp),)
+"""Of whatever else a module names, who knows what it makes of being compared."""
 _MADE: Final = {id(getattr(np, name)): name for name in (*_MAKERS, *_OPEN, "ndarray", "vectorize")}
 
 
 def bend(names: dict[str, Any]) -> None:
-    """What a module calls NumPy, or one of its functions that make buffers, becomes what it is here.
+    """What a module calls NumPy, ``math``, or one of the functions that are bent, becomes what it is here.
 
-    Outside of an arithmetic they are NumPy's own, for a reference's helpers are imported once.
+    Outside of an arithmetic they are the modules' own, for a reference's helpers are imported once.
     """
-    bent = Numbers()
+    bent, functions = Numbers(), mathematics()
     names.update({name: bent for name, item in names.items() if item is np})
+    names.update({name: functions for name, item in names.items() if item is math})
+    names.update({name: NOISY[item] for name, item in names.items() if type(item) in _BUILT_IN and item in NOISY})
     for item in names.values():
         if type(item) is np.vectorize:
             item.__class__ = _Vectorized

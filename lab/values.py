@@ -54,6 +54,8 @@ class Value(np.ndarray[Any, Any]):
     """The format to which the reference has cast it, where whoever uses its numbers sees them rounded."""
     spoken: Any = None
     """The format that its author knows it to have, where that is a narrow one: of an input, or behind a cast."""
+    alone: bool = False
+    """It is a number to its author: what is added to it in place is another one."""
 
     def __array_finalize__(self, obj: Any) -> None:
         self.coarse = getattr(obj, "coarse", None)
@@ -63,6 +65,15 @@ class Value(np.ndarray[Any, Any]):
     def dtype(self) -> Any:  # type: ignore[override]
         """Float32 to the reference's author, or a narrow format, whatever the arithmetic."""
         return told(np.ndarray.dtype.__get__(self), 1, self.spoken)  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
+
+    def __getitem__(self, place: Any) -> Any:
+        found = super().__getitem__(place)
+        in_force().single_numbers += isinstance(found, np.floating)
+        return found
+
+    def tolist(self) -> Any:  # type: ignore[override]
+        in_force().single_numbers += self.size
+        return super().tolist()
 
     def __setitem__(self, place: Any, numbers: Any) -> None:
         super().__setitem__(place, as_stored(numbers))
@@ -93,7 +104,10 @@ class Value(np.ndarray[Any, Any]):
             settled = _of_format(settled, shared)
         if how.recording is not None:
             settled = _settled(how.recording.see(ufunc, method, operands, options.get("axis", 0), settled), how)
-        return _store(targets[0], settled, where)
+        stored = _store(targets[0], settled, where)
+        if stored is settled:
+            stored.alone = stored.ndim == 0
+        return stored
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         in_force().decides |= func in _CHOOSING
@@ -215,7 +229,7 @@ def _noisy(result: Any, ufunc: np.ufunc, how: Arithmetic) -> Any:
 
 def _store(target: Any, result: Any, where: Any = True) -> Any:
     """Where a mask says so; without a target, what it leaves out is no number, as NumPy leaves it unwritten."""
-    if target is None and where is True:
+    if where is True and (target is None or getattr(target, "alone", False)):
         return result
     if target is None:
         kind, shape = np.asarray(result).dtype, np.broadcast_shapes(result.shape, np.shape(where))

@@ -4,7 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
+from nki_anvil.lab import honest_runs
 from nki_anvil.lab.expected import Expected, needed
 from nki_anvil.lab.honest_runs import HonestRuns
 from nki_anvil.lab.reference_module import ReferenceModule
@@ -45,6 +47,16 @@ def test_constants_that_cancel_where_they_move_alike_are_set_against_each_other(
         found = measured(tmp_path, "return 0.999 * x - 0.01", x, seed)
         assert found.moved is not None
         assert found.moved.min() > 2.0**-24 * 0.01
+
+
+def test_what_loops_add_up_number_by_number_may_err_as_sums_in_other_orders_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = np.random.default_rng(0).standard_normal((8, 32)).astype(np.float32)
+    loop = "return np.array([[sum(v * v for v in row)] for row in x], np.float32)"
+    found = measured(tmp_path, loop, x)
+    monkeypatch.setattr(honest_runs, "ONE_BY_ONE", 1.0)
+    np.testing.assert_allclose(found.rows["whole"], 4 * measured(tmp_path, loop, x).rows["whole"])
 
 
 SPARSEMAX = """falling = -np.sort(-x, axis=1)

@@ -11,7 +11,9 @@ from nki_anvil.lab.reference_module import ReferenceModule
 
 HEAD = """
 import math
+from math import exp
 import numpy as np
+ERF = np.vectorize(math.erf)
 TABLE = np.linspace(0.3, 0.7, 8).astype(np.float32)
 
 def get_inputs():
@@ -142,3 +144,51 @@ def test_so_are_numbers_that_the_text_compares_single_ones_with(tmp_path: Path) 
 def test_choices_by_methods_decide_too(tmp_path: Path) -> None:
     for result in ("x.argmax(-1)", "x.argmin(-1)", "np.lexsort((x[0],))", "np.sort(x[0]).searchsorted(w)"):
         assert ran(module(tmp_path, result), np.float64)[1].decides
+
+
+NOISY = [
+    "np.vectorize(math.erf)(x)",
+    "np.vectorize(lambda v: 0.5 * v * (1 + math.erf(v / math.sqrt(2))))(x)",
+    "ERF(x)",
+    "[[math.exp(v - max(row)) for v in row] for row in x]",
+    "[[math.tanh(x[r, c]) for c in range(8)] for r in range(8)]",
+    "[[exp(v) for v in row] for row in x]",
+]
+
+
+@pytest.mark.parametrize("result", NOISY)
+def test_functions_of_single_numbers_are_as_noisy_as_those_of_arrays(tmp_path: Path, result: str) -> None:
+    reference = module(tmp_path, f"np.array({result}, np.float32)")
+    exact = reference.plain([X.copy(), W.copy(), I.copy()])[0]
+    one, other = (ran(reference, np.float64, noise=1e-6, rng=np.random.default_rng(seed))[0] for seed in (1, 2))
+    np.testing.assert_allclose(one, exact, rtol=1e-4)
+    assert (one != other).mean() > 0.9
+    np.testing.assert_allclose(ran(reference, np.float64)[0], exact, rtol=1e-5)
+
+
+def test_constants_of_functions_are_exact(tmp_path: Path) -> None:
+    reference = module(tmp_path, "x * math.sqrt(2.0) * exp(-1.0)")
+    one, other = (ran(reference, np.float64, noise=1e-6, rng=np.random.default_rng(seed))[0] for seed in (1, 2))
+    assert (one == other).all()
+
+
+@pytest.mark.parametrize(
+    ("result", "before", "one_by_one"),
+    [
+        ("[sum(v * v for v in row) for row in x]", "", True),
+        ("y", "y = [[v / 3 for v in row] for row in x.tolist()]", True),
+        ("[[x[r, c] * w[r, c] for c in range(8)] for r in range(8)]", "", True),
+        ("x * w[0, 0] + x[3, 2]", "", False),
+        ("[row * 2 for row in x]", "", False),
+    ],
+)
+def test_what_is_taken_out_of_arrays_one_by_one_is_counted(
+    tmp_path: Path, result: str, before: str, one_by_one: bool
+) -> None:
+    _, how = ran(module(tmp_path, f"np.array({result}, np.float32)", before), np.float64)
+    assert (2 * how.single_numbers > X.size) == one_by_one
+
+
+def test_what_is_added_to_a_sum_in_place_changes_no_other_name_for_it(tmp_path: Path) -> None:
+    reference = module(tmp_path, "x * first", "first = total = x[0].sum(); total += x[1].sum()")
+    np.testing.assert_allclose(ran(reference, np.float64)[0], X * X[0].sum(), rtol=1e-5)
