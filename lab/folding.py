@@ -15,24 +15,33 @@ SIDE_BY_SIDE: Final = 4096
 """From so many rows on whose elements lie apart, adding them place by place is faster than running sums of each."""
 
 
-def keep(result: Any, how: Arithmetic, passed: Any = 0.0) -> Any:
+def keep(result: Any, how: Arithmetic, passed: Any = 0.0, lost: Any = False) -> Any:
     """A contraction's result as a register of the format that the run stands for would keep it.
 
-    ``passed`` is what it held on the way: where terms cancel, they were rounded at their own size.
+    ``passed`` is what it held on the way: where terms cancel, they were rounded at their own size. Where something is
+    ``lost``, it is no exact result though float32 holds it.
     """
     if not how.rounding or how.rng is None or np.asarray(result).dtype.kind not in "fc":
         return result
     size = np.maximum(np.abs(result), passed)
     if np.asarray(result).dtype.kind == "c":  # either part is a sum of products as large as both
-        return _kept(result.real, how, size) + 1j * _kept(result.imag, how, size)
-    return _kept(result, how, size)
+        return _kept(result.real, how, size, lost) + 1j * _kept(result.imag, how, size, lost)
+    return _kept(result, how, size, lost)
 
 
-def _kept(result: Any, how: Arithmetic, size: Any) -> Any:
+def _kept(result: Any, how: Arithmetic, size: Any, lost: Any) -> Any:
     error = size * how.errors(how.rounding, np.asarray(result))
     if how.throughout:
-        error = np.where(result == np.asarray(result, np.float32), 0.0, error)
+        error = np.where((result == np.asarray(result, np.float32)) & np.logical_not(lost), 0.0, error)
     return result + error
+
+
+def lost(ufunc: np.ufunc, operands: list[Any], result: Any) -> Any:
+    """Where a sum of two numbers is not what they come to: one of them is nothing beside the other, even in float64."""
+    if ufunc not in (np.add, np.subtract) or np.asarray(result).dtype.kind != "f":
+        return False
+    first, second = operands[0], operands[1] if ufunc is np.add else np.negative(operands[1])
+    return np.isfinite(result) & ((result - first != second) | (result - second != first))
 
 
 def kept_where(sums: Array, before: Array, places: Any, terms: Any, how: Arithmetic) -> Array:

@@ -25,22 +25,34 @@ def without_undecided(r: F64, beside: Sequence[NDArray[Any]]) -> F64:
     """The exact result, not a number where one run of a pair is far off and its counterpart is not.
 
     Errors of opposite signs move a smooth result by as much to either side; what a rounding or a threshold decides
-    jumps in one of them.
+    jumps in one of them, and where many such are counted, some of them in either.
     """
     direction = along(directions(r.shape))
-    with np.errstate(all="ignore"):
-        size = norms(r, direction)
-        size = size / np.sqrt(r.size / max(1, size.size))
+    size = _typical(r, direction)
     typical = size if direction == "whole" else np.expand_dims(size, int(direction.removeprefix("axis")))
     undecided = np.zeros(r.shape, np.bool_)
     for one, other in zip(beside[::2], beside[1::2], strict=True):
         with np.errstate(all="ignore"):
-            off = [np.abs(np.subtract(run, r, dtype=np.float64)) for run in (one, other)]
-            far, near = np.maximum(*off), np.minimum(*off)
-            undecided |= (far > JUMP * np.maximum(np.abs(r), typical)) & (far > ONE_SIDED * near)
+            off = [np.subtract(run, r, dtype=np.float64) for run in (one, other)]
+            far, near = np.maximum(*np.abs(off)), np.minimum(*np.abs(off))
+            one_sided = (far > ONE_SIDED * near) | _counted(*off)
+            undecided |= (far > JUMP * np.maximum(np.abs(r), typical)) & one_sided
     if direction != "whole":  # a contraction behind a decision brings it to all of a row
         undecided |= undecided.mean(axis=int(direction.removeprefix("axis")), keepdims=True) > KNOWN_SHARE
     return np.where(undecided, np.nan, r)
+
+
+def _typical(r: F64, direction: str) -> F64:
+    """By row, the root of the mean square of what is known there."""
+    known = np.isfinite(r)
+    with np.errstate(all="ignore"):
+        count = sums(known.astype(np.float64), direction)
+        return norms(np.where(known, r, 0.0), direction) / np.sqrt(np.maximum(1.0, count))
+
+
+def _counted(one: F64, other: F64) -> NDArray[np.bool_]:
+    """Where both are off to the same side, by whole numbers."""
+    return (one * other > 0) & (one == np.rint(one)) & (other == np.rint(other))
 
 
 def furthest(r: F64, runs: Sequence[NDArray[Any]]) -> dict[str, F64]:

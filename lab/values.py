@@ -11,7 +11,7 @@ from nki_anvil.lab.arithmetic import Arithmetic, Array, complex_of, floating, in
 from nki_anvil.lab.compared import DECIDING, edges_in_force, note
 from nki_anvil.lab.constant_numbers import own
 from nki_anvil.lab.contractions import dot, einsum, inner, tensordot, vdot
-from nki_anvil.lab.folding import SLAB, fold, in_many_steps, keep, kept_where, matmul, on_the_way
+from nki_anvil.lab.folding import SLAB, fold, in_many_steps, keep, kept_where, lost, matmul, on_the_way
 from nki_anvil.lab.open_sorts import argpartition, argsort
 from nki_anvil.lab.partial_sums import partial_sums
 from nki_anvil.lab.spoken_formats import (
@@ -262,7 +262,7 @@ def _apply(how: Arithmetic, ufunc: np.ufunc, method: str, operands: list[Any], o
         passed = on_the_way(operands[0], options) if ufunc is np.add else in_many_steps(operands[0], result)
         result = keep(result, how, passed)
     elif how.throughout and method == "__call__" and is_array(result):
-        result = keep(result, how)
+        result = keep(result, how, lost=lost(ufunc, operands, result))
     if floating(operands):
         biggest = max(np.size(o) for o in operands)
         how.vector_flops += float(biggest if method != "__call__" else np.size(result))

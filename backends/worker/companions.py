@@ -75,6 +75,11 @@ def _at_end(own: Array, axes: Sequence[int], within: Range, turn: int, place: in
     return planes.put_back(np.broadcast_to(ends, groups.shape).astype(own.dtype), own, planes.along(own, axes))
 
 
+def are_labels(own: Array) -> bool:
+    """Whether each number says something of a whole row: one throughout, and no row is without the one before it."""
+    return own.size > 0 and (own.ndim < 2 or 1 in own.shape[-2:])
+
+
 def is_alone(own: Array, axes: Sequence[int]) -> bool:
     """Whether each number is a group of its own, as lengths and positions are."""
     return planes.laid_out(own, planes.along(own, axes)).shape[1] == 1

@@ -305,6 +305,8 @@ def _companion(
     """
     if family == "medley":
         return medley.of_integers(own, axes, rng, whole_range(spec))
+    if family == "laid" and laid.is_stepping(turn_of(variant)) and companions.are_labels(own):
+        return np.full_like(own, own.flat[0])
     alone = own.size <= FEW or companions.is_alone(own, axes)
     if family in _WHOLE or (family not in _MINGLED and (alone or family in _PLAIN)):
         few = family not in _WHOLE and own.size <= FEW and rng.random() < 0.5

@@ -162,6 +162,11 @@ TABLES: tuple[Callable[[Array, Any], Array], ...] = (
 TURNS, WHOLE_TURNS = len(MASKS) + len(TABLES), len(MASKS) + len(PATHS)
 
 
+def is_stepping(turn: int) -> bool:
+    """Whether a case's rows are each a step beyond the one before."""
+    return turn % TURNS >= TURNS - len(COARSE)
+
+
 def of_floats(own: Array, rng: Any, scale: float, turn: int) -> Array:
     """Each matrix of the last two axes has another structure; the next case goes on with them."""
 

@@ -74,3 +74,12 @@ def test_where_numbers_of_a_row_are_compared_kernels_may_take_its_largest_away_f
     found = measured(tmp_path, SPARSEMAX, x)
     off = np.abs(np.maximum(shifted - threshold, 0) - found.r)
     assert (off <= 20 * needed(found)).all()
+
+
+def test_a_number_that_is_nothing_beside_another_may_fall_to_either_side_of_it(tmp_path: Path) -> None:
+    """Beside -1e-17, floor(x + 4) is 4 even in float64; it is 3, and so a kernel has it that counts thresholds."""
+    x = np.random.default_rng(0).uniform(0.1, 0.9, (8, 32)).astype(np.float32)
+    x[:, 3], x[:, 4] = -1e-17, 0.0
+    found = measured(tmp_path, "return np.floor(x + 4.0)", x)
+    assert np.isnan(found.r[:, 3]).all()
+    assert (found.r[:, 4] == 4.0).all(), "what is exactly four is judged"

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nki_anvil.backends.worker import inputs
+from nki_anvil.backends.worker import inputs, laid
 
 X = {"name": "x", "shape": [160, 96], "dtype": "float32"}
 Q = {"name": "q", "shape": [160, 96], "dtype": "int8", "domain": "integer", "low": -128, "high": 127}
@@ -66,3 +66,14 @@ def test_signs_are_of_one_sign_in_integers_and_of_the_other_in_the_next_case() -
     first, second = (drawn(f"signs/{turn}")["q"] for turn in range(2))
     assert (first > 0).all()
     assert (second < 0).all()
+
+
+@pytest.mark.parametrize("shape", [[160], [160, 1], [1, 160]], ids=str)
+def test_labels_are_all_the_same_where_rows_are_a_step_beyond_the_one_before(shape: list[int]) -> None:
+    labels = {**Q, "name": "labels", "shape": shape}
+    for turn in range(laid.TURNS):
+        found = inputs.draw({"inputs": [X, labels]}, {"seed": 1, "family": f"laid/{turn}", "gathered": {}})["labels"]
+        if laid.is_stepping(turn):
+            assert np.unique(found).size == 1
+    matrices = [drawn(f"laid/{turn}")["q"] for turn in range(laid.TURNS)]
+    assert all(np.unique(matrix).size > 1 for matrix in matrices)
