@@ -159,7 +159,7 @@ class Attempt(Evidence):
     @property
     def sealed_as(self) -> str:
         """What judgements of it are sealed as."""
-        return f"attempt {self.number}"
+        return sealed_as(self.number)
 
     @contextlib.contextmanager
     def changing(self) -> Generator[None]:
@@ -223,6 +223,10 @@ class Attempt(Evidence):
         own = (found for found in reversed(self.comparisons()) if found.new_digest == self.digest)
         return next((found for found in own if found.origin == origin), None)
 
+    def place(self, comparison: Comparison) -> int:
+        """Less than that of any that was stored later in any attempt, and of any that became best after it did."""
+        return seals.place(self._problem, self.sealed_as, comparison)
+
     def add_comparison(self, comparison: Comparison) -> None:
         with self.changing():
             self._seal(comparison)
@@ -256,6 +260,11 @@ class Attempt(Evidence):
         with self.changing():
             self._seal(reflexion)
             state.write_model(self.folder / "reflexion.json", Reflexions(reflexions=(*self.reflexions(), reflexion)))
+
+
+def sealed_as(number: int) -> str:
+    """What judgements of the attempt with this number are sealed as."""
+    return f"attempt {number}"
 
 
 def _sha256(text: str) -> str:

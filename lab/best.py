@@ -12,6 +12,7 @@ from pathlib import Path
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Origin
 from nki_anvil.lab import seals, state
+from nki_anvil.lab.attempt import sealed_as
 from nki_anvil.lab.comparison import Comparison
 
 
@@ -97,7 +98,10 @@ class BestPointer:
         return oldest
 
     def swap(self, expected: str | None, holder: Holder, receipt: Receipt) -> bool:
-        """Put ``holder`` in place of the kernel with digest ``expected`` (None: of none). False if it is another's."""
+        """Put ``holder`` in place of the kernel with digest ``expected`` (None: of none). False if it is another's.
+
+        Why is noted under the same lock: the order of these seals is that in which kernels became best.
+        """
         with state.locked(self.folder / f".best.{self.origin}.lock"):
             now = self.read()
             if (now.digest if now else None) != expected:
@@ -108,6 +112,7 @@ class BestPointer:
                 receipt=receipt,
                 baseline=now.baseline if now else holder,
             )
+            seals.note_once(self.folder, sealed_as(holder.attempt), receipt.comparison)
             self._write(new)
         return True
 

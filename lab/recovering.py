@@ -47,14 +47,17 @@ def fallen(problem: Problem, origin: Origin, failed: Failed, baseline: Holder) -
 
 
 def crowned(problem: Problem, origin: Origin, failed: Failed) -> list[tuple[Attempt, Comparison]]:
-    """Every attempt that was best and has not failed since, oldest first: each was compared with the one before."""
+    """Every attempt that was best and has not failed since, oldest first: each was compared with the one before.
+
+    By the order of their seals, not by the time that is written on them: clocks go back.
+    """
     found = [
         (attempt, comparison)
         for attempt in problem.attempts.all()
         if _stands(attempt, origin, failed)
         for comparison in _keeps(attempt, origin)
     ]
-    return sorted(found, key=lambda keep: keep[1].at)
+    return sorted(found, key=lambda keep: keep[0].place(keep[1]))
 
 
 def _keeps(attempt: Attempt, origin: Origin) -> Iterator[Comparison]:

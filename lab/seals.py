@@ -43,19 +43,24 @@ _books: dict[Path, Path] = {}
 class Book:
     """The seals of one folder, read."""
 
-    all: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    all: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
+    """Each with the line where it was noted first: lines are only added, and clocks go back."""
     newest: dict[str, str] = field(default_factory=dict[str, str])
     standing: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     """By what they are of: the one that was stored last, and those noted since, which may be stored."""
+    last: dict[str, int] = field(default_factory=dict[str, int])
+    """By what they are of: the line of the newest."""
+    lines: int = 0
 
     def add(self, line: dict[str, Any]) -> None:
+        self.lines += 1
         of = str(line.get("of"))
         if "stored" in line:
             self.standing[of] = {str(line["stored"])}
             return
         seal = str(line.get("seal"))
-        self.all.add((of, seal))
-        self.newest[of] = seal
+        self.all.setdefault((of, seal), self.lines)
+        self.newest[of], self.last[of] = seal, self.lines
         self.standing.setdefault(of, set()).add(seal)
 
 
@@ -182,7 +187,17 @@ def newest(folder: Path, of: str) -> str | None:
 
 def known(folder: Path) -> Seals:
     """Raises StateDamaged."""
-    return _book(folder).all
+    return _book(folder).all.keys()
+
+
+def place(folder: Path, of: str, record: BaseModel) -> int:
+    """Less than that of whatever was noted after it, whatever the clock said. Raises KeyError, StateDamaged."""
+    return _book(folder).all[of, seal(record)]
+
+
+def last_place(folder: Path, of: str) -> int:
+    """As ``place``, of the last that was noted of one thing; 0 where nothing was. Raises StateDamaged."""
+    return _book(folder).last.get(of, 0)
 
 
 def _book(folder: Path) -> Book:
