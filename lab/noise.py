@@ -106,8 +106,11 @@ async def _same_against_itself(sampler: Sampler, arm: Arm) -> list[float]:
 
 
 def stale(known: StoredNoise, first: Timed, now: datetime, days: float) -> bool:
-    """After a week, when the host was started again, and while the rig is biased: until one run is clean."""
-    old = now - datetime.fromisoformat(known.at) > timedelta(days=days)
+    """After a week, when the host was started again, and while the rig is biased: until one run is clean.
+
+    A week ahead as well: it was measured while the clock was wrong, and nobody knows when.
+    """
+    old = abs(now - datetime.fromisoformat(known.at)) > timedelta(days=days)
     return old or known.biased or known.boot != first.environment.get("boot", "")
 
 

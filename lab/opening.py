@@ -161,7 +161,16 @@ def find(lab: Laboratory, wanted: Wanted) -> Problem | None:
     if wanted.name is not None:
         return lab.find(wanted.name)
     same = [problem for problem in readable(lab) if problem.record.opened_from == str(wanted.reference)]
-    return max(same, key=lambda problem: (not problem.changed(), problem.record.opened_at), default=None)
+    return max(same, key=lambda problem: (not problem.changed(), *_age(lab, problem.record)), default=None)
+
+
+def _age(lab: Laboratory, record: ProblemRecord) -> tuple[int, str]:
+    """More for what was opened later, whatever the clock said; by the time where no opening was noted."""
+    return seals.last_place(lab.root, _opening(record.name)), record.opened_at
+
+
+def _opening(name: str) -> str:
+    return f"opened {name}"
 
 
 def readable(lab: Laboratory) -> list[Problem]:
@@ -237,6 +246,7 @@ def pin(lab: Laboratory, wanted: Wanted, specification: Specification) -> Proble
         budget.add_kernel(account, digest(text), lab.rules.attempts_limit)
         set_aside(lab.folder(name))
         seals.begin_anew(lab.folder(name))
+        seals.note(lab.root, _opening(name), record)
         lab.attempts(name).take(text, at=record.opened_at, path=str(kernel))
         return save(lab, record)
 

@@ -87,11 +87,18 @@ def _keep(aside: Path, problem: Path) -> Path | None:
     if aside.is_symlink():
         aside.unlink()
         return None
-    place = problem / FOLDER / f"{time.time_ns():020}.py"
-    state.refuse_links(place.parent)
-    place.parent.mkdir(exist_ok=True)
+    folder = problem / FOLDER
+    state.refuse_links(folder)
+    folder.mkdir(exist_ok=True)
+    place = folder / f"{_number(folder):020}.py"
     shutil.move(aside, place)
     return place
+
+
+def _number(folder: Path) -> int:
+    """The time, or what follows the last one's where the clock went back: by it the newest is known."""
+    before = [int(path.stem) for path in folder.glob("*.py") if path.stem.isdecimal()]
+    return max([time.time_ns(), *(number + 1 for number in before)])
 
 
 def _swap(aside: Path, path: Path) -> bool:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,17 @@ async def test_a_call_that_was_killed_leaves_no_baseline_to_the_next_one(
     assert opened.baseline.latency_us == 10
     assert world.lab.problem("p").attempts.get(0).text() == own
     assert [text.read_text() for text in world.state.parent.glob(".p.*/attempts/0000/kernel.py")] == [kernel(100)]
+
+
+@pytest.mark.parametrize("back", [timedelta(0), timedelta(hours=5)], ids=["a clock that runs", "a clock put back"])
+async def test_who_names_no_problem_goes_on_with_the_one_that_was_opened_last(world: World, back: timedelta) -> None:
+    await world.open(name="z")
+    world.now -= back
+    await world.open(name="b")
+    assert (await world.open()).problem == "b"
+    await world.open(name="z")
+    world.lab = world.again()
+    assert (await world.open()).problem == "b", "to go on with another is not to open it"
 
 
 async def test_a_problem_whose_record_is_gone_is_opened_anew_and_keeps_no_speeds(world: World) -> None:

@@ -166,3 +166,16 @@ async def test_what_an_editor_writes_late_to_the_file_that_it_had_opened_is_an_a
             world.edit(kernel(8, note=str(number)))
             await call(client, "revert_to_best", problem="p")
     assert len([*(world.state / replacing.FOLDER).iterdir()]) <= 2, "those that are attempts go"
+
+
+def test_the_file_that_was_taken_out_last_stays_although_the_clock_was_put_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = iter([9_000_000_000, 5_000_000_000, 7_000_000_000])
+    monkeypatch.setattr(replacing.time, "time_ns", lambda: next(times))
+    file = tmp_path / "kernel.py"
+    for text in ("first\n", "second\n", "third\n"):
+        file.write_text(text)
+        last = replacing.put(file, "best\n", tmp_path)
+    assert [*replacing.unsaved(tmp_path)] == ["first\n", "second\n", "third\n"]
+    assert [*(tmp_path / replacing.FOLDER).iterdir()] == [last]
