@@ -160,6 +160,8 @@ class _Constants:
             case ast.Name(id=name) if name in _PURE and name not in self._modules:
                 one = len(given) == 1 and not call.keywords
                 return all(map(self._is_read if one or name not in _HANDING_ON else self._is_fixed, given))
+            case ast.Name(id="slice"):  # which holds what it is given
+                return all(map(self._is_fixed, given))
             case ast.Attribute(value=inner, attr="item"):
                 return not given and self._is_of_numpy(inner) and self._is_fixed(inner)
             case ast.Name(id=name) if name in self._classes:

@@ -656,6 +656,7 @@ KEPT = {
         "    n: list = dataclasses.field(default_factory=list)\nSEEN = Seen()",
         "SEEN.n.append(1)",
     ),
+    "a list as a slice's end": ("SEEN = slice([])", "SEEN.stop.append(1)"),
     "a list out of a generator": ("SEEN = tuple([] for _ in range(1))", "SEEN[0].append(1)"),
     "a list out of a display": ("SEEN = [one for one in ([], ())]", "SEEN[0].append(1)"),
     "a list by name": ("SEEN = dict(a=[])", "SEEN['a'].append(1)"),
@@ -687,6 +688,12 @@ def test_no_module_that_is_absent_says_what_a_field_is(field: str) -> None:
     assert found.passed is False
     assert "says what a field is" in found.detail
     assert found.hint
+
+
+@pytest.mark.parametrize("held", ["slice(0, 128)", "(slice(0, 128), slice(0, 64, 2))", "slice(P)"])
+def test_slices_of_numbers_stand_at_the_top_of_a_text(held: str) -> None:
+    found = language.judge(f"{HEAD}P = 128\nROWS = {held}\n{body('own(x)[ROWS]').removeprefix(HEAD)}", None)
+    assert "could be changed" not in found.detail, found.detail
 
 
 @pytest.mark.parametrize("kind", KEPT)
