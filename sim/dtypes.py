@@ -8,6 +8,7 @@ from typing import Any, Final
 import ml_dtypes
 import numpy as np
 
+from nki_anvil.sim.array_dtypes import ArrayDType, NamedDType
 from nki_anvil.sim.errors import TraceError
 
 _TABLE: Final[dict[str, Any]] = {
@@ -29,18 +30,21 @@ NAMES: Final = tuple(_TABLE)
 """The order is part of the program format: new formats are appended."""
 
 FLOATS: Final = frozenset(name for name in NAMES if "float" in name)
-INTEGERS: Final = frozenset(NAMES) - FLOATS
+_TEXTS: Final = {"bool_": "bool"}
+"""What the stubs call a format, where that is not its name in nki.language."""
+_PLAIN: Final = {text: name for name, text in _TEXTS.items()}
+INTEGERS: Final = frozenset((*NAMES, *_PLAIN)) - FLOATS
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
     """The NumPy dtype that stores a Trainium format; raises KeyError for a name that is not one."""
-    return np.dtype(_TABLE[name])
+    return np.dtype(_TABLE[_PLAIN.get(name, name)])
 
 
 def name_of(dtype: Any) -> str:
     """The Trainium name of a NumPy dtype or of a name; raises KeyError where it has none (float64, int64)."""
-    if isinstance(dtype, str) and dtype in _TABLE:
-        return dtype
+    if isinstance(dtype, str) and _PLAIN.get(dtype, dtype) in _TABLE:
+        return _PLAIN.get(dtype, dtype)
     wanted = np.dtype(dtype)
     if wanted == np.bool_:
         return "bool_"
@@ -70,7 +74,7 @@ class DType(str):
         if isinstance(other, type) and issubclass(other, np.generic):
             raise TraceError(
                 "NKI-DTYPE", f"The dtype {self} is a string, and is compared with a type of NumPy's.",
-                remedy=f"Compare with nl.{self} or another dtype of nl.",
+                remedy=f"Compare with nl.{name_of(self)} or another dtype of nl.",
             )  # fmt: skip
         return NotImplemented
 
@@ -80,32 +84,16 @@ class DType(str):
     __hash__ = str.__hash__
 
 
-DTYPES: Final[Mapping[str, DType]] = {dtype: dtype for dtype in map(DType, NAMES)}
+DTYPES: Final[Mapping[str, DType]] = {dtype: dtype for dtype in (DType(_TEXTS.get(name, name)) for name in NAMES)}
 """One object per format, in the order of NAMES, found by itself (at once) or by any equal string."""
 
-
-class ArrayDType(DType):
-    """A number format of Beta 1, where it is NumPy's: it also equals the dtype that stores it, and has a size."""
-
-    __slots__ = ()
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of one element."""
-        return size_of(self)
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, str):
-            return str.__eq__(self, other)
-        try:
-            return str.__eq__(self, name_of(other))
-        except (KeyError, TypeError):
-            return False
-
-    __hash__ = str.__hash__
-
-
-ARRAY_DTYPES: Final[Mapping[str, ArrayDType]] = {name: ArrayDType(name) for name in NAMES}
+_AS_NUMPY: Final = {name: np.dtype(kind) for name, kind in {**_TABLE, "bool_": np.bool_, "tfloat32": "V4"}.items()}
+ARRAY_DTYPES: Final[Mapping[str, ArrayDType]] = {
+    as_text: ArrayDType(name, kind) for as_text, (name, kind) in zip(DTYPES, _AS_NUMPY.items(), strict=True)
+}
+"""Of tensors of Beta 1."""
+NAMED_DTYPES: Final[Mapping[str, ArrayDType]] = {name: NamedDType(name, kind) for name, kind in _AS_NUMPY.items()}
+"""Of Beta 1's ``nki.language``."""
 
 FOREIGN: Final = ("float8_e4m3fn", "float8_e5m2_x4", "float8_e4m3fn_x4", "float8_e8m0fnu", "float4_e2m1fn_x4")
 """Formats of NKI that NeuronCore-v3 cannot hold."""
@@ -113,12 +101,15 @@ FOREIGN: Final = ("float8_e4m3fn", "float8_e5m2_x4", "float8_e4m3fn_x4", "float8
 
 def as_dtype(dtype: Any) -> DType:
     """The format that a name, a NumPy dtype or a framework's dtype stands for; raises KeyError where there is none."""
+    if isinstance(dtype, ArrayDType):
+        return _of_name(dtype.format)
     if isinstance(dtype, DType) and dtype in DTYPES:
         return DTYPES[dtype]
     if isinstance(dtype, str):
-        return DTYPES[name_of(_PLAIN.get(dtype, dtype))]
+        return _of_name(name_of(dtype))
     text = str(dtype)
-    return DTYPES[name_of(text.removeprefix("torch.") if text.startswith("torch.") else dtype)]
+    return _of_name(name_of(text.removeprefix("torch.") if text.startswith("torch.") else dtype))
 
 
-_PLAIN: Final = {"bool": "bool_"}
+def _of_name(name: str) -> DType:
+    return DTYPES[_TEXTS.get(name, name)]

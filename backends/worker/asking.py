@@ -14,6 +14,7 @@ from typing import Any, Final, cast
 
 from nki_anvil.backends.worker import regions, telling
 from nki_anvil.backends.worker.absent import Absent
+from nki_anvil.sim.array_dtypes import ArrayDType
 
 
 def words(text: str) -> frozenset[str]:
@@ -88,8 +89,16 @@ def check_class(value: Any) -> None:
         raise ClassAsked(kind)
 
 
+def check_instance(value: Any) -> None:
+    """Raises ClassAsked for a dtype of Beta 1, which is an object of NumPy's there."""
+    if isinstance(value, ArrayDType):
+        raise ClassAsked(type(value))
+
+
 @functools.cache
 def _may(kind: type[Any], attribute: str, itself: bool) -> bool:
+    if issubclass(kind, ArrayDType):
+        return attribute == "itemsize"
     if kind is Absent or not f"{kind.__module__}.".startswith(telling.LANGUAGE):
         return attribute not in HIDDEN or kind is types.ModuleType
     if issubclass(kind, Enum):

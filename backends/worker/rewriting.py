@@ -185,6 +185,8 @@ def _calling(module: str, told: Callable[[Any], Any]) -> Callable[..., Any]:
             asking.check(given[0], given[1], module)
         if function is type:
             asking.check_class(*given)
+        if function is isinstance:
+            asking.check_instance(given[0] if given else None)
         for one in (*given, *named.values()):
             telling.check_numbers(one)
         if regions.is_told_where(function):

@@ -157,9 +157,11 @@ def _own(value: Any, memory: str, numbers: Iterator[int]) -> Any:
     """A tensor of the caller's, whose values nobody asks for."""
     from nki_anvil.sim.beta1.tile import Tile
     from nki_anvil.sim.builder import live
+    from nki_anvil.sim.dtypes import as_dtype
     from nki_anvil.sim.memory import MemoryRegion
 
     if not hasattr(value, "buffer"):
         return value
-    tensor = live().allocate(value.shape, value.dtype, MemoryRegion[memory], role="input", argument=next(numbers))
+    dtype = as_dtype(value.dtype)
+    tensor = live().allocate(value.shape, dtype, MemoryRegion[memory], role="input", argument=next(numbers))
     return Tile(tensor) if isinstance(value, Tile) else tensor

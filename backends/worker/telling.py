@@ -12,6 +12,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from nki_anvil.sim.array_dtypes import ArrayDType
+
 _ADDRESS = " at 0x"
 _CUT = re.compile(r"%(\([^)]*\))?[-#0 +]*[\d*]*\.[\d*]*[hlL]?[srab]")
 """A precision of a text, in ``%``."""
@@ -106,8 +108,8 @@ def _written(value: Any) -> Iterable[Any]:
 
 
 def _is_format(kind: Any) -> bool:
-    """Whether its objects are texts of the language, as dtypes are."""
-    return f"{kind.__module__}.".startswith(LANGUAGE) and issubclass(kind, str)
+    """Whether its objects are texts of the language, as dtypes are; or those of Beta 1, which refuse it themselves."""
+    return issubclass(kind, ArrayDType) or (f"{kind.__module__}.".startswith(LANGUAGE) and issubclass(kind, str))
 
 
 def _writes_itself(kind: Any) -> bool:

@@ -22,7 +22,7 @@ def like(tile: Tile, mask: Any, dtype: Any, fill: Fill) -> Tile:
 
     def run(cut: Cut) -> NkiTensor:
         source = cut(tile)
-        result = fresh(source.shape, dtype or tile.dtype)
+        result = fresh(source.shape, dtype or tile.format)
         fill(result, source, cut)
         return result
 

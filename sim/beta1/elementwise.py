@@ -49,14 +49,14 @@ class Unary(Operation):
         if not isinstance(x, Tile):
             return self.of_number(x)
         tile = require(x, repr(self))
-        if self.operation == "invert" and tile.dtype == "bool_":
+        if self.operation == "invert" and tile.format == "bool":
             raise TraceError(
                 "NKI-DTYPE", f"{self!r} of truths, which comes out wrong (NKI known issues, SDK 2.26).",
                 remedy="Use nl.logical_not, or a tile of int8.",
             )  # fmt: skip
         if self.operation in _CURVES:
             recorder().by_hand.left(MemoryRegion.psum, f"{self!r} is an activation, whose bias the compiler allocates")
-        wanted = dtype or ("bool_" if self.operation in _TRUTHS else tile.dtype)
+        wanted = dtype or ("bool_" if self.operation in _TRUTHS else tile.format)
         return self.told(masked(mask, tile.shape, lambda cut: self.apply(cut(tile), wanted)))
 
     def apply(self, x: NkiTensor, dtype: Any) -> NkiTensor:
@@ -193,7 +193,7 @@ OPERATIONS: Final[dict[str, Any]] = {
 def copy(src: Any, *, dtype: Any = None, mask: Any = None, engine: Any = None, **options: Any) -> Tile:
     """A copy on chip, converted to ``dtype``."""
     tile = require(src, "nl.copy")
-    wanted = dtype or tile.dtype
+    wanted = dtype or tile.format
 
     def run(cut: Any) -> NkiTensor:
         source = cut(tile)

@@ -27,7 +27,7 @@ from nki_anvil.sim.beta1.instructions import arithmetic, moving, selecting, tens
 from nki_anvil.sim.beta1.kernel import jit, simulate_kernel, wrapper
 from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.beta1.unread import strict
-from nki_anvil.sim.dtypes import ARRAY_DTYPES
+from nki_anvil.sim.dtypes import NAMED_DTYPES
 from nki_anvil.sim.language import regions
 from nki_anvil.sim.typing import mutable_tensor, tensor
 
@@ -56,7 +56,7 @@ def _language() -> dict[str, Any]:
         sum=reductions.sum_, max=reductions.max_, min=reductions.min_, prod=reductions.prod, all=reductions.all_
     )
     named.update(_named(_LANGUAGE))
-    named.update(ARRAY_DTYPES)
+    named.update(NAMED_DTYPES)
     named.update(
         mgrid=grids.MGrid(),
         arange=grids.arange,

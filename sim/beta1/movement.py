@@ -104,7 +104,7 @@ def direct(value: Any, what: str) -> NkiTensor:
 def transpose(x: Any, *, dtype: Any = None, mask: Any = None, **options: Any) -> Tile:
     """The transposed tile."""
     tile = require(x, "nl.transpose")
-    return masked(mask, tile.shape, lambda cut: current.transpose(cut(tile), dtype or tile.dtype))
+    return masked(mask, tile.shape, lambda cut: current.transpose(cut(tile), dtype or tile.format))
 
 
 def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None, **options: Any) -> Tile:
@@ -220,7 +220,7 @@ def dropout(x: Any, rate: Any, *, dtype: Any = None, mask: Any = None, **options
     """Zero elements with a probability."""
     tile = require(x, "nl.dropout")
     chance = operand(rate)
-    return masked(mask, tile.shape, lambda cut: current.dropout(cut(tile), chance, dtype or tile.dtype))
+    return masked(mask, tile.shape, lambda cut: current.dropout(cut(tile), chance, dtype or tile.format))
 
 
 def rand(shape: Any, dtype: Any = "float32", **options: Any) -> Tile:

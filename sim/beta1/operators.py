@@ -52,7 +52,7 @@ class Operators:
         return _math("mod", self, other)
 
     def __neg__(self) -> Any:
-        return _math("multiply", self, -1.0, dtype=cast("Tile", self).dtype)
+        return _math("multiply", self, -1.0, dtype=cast("Tile", self).format)
 
     def __abs__(self) -> Any:
         return _math("abs", self)

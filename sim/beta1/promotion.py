@@ -39,7 +39,7 @@ def _format(value: Any) -> str:
     if not hasattr(value, "dtype"):
         return "float32" if isinstance(value, float) else "uint8" if isinstance(value, bool) else "int32"
     if not isinstance(value, np.generic):
-        return str(value.dtype)
+        return as_dtype(value.dtype)
     kept = cast("Any", value).dtype
     return str(as_dtype({"float64": np.float32, "int64": np.int32, "bool": np.uint8}.get(kept.name, kept)))
 

@@ -61,7 +61,7 @@ def reduced(
     """One instruction that reduces the given free dimensions of a tile."""
     tile = require(x, "A reduction")
     axes = axes_of(axis, tile.shape, "A reduction")
-    wanted = dtype or tile.dtype
+    wanted = dtype or tile.format
     kept = [i for i in range(tile.ndim) if i not in axes]
     full = _remaining(tile.shape, axes, keepdims)
 
@@ -107,7 +107,7 @@ def mean(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bo
     _leaves_whole(mask, x.shape, axes)
     total = reduced("add", x, axis, dtype="float32", mask=mask, keepdims=keepdims)
     count = math.prod(x.shape[one] for one in axes)
-    return OPERATIONS["multiply"](total, 1.0 / count, dtype=dtype or ("float32" if x.dtype in INTEGERS else x.dtype))
+    return OPERATIONS["multiply"](total, 1.0 / count, dtype=dtype or ("float32" if x.format in INTEGERS else x.format))
 
 
 def _leaves_whole(mask: Any, shape: Shape, axes: Sequence[int]) -> None:
@@ -124,13 +124,13 @@ def var(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, **options: An
     """The mean of the squared deviations."""
     centre = mean(x, axis, dtype="float32", mask=mask, keepdims=True)
     deviation = OPERATIONS["subtract"](x, centre, dtype="float32", mask=mask)
-    return mean(OPERATIONS["square"](deviation, mask=mask), axis, dtype=dtype or x.dtype, mask=mask)
+    return mean(OPERATIONS["square"](deviation, mask=mask), axis, dtype=dtype or x.format, mask=mask)
 
 
 def softmax(x: Any, axis: Any, *, dtype: Any = None, compute_dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     """exp(x - max) over its sum."""
     in_one_run(mask, x.shape, "nl.softmax")
-    return masked(mask, x.shape, lambda cut: current.softmax(cut(x), axis, dtype or x.dtype))
+    return masked(mask, x.shape, lambda cut: current.softmax(cut(x), axis, dtype or x.format))
 
 
 def rms_norm(
@@ -150,7 +150,7 @@ def rms_norm(
     total = reduced("add", square, axis, dtype="float32", mask=mask, keepdims=True)
     scaled = OPERATIONS["add"](OPERATIONS["multiply"](total, 1.0 / n), epsilon)
     normal = OPERATIONS["multiply"](x, OPERATIONS["rsqrt"](scaled), dtype="float32", mask=mask)
-    return OPERATIONS["multiply"](normal, w, dtype=dtype or x.dtype, mask=mask)
+    return OPERATIONS["multiply"](normal, w, dtype=dtype or x.format, mask=mask)
 
 
 class LoopReduction:

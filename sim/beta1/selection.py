@@ -60,7 +60,7 @@ def affine_select(
 ) -> Tile:
     """The tile where an index comparison holds, else a number."""
     tile = require(on_true_tile, "nisa.affine_select")
-    wanted = dtype or tile.dtype
+    wanted = dtype or tile.format
     number = operand(on_false_value)
     if isinstance(pred, Condition) and pred.holds is None and len(pred.terms) == 1 and mask is None:
         return _by_comparison(pred.terms[0], tile, float(number), wanted)

@@ -11,12 +11,13 @@ import weakref
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from nki_anvil.sim.array_dtypes import ArrayDType
 from nki_anvil.sim.beta1 import access
 from nki_anvil.sim.beta1.bounds import Reach, out_of_bounds
 from nki_anvil.sim.beta1.operators import Operators
 from nki_anvil.sim.beta1.places import declared, same_place
 from nki_anvil.sim.beta1.recorder import Recorder
-from nki_anvil.sim.dtypes import ARRAY_DTYPES, ArrayDType, as_dtype
+from nki_anvil.sim.dtypes import ARRAY_DTYPES, DType, as_dtype, size_of
 from nki_anvil.sim.errors import NotSimulated, TraceError
 from nki_anvil.sim.layout import Shape
 from nki_anvil.sim.memory import MemoryRegion
@@ -85,7 +86,13 @@ class Tile(Operators):
 
     @property
     def dtype(self) -> ArrayDType:
+        """As the kernel sees it."""
         return ARRAY_DTYPES[self.tensor.dtype]
+
+    @property
+    def format(self) -> DType:
+        """As the simulator has it."""
+        return self.tensor.dtype
 
     @property
     def ndim(self) -> int:
@@ -97,7 +104,7 @@ class Tile(Operators):
 
     @property
     def itemsize(self) -> int:
-        return self.dtype.itemsize
+        return size_of(self.format)
 
     @property
     def buffer(self) -> MemoryRegion:
@@ -114,7 +121,7 @@ class Tile(Operators):
 
     def __repr__(self) -> str:
         name = f" {self.name!r}" if self.name else ""
-        return f"Tile({self.shape}, {self.dtype}, {self.buffer.value}{name})"
+        return f"Tile({self.shape}, {self.format}, {self.buffer.value}{name})"
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -236,7 +243,7 @@ class Tile(Operators):
 
         assert self.part is not None
         part, self.part = self.part, None
-        full = self.recorder.allocate(part.shape, self.dtype, self.buffer)
+        full = self.recorder.allocate(part.shape, self.format, self.buffer)
         self.grown = self.recorder.grown(full, fresh=True)
         if part.box.empty:
             self.tensor = full

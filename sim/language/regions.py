@@ -15,7 +15,7 @@ hbm: Final = MemoryRegion.private_hbm
 private_hbm: Final = MemoryRegion.private_hbm
 shared_hbm: Final = MemoryRegion.shared_hbm
 
-bool_: Final = DTYPES["bool_"]
+bool_: Final = DTYPES["bool"]
 int8: Final = DTYPES["int8"]
 int16: Final = DTYPES["int16"]
 int32: Final = DTYPES["int32"]

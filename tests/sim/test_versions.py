@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nki_anvil.sim import install, versions
+from nki_anvil.sim import dtypes, install, versions
 from nki_anvil.sim.errors import NotSimulated, TraceError
 from nki_anvil.sim.modules import emulated
 from nki_anvil.sim.simulation import simulate
@@ -303,3 +303,11 @@ def test_members_of_enumerations_are_numbers_in_0_2_alone_but_for_who_makes_desc
     else:
         with pytest.raises(TraceError, match=r"NKI-TYPE.*oob_mode"):
             trace(kernel, X, {"oob_mode": 0}, version=version)
+
+
+@pytest.mark.parametrize("version", ["0.2", "0.3", "0.7"])
+def test_the_dtype_of_truths_is_the_text_that_the_stubs_have(version: str):
+    with install(version):
+        nl = importlib.import_module("nki.language")
+        assert (str(nl.bool_), nl.bool_ == "bool", nl.bool_ == "bool_") == ("bool", True, False)
+        assert dtypes.as_dtype("bool_") is dtypes.as_dtype(np.bool_) is nl.bool_

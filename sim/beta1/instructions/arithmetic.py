@@ -78,10 +78,10 @@ def activation_reduce(
 def _check_affine(bias: Any, scale: Any, what: str) -> None:
     """Raises TraceError for a bias or a scale in a format that no activation takes."""
     for name, value, formats in (("bias", bias, _BIASES), ("scale", scale, _BIASES[:1])):
-        if isinstance(value, Tile) and str(value.dtype) not in formats:
+        if isinstance(value, Tile) and str(value.format) not in formats:
             raise TraceError(
                 "NKI-DTYPE",
-                f"{what} with a {name} of {value.dtype}.",
+                f"{what} with a {name} of {value.format}.",
                 remedy=f"A {name} in a tile is {', '.join(formats)}: make it so, or nl.copy(..., dtype=nl.float32).",
             )
 
@@ -228,7 +228,7 @@ def tensor_partition_reduce(op: Any, data: Any, *, mask: Any = None, dtype: Any 
 
     def run(cut: Cut) -> NkiTensor:
         source = cut(tile)
-        result = fresh((1, *source.shape[1:]), dtype or tile.dtype)
+        result = fresh((1, *source.shape[1:]), dtype or tile.format)
         isa.tensor_partition_reduce(result, op, source)
         return result
 

@@ -94,13 +94,13 @@ def bn_aggr(data: Any, *, mask: Any = None, dtype: Any = None, **options: Any) -
 
 def _statistics(name: str, data: Any, count: int, mask: Any, dtype: Any) -> Tile:
     tile, instruction = require(data, f"nisa.{name}"), getattr(isa, name)
-    return per_partition(tile, count, mask, dtype or tile.dtype, lambda result, source, _: instruction(result, source))
+    return per_partition(tile, count, mask, dtype or tile.format, lambda result, source, _: instruction(result, source))
 
 
 def max8(src: Any, *, mask: Any = None, dtype: Any = None, **options: Any) -> Tile:
     """The eight largest values per partition."""
     tile = require(src, "nisa.max8")
-    return per_partition(tile, 8, mask, dtype or tile.dtype, lambda result, source, _: isa.max8(result, source))
+    return per_partition(tile, 8, mask, dtype or tile.format, lambda result, source, _: isa.max8(result, source))
 
 
 def nc_find_index8(data: Any, vals: Any, *, mask: Any = None, dtype: Any = None, **options: Any) -> Tile:

@@ -81,4 +81,4 @@ def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any 
         return result
 
     turned = masked(mask, tile.shape, run, lambda box: Box(box.low[::-1], box.high[::-1]), flat)
-    return turned if dtype is None or as_dtype(dtype) == tile.dtype else copy(turned, dtype=dtype)
+    return turned if dtype is None or as_dtype(dtype) == tile.format else copy(turned, dtype=dtype)

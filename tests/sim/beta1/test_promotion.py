@@ -27,7 +27,7 @@ TABLE = {
     ("int8", "uint16"): "int32",
     ("int32", "uint32"): "float32",
     ("bfloat16", "bfloat16"): "bfloat16",
-    ("bool_", "bool_"): "bool_",
+    ("bool_", "bool_"): "bool",
 }
 
 
