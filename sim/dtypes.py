@@ -87,7 +87,8 @@ class DType(str):
 DTYPES: Final[Mapping[str, DType]] = {dtype: dtype for dtype in (DType(_TEXTS.get(name, name)) for name in NAMES)}
 """One object per format, in the order of NAMES, found by itself (at once) or by any equal string."""
 
-_AS_NUMPY: Final = {name: np.dtype(kind) for name, kind in {**_TABLE, "bool_": np.bool_, "tfloat32": "V4"}.items()}
+_KINDS: Final[dict[str, Any]] = {**_TABLE, "bool_": np.bool_, "tfloat32": "V4"}
+_AS_NUMPY: Final[dict[str, np.dtype[Any]]] = {name: np.dtype(kind) for name, kind in _KINDS.items()}
 ARRAY_DTYPES: Final[Mapping[str, ArrayDType]] = {
     as_text: ArrayDType(name, kind) for as_text, (name, kind) in zip(DTYPES, _AS_NUMPY.items(), strict=True)
 }

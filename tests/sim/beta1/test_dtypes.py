@@ -96,7 +96,7 @@ def test_what_texts_and_dtypes_of_numpys_answer_differently_is_refused_with_a_re
         asked(question)
     code = getattr(caught.value, "code", "")
     assert code in ("NKI-DTYPE", "AttributeUnavailable", "TraceUnstable", "NKI-PYTHON"), caught.value
-    assert caught.value.remedy
+    assert getattr(caught.value, "remedy", "")
 
 
 @pytest.mark.parametrize("question", ANSWERED)
@@ -112,7 +112,7 @@ def test_a_dtype_is_passed_on(dtype: str) -> None:
 
 def test_what_is_said_of_one_names_what_to_write(beta1: Any) -> None:
     with pytest.raises(TraceError) as caught:
-        beta1.nl.float32 < beta1.nl.int32  # noqa: B015
+        min(beta1.nl.float32, beta1.nl.int32)
     assert "NumPy's" in caught.value.message
     assert "in a tuple" in caught.value.remedy
 
