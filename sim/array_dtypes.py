@@ -6,7 +6,7 @@ answer what these would answer alike, whichever of them is asked. Sources: the s
 
 from __future__ import annotations
 
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, cast
 
 import numpy as np
 
@@ -61,7 +61,8 @@ class ArrayDType:
             return False
         if isinstance(other, np.dtype) or (isinstance(other, type) and issubclass(other, np.generic)):
             return self._is_stored_as(other)
-        raise DTypeAsked(f"is compared with a {type(other).__name__}")
+        kind: type[Any] = cast("Any", type(cast("object", other)))
+        raise DTypeAsked(f"is compared with a {kind.__name__}")
 
     def _is_stored_as(self, other: Any) -> bool:
         from nki_anvil.sim.dtypes import name_of
