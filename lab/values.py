@@ -224,7 +224,7 @@ def _noisy(result: Any, ufunc: np.ufunc, how: Arithmetic) -> Any:
         for part in (plain.real, plain.imag):
             part *= 1.0 + how.errors(how.noise, part)
         return result
-    return (plain * (1.0 + how.errors(how.noise, plain))).astype(how.dtype).view(Value)
+    return np.asarray(plain * (1.0 + how.errors(how.noise, plain))).astype(how.dtype).view(Value)
 
 
 def _store(target: Any, result: Any, where: Any = True) -> Any:

@@ -1,5 +1,6 @@
 """NumPy's idioms mean in every arithmetic what they mean to a reference's author."""
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -192,3 +193,15 @@ def test_what_is_taken_out_of_arrays_one_by_one_is_counted(
 def test_what_is_added_to_a_sum_in_place_changes_no_other_name_for_it(tmp_path: Path) -> None:
     reference = module(tmp_path, "x * first", "first = total = x[0].sum(); total += x[1].sum()")
     np.testing.assert_allclose(ran(reference, np.float64)[0], X * X[0].sum(), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "result", ["x.mean().reshape(1, 1)", "x - x.std()", "x * np.exp(x.sum() / 9)", "x / x.sum() ** 2"]
+)
+def test_single_results_are_arrays_of_the_arithmetic_in_every_run(tmp_path: Path, result: str) -> None:
+    reference = module(tmp_path, result)
+    exact = reference.plain([X.copy(), W.copy(), I.copy()])[0]
+    for dtype, order in itertools.product((np.float32, np.float64), ("plain", "sequential", "slabs")):
+        rng = np.random.default_rng(1)
+        found, _ = ran(reference, dtype, order=order, noise=1e-7, rounding=2.0**-24, throughout=True, rng=rng)
+        np.testing.assert_allclose(found, exact, rtol=1e-4)
