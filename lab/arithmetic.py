@@ -23,6 +23,7 @@ _MIXER: Final = 0x9E3779B97F4A7C15
 """2^64 over the golden ratio: an odd number whose products spread their bits."""
 _DOUBLE, _WHOLE, _WORD = Struct("d"), Struct("Q"), 2**64 - 1
 _AT_ONCE: Final = 4096
+"""Errors of single numbers that are drawn at a time."""
 
 
 def is_array(item: object) -> TypeGuard[Array]:
@@ -110,8 +111,7 @@ class Arithmetic:
         """Relative errors of results, each drawn evenly between plus and minus the bound."""
         if not self.consistent:
             return self.lots(bound, np.shape(exact))
-        self._salt = self._salt or int(cast("Any", self.rng).integers(1, 2**63)) | 1
-        bits = np.ascontiguousarray(exact, np.float64).view(np.uint64) * np.uint64(self._salt)
+        bits = np.ascontiguousarray(exact, np.float64).view(np.uint64) * np.uint64(self._salted())
         mixed = (bits ^ (bits >> np.uint64(29))) * np.uint64(_MIXER)
         share = (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-52 - 1.0
         return (-bound if self.mirrored else bound) * share.reshape(np.shape(exact))
@@ -119,13 +119,17 @@ class Arithmetic:
     def error(self, bound: float, exact: float) -> float:
         """The same for one number, of which there are many."""
         if self.consistent:
-            self._salt = self._salt or int(cast("Any", self.rng).integers(1, 2**63)) | 1
-            bits = _WHOLE.unpack(_DOUBLE.pack(exact))[0] * self._salt & _WORD
+            bits = _WHOLE.unpack(_DOUBLE.pack(exact))[0] * self._salted() & _WORD
             share = ((bits ^ (bits >> 29)) * _MIXER & _WORD) >> 11
             return (-bound if self.mirrored else bound) * (share * 2.0**-52 - 1.0)
         if not self._drawn:
             self._drawn = self.lots(1.0, (_AT_ONCE,)).tolist()
         return bound * self._drawn.pop()
+
+    def _salted(self) -> int:
+        """An odd number by which equals are off alike, drawn where it is first asked for."""
+        self._salt = self._salt or int(cast("Any", self.rng).integers(1, 2**63)) | 1
+        return self._salt
 
     def lots(self, bound: float, shape: tuple[int, ...]) -> Array:
         """Errors, each drawn evenly between plus and minus the bound."""

@@ -7,39 +7,28 @@ from typing import Any, Final, cast
 import numpy as np
 
 from nki_anvil.lab.arithmetic import Arithmetic, Array, is_array, is_float
+from nki_anvil.sim.moved_constants import TURNS, place, rounds, sign
 
-FEWEST, TURNS = 2, 8
-"""Of runs with other constants."""
-PLAIN: Final = 2.0**12
-"""A number of at most so many steps of its leading bit, as 0.5, 96 and 1e3 are, is the same in every format."""
+FEWEST: Final = 2
+"""Of runs with other constants; ``TURNS`` at most."""
 
 
 def own(value: Any, how: Arithmetic) -> Any:
     """A number, or an array, that the reference has by itself, as the arithmetic in force has it: equals alike."""
     numbers = _numbers(value, how)
-    if numbers is None or not _rounds(numbers):
+    if numbers is None or not rounds(numbers).any():
         return value
     how.has_constants = True
-    place = _place(numbers, how)
+    at = place(numbers, how.own_numbers)
     if not how.constants:
         return value
-    signs = np.sign(how.errors(1.0, numbers)) if place is None or place >= TURNS else _sign(place, how)
+    signs = np.sign(how.errors(1.0, numbers)) if at is None or at >= TURNS else _sign(at, how)
     moved: Array = numbers * (1.0 + how.constants * signs)
     return moved if numbers.ndim else float(moved)
 
 
-def _place(numbers: Array, how: Arithmetic) -> int | None:
-    """Which of the single numbers it is, or an array holds throughout; None where it holds several."""
-    if not numbers.size or (numbers != numbers.flat[0]).any():
-        return None
-    return how.own_numbers.setdefault(float(numbers.flat[0]), len(how.own_numbers))
-
-
-def _sign(place: int, how: Arithmetic) -> float:
-    """A column of Hadamard's matrix for each number, a row of it for each turn: what two of them move cancels in half
-    of the turns at most."""
-    way = (-1.0) ** (place & how.turn).bit_count()
-    return -way if how.mirrored else way
+def _sign(at: int, how: Arithmetic) -> float:
+    return -sign(at, how.turn) if how.mirrored else sign(at, how.turn)
 
 
 def turns(how: Arithmetic) -> int:
@@ -53,10 +42,3 @@ def _numbers(value: Any, how: Arithmetic) -> Array | None:
         return np.asarray(value).astype(np.float64) if is_float(value.dtype) else None
     known = isinstance(value, float | np.floating) and float(cast("Any", value)) not in how.told
     return np.asarray(value, np.float64) if known else None
-
-
-def _rounds(numbers: Array) -> bool:
-    """Whether float32 may round any of them."""
-    mantissas: Array = np.frexp(numbers)[0]
-    steps = mantissas * PLAIN
-    return bool((np.isfinite(steps) & (steps != np.rint(steps))).any())

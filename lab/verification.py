@@ -40,7 +40,7 @@ from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.verdict import GATE_NAMES, GateResult, Verdict
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import numpy_dtype
-from nki_anvil.sim.execution.formats import TURNS
+from nki_anvil.sim.moved_constants import TURNS
 
 GATES: Final[dict[str, Callable[[Evidence], Judgement]]] = {
     "reproducible": reproducible.judge,

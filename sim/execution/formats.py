@@ -14,15 +14,12 @@ from numpy.typing import NDArray
 
 from nki_anvil.sim import dtypes
 from nki_anvil.sim.execution.errors import NotSimulated
+from nki_anvil.sim.moved_constants import TURNS, place, rounds, sign
 from nki_anvil.sim.program import Program
 
 _ROUNDING: Final = 2.0**-24
-_PLAIN: Final = 2.0**12
-"""A number of at most so many steps of its leading bit, as 0.5, 96 and 1e3 are, is the same in every format."""
 _MIXER: Final = np.uint64(0x9E3779B97F4A7C15)
 """2^64 over the golden ratio: equal constants move alike, others by lot."""
-TURNS: Final = 8
-"""After which every two of as many constants have moved both ways as often: no two of them cancel in all turns."""
 _THE_OTHER_WAY: Final = (4, 5, 6, 7)
 """Turns in which all signs are turned over, by which no column of them is of one sign: what a number limits may hang on
 one way alone."""
@@ -52,17 +49,14 @@ class Formats:
         return self._moved(np.asarray(value, np.float64)) if self.moved else self.working(value)
 
     def _moved(self, numbers: NDArray[np.float64]) -> Any:
-        mantissas = np.frexp(np.where(np.isfinite(numbers), numbers, 0.0))[0] * _PLAIN
-        rounded = mantissas != np.rint(mantissas)
-        return numbers * np.where(rounded, 1.0 + _ROUNDING * self._signs(numbers), 1.0)
+        return numbers * np.where(rounds(numbers), 1.0 + _ROUNDING * self._signs(numbers), 1.0)
 
     def _signs(self, numbers: NDArray[np.float64]) -> Any:
         if self.moved == 1:
             return 1.0
-        if numbers.size and (numbers == numbers.flat[0]).all():
-            place = self._met.setdefault(float(numbers.flat[0]), len(self._met))
-            if place < TURNS:
-                return (-1.0) ** ((place & (self.moved - 1)).bit_count() + (self.moved in _THE_OTHER_WAY))
+        at = place(numbers, self._met)
+        if at is not None and at < TURNS:
+            return sign(at, self.moved - 1) * (-1.0 if self.moved in _THE_OTHER_WAY else 1.0)
         with np.errstate(over="ignore"):
             bits = (numbers.view(np.uint64) ^ np.uint64(self.moved)) * _MIXER
         return np.where(bits >> np.uint64(63) == 1, 1.0, -1.0)
