@@ -36,6 +36,8 @@ _NUMBERS: Final = allowed.words("""
 """Members of NumPy that make no array."""
 _TOP: Final = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign, ast.If, ast.Pass,
                ast.Assert, ast.Expr)  # fmt: skip
+_SCHEDULED: Final = "with_schedule"
+"""A kernel's method that returns a kernel and keeps nothing."""
 _SIMPLE: Final = (ast.Constant, ast.Name, ast.JoinedStr)
 _COMPOSED: Final = (ast.UnaryOp, ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Tuple, ast.Starred)
 _MUTABLE: Final = "Write a tuple, or make it inside of the function"
@@ -63,6 +65,9 @@ class _Constants:
             for one in self._classes.values()
             for part in one.body
             if isinstance(part, ast.FunctionDef) and not _is_static(part)
+        )
+        self._members = frozenset(
+            name for one in self._classes.values() for part in one.body for name in bindings.bound(part)
         )
         self._lasting = frozenset(name for name, one in self._classes.items() if any(map(self._is_of_enum, one.bases)))
         """Classes whose objects are there from call to call."""
@@ -162,6 +167,8 @@ class _Constants:
                 return all(map(self._is_read if one or name not in _HANDING_ON else self._is_fixed, given))
             case ast.Name(id="slice"):  # which holds what it is given
                 return all(map(self._is_fixed, given))
+            case ast.Attribute(value=ast.Name(), attr=attribute) if attribute == _SCHEDULED:
+                return attribute not in self._members and len(given) == 1 and self._is_read(given[0])
             case ast.Attribute(value=inner, attr="item"):
                 return not given and self._is_of_numpy(inner) and self._is_fixed(inner)
             case ast.Name(id=name) if name in self._classes:

@@ -282,6 +282,7 @@ def _met(floats: list[InputSpec], met: Mapping[str, Sequence[str]]) -> Iterator[
 def _marked(floats: list[InputSpec]) -> Iterator[Plan]:
     if any(spec.marks for spec in floats):
         yield from [Plan("marks"), Plan("about")] * MARKED
+        yield from (Plan(f"between/{axis}") for axis in range(min(2, max(len(drawn_shape(spec)) for spec in floats))))
 
 
 def _laid(floats: list[InputSpec], large: bool) -> Iterator[Plan]:

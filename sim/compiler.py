@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-from nki_anvil.sim import versions
+from nki_anvil.sim import running_modes, versions
 from nki_anvil.sim.errors import TraceError
 
 
@@ -49,7 +49,8 @@ _CONFIGS: Final[Mapping[str, type[Any]]] = {
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Refuse what ``nki.jit`` does not take in the installed version; ``mode=`` and the like are ignored, as there."""
+    """Refuse what ``nki.jit`` does not take in the installed version, and modes and flags that change what is run."""
+    running_modes.check(options)
     version = versions.INSTALLED.get()
     if "platform_target" in options and not versions.before(version, "0.3"):
         raise TraceError(

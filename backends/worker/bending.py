@@ -196,6 +196,25 @@ def about(d: Draw) -> Array:
     return (d.rng.choice(marks, d.rows) * (1.0 + apart)).astype(np.float32)
 
 
+def between(d: Draw) -> Array:
+    """Rows, or columns, that lie between two such numbers next to each other, or beyond the last of them, but for one
+    element on another side, in every second one the first: what it began lasts for all that follow."""
+    marks = np.unique(np.array([*(d.spec.get("marks") or [0.0])]))
+    apart = 1.0 + np.abs(marks).max()
+    ends = np.array([marks[0] - apart, *marks, marks[-1] + apart])
+    turned = d.own.ndim > 1 and turn_of(d.variant) % 2 == 1
+    shape = np.moveaxis(d.own, -2, -1).shape if turned else d.own.shape
+    rows = (*shape[:-1], 1)
+    lower = d.rng.integers(0, len(ends) - 1, rows)
+    low, high = ends[lower], ends[lower + 1]
+    values = low + (high - low) * d.rng.uniform(0.01, 0.99, shape)
+    places = np.where(d.rng.random(rows) < 0.5, 0, d.rng.integers(0, shape[-1], rows))
+    down = (d.rng.random(rows) < 0.5) & (lower > 0) | (lower == len(ends) - 2)
+    beyond = np.where(down, low - 0.5 * (high - low), high + 0.5 * (high - low))
+    np.put_along_axis(values, places, beyond, axis=-1)
+    return (np.moveaxis(values, -1, -2) if turned else values).astype(np.float32)
+
+
 def exact20(d: Draw) -> Array:
     """Odd 20-bit integers in the target; elsewhere -1, 0, 1 with eight non-zeros along the axis that is the variant."""
     if d.is_target:

@@ -424,6 +424,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "ties": bending.ties,
     "marks": bending.marks,
     "about": bending.about,
+    "between": lambda d: bending.between(d) if d.own.ndim else d.own,
     "bands": _bands,
     "signs": lambda d: regimes.signs(d.own, d.rng, d.scale, d.is_target, int(d.variant or 0)),
     "sunken": _sunken,
@@ -478,7 +479,19 @@ _WHOLE = ("whole", "mixed")
 """What integers answer as such; to others they stay as they were drawn."""
 _MINGLED = ("planes", "towers", "peaks", "signs", "x100")
 """Of floats, in which integers that stand alone, lengths and positions, are not all as they were drawn."""
-_PLAIN = ("integers", "ties", "marks", "about", "cancelling", "opposed", "exact20", "named", "terraces", "gated")
+_PLAIN = (
+    "integers",
+    "ties",
+    "marks",
+    "about",
+    "between",
+    "cancelling",
+    "opposed",
+    "exact20",
+    "named",
+    "terraces",
+    "gated",
+)
 """Of floats, in which integers stay as they were drawn: sums of both are exact, or cancel."""
 _PAIRED = ("cancelling", "exact20", "sole", "terraces", "named", "gated", *_RELATED)
 
@@ -495,7 +508,7 @@ PARTIAL = (
     "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "near",
     "level", "opposed", "faint", "mixed", "whole", "planes", "steady", "sided",
     "medley", "halved", "nothing", "named", "last", "kindred", "sole",
-    "terraces", "narrow", "about", "laid", "circle", "gated",
+    "terraces", "narrow", "about", "between", "laid", "circle", "gated",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 TIED = ("integers", "ties", "marks", MOVED)

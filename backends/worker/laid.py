@@ -100,7 +100,7 @@ def _winding(i: Array, j: Array, height: int, width: int, rng: Any) -> Array:
 
 
 PATHS: tuple[Mask, ...] = (_stairs, _winding)
-"""Of integers alone: what is reached from one end hangs on all of it."""
+"""What is reached from one end hangs on all of it. Floats are above zero there and below it elsewhere, or so turned."""
 
 
 def _product(own: Array, rng: Any) -> Array:
@@ -159,7 +159,8 @@ TABLES: tuple[Callable[[Array, Any], Array], ...] = (
     _product, _along_diagonals, _mirrored, _each_alike, _column_after_column, *map(_stepping, COARSE),
 )  # fmt: skip
 """Own draws [height, width], randomness -> values."""
-TURNS, WHOLE_TURNS = len(MASKS) + len(TABLES), len(MASKS) + len(PATHS)
+WHOLE_TURNS = len(MASKS) + len(PATHS)
+TURNS = WHOLE_TURNS + len(TABLES)
 
 
 def is_stepping(turn: int) -> bool:
@@ -171,8 +172,11 @@ def of_floats(own: Array, rng: Any, scale: float, turn: int) -> Array:
     """Each matrix of the last two axes has another structure; the next case goes on with them."""
 
     def bent(matrix: Array, kind: int) -> Array:
+        if kind >= WHOLE_TURNS:
+            return TABLES[kind - WHOLE_TURNS](matrix, rng)
         if kind >= len(MASKS):
-            return TABLES[kind - len(MASKS)](matrix, rng)
+            path = _kept(matrix, PATHS[kind - len(MASKS)], rng) ^ (rng.random() < 0.5)
+            return cast(Any, np).where(path, 1.0, -1.0) * np.abs(matrix)
         rest = 0.0 if rng.random() < 0.5 else -(10.0 ** (scale * rng.uniform(*FILLED)))
         return cast(Any, np).where(_kept(matrix, MASKS[kind], rng), matrix, rest)
 

@@ -62,7 +62,8 @@ def is_the_kernel(
 
     In that one it is given tensors of its caller's in that ``memory``, as what a larger kernel hands on is, and numbers
     of NumPy's: np.int64, and np.float64 or, where ``single``, np.float32. With these NumPy computes in float32, and the
-    programs' numbers are nearly the same; a kernel that refuses them is given Python's. True where it has no callers.
+    programs' numbers are nearly the same, as they are where Python's own are rounded; a kernel that refuses them is
+    given Python's. True where it has no callers.
     """
     from nki_anvil.sim.beta1.kernel import is_beta1
     from nki_anvil.sim.beta1.kernel import jit as beta1_jit
@@ -75,6 +76,8 @@ def is_the_kernel(
     if not has_callers(kernel):
         return True
     handed, alone = _alone(function, call, version, single=single)
+    if not one_after_the_other([Part(alone, 0)], call.program, nearly=True):
+        return False
     arguments = [*(one for each in before for one in each.arguments), *call.arguments]
     counts = [len(tensor_arguments(each.arguments, {})) for each in (*before, call)]
     firsts = [*accumulate(counts, initial=0)][: len(before)]

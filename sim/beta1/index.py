@@ -59,6 +59,13 @@ class Index:
         return float(self.__index__())
 
     def __hash__(self) -> int:
+        """As a number's, where no loop moves it. To the compiler a counter is one expression in all iterations."""
+        if self.moves:
+            raise TraceError(
+                "NKI-CONTROL",
+                "A loop's index is looked up in a dictionary or a set: to the compiler it is an expression, no number.",
+                remedy="Use nl.static_range, whose index is a number, or a list, which is indexed by place.",
+            )
         return hash(self.__index__())
 
     def __bool__(self) -> bool:

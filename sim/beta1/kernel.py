@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, cast
 
+from nki_anvil.sim import running_modes
 from nki_anvil.sim.errors import NotSimulated
 from nki_anvil.sim.kernel import Kernel
 
@@ -49,7 +50,8 @@ class Beta1Kernel(Kernel):
 
 
 def jit(func: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Decorate a kernel; modes change nothing here, where every kernel is simulated. A target has to be the chip."""
+    """Decorate a kernel. A target has to be the chip; raises TraceError for modes and flags that change what is run."""
+    running_modes.check(options)
     if func is None:
         return functools.partial(jit, **options)
     if isinstance(func, Beta1Kernel):

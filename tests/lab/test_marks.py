@@ -1,6 +1,7 @@
 """Inputs are asked at numbers that mean something to their problem: lengths, and what its reference compares with."""
 
 import numpy as np
+import pytest
 
 from nki_anvil.backends.job import InputSpec, ShapeSet
 from nki_anvil.backends.worker import inputs, whole_numbers
@@ -60,6 +61,18 @@ def test_rows_lie_about_a_mark_each_as_near_as_its_own_power_of_ten() -> None:
     assert apart.max() < 10**-0.5
     assert apart.min() < 2e-3
     assert (drawn > 0).all(axis=1).sum() in range(16, 48)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_rows_or_columns_lie_between_marks_but_for_one_element(axis: int) -> None:
+    spec = {"name": "x", "shape": [64, 48], "dtype": "float32", "marks": [1.0, 1.5]}
+    drawn = inputs.draw({"inputs": [spec]}, {"seed": 1, "family": f"between/{axis}"})["x"]
+    rows = drawn if axis == 0 else drawn.T
+    sides = np.digitize(rows, [1.0, 1.5])
+    held = np.array([np.bincount(row, minlength=3).max() for row in sides])
+    assert (held == rows.shape[1] - 1).all()
+    assert ((sides[:, 0] == 2) & (sides[:, 1:] == 1).all(axis=1)).any(), "begun above the upper, held below it"
+    assert ((sides[:, 0] == 0) & (sides[:, 1:] == 1).all(axis=1)).any()
 
 
 def test_one_of_two_integers_is_a_mark_away_from_the_other_or_what_is_left_of_it() -> None:

@@ -268,6 +268,8 @@ def test_the_platform_is_an_argument_of_jit_in_0_2_alone(version):
     with install(version):
         jit = importlib.import_module("nki").jit
         assert jit(mode="simulation")(lambda x: x)
+        with pytest.raises(TraceError, match=r"NKI-MODE.*may change what a device computes"):
+            jit(additional_compile_opt="--auto-cast=all")
         if version == "0.2":
             assert jit(platform_target="trn2")(lambda x: x)
         else:

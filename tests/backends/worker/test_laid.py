@@ -8,6 +8,7 @@ import pytest
 from nki_anvil.backends.worker import inputs, laid
 
 SQUARE = {"name": "x", "shape": [128, 128], "dtype": "float32"}
+STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
 MASK = {"name": "mask", "shape": [128, 128], "dtype": "int32", "domain": "integer", "low": 0, "high": 1}
 
 
@@ -33,11 +34,20 @@ def test_a_matrix_is_a_triangle_with_nothing_beyond_it_or_what_is_far_below_zero
 def test_a_matrix_is_a_permutation_a_product_or_its_own_mirror_image() -> None:
     kept = [drawn(MASK, f"whole/laid/{laid.MASKS.index(laid._one_each)}", seed) for seed in range(4)]  # pyright: ignore[reportPrivateUsage]
     assert any((mask.sum(0) == 1).all() and (mask.sum(1) == 1).all() for mask in kept)
-    product, diagonals, mirrored, alike = (drawn(SQUARE, f"laid/{len(laid.MASKS) + turn}") for turn in range(4))
+    product, diagonals, mirrored, alike = (drawn(SQUARE, f"laid/{laid.WHOLE_TURNS + turn}") for turn in range(4))
     assert np.linalg.matrix_rank(product) == 1
     assert (diagonals[1:, 1:] == diagonals[:-1, :-1]).all()
     assert (mirrored == mirrored.T).all()
     assert (alike == alike[:1]).all() or (alike == alike[:, :1]).all()
+
+
+def test_a_matrix_is_of_one_sign_along_a_path_that_winds_through_it() -> None:
+    found = [drawn(SQUARE, f"laid/{len(laid.MASKS) + 1}", seed) for seed in range(8)]
+    assert {float(np.sign(x[0, 0])) for x in found} == {1.0, -1.0}
+    for x in found:
+        path = np.sign(x) == np.sign(x[0, 0])
+        near = [np.pad(path, 1)[1 + down : 129 + down, 1 + right : 129 + right] for down, right in STEPS]
+        assert sorted(set(np.sum(near, axis=0)[path].tolist())) == [1, 2], "it has two ends and no forks"
 
 
 def test_each_row_is_a_step_beyond_the_one_before_in_runs_of_steps_a_factor_apart() -> None:
@@ -55,7 +65,7 @@ def test_each_row_is_a_step_beyond_the_one_before_in_runs_of_steps_a_factor_apar
 
 
 def test_each_column_is_a_step_beyond_the_one_before_in_rows_of_steps_of_their_own() -> None:
-    x = drawn(SQUARE, f"laid/{len(laid.MASKS) + 4}").astype(np.float64)
+    x = drawn(SQUARE, f"laid/{laid.WHOLE_TURNS + 4}").astype(np.float64)
     steps = np.diff(x, axis=1)
     np.testing.assert_allclose(steps, np.broadcast_to(steps[:, :1], steps.shape), atol=1e-5)
     assert len(np.unique(steps[:, 0].round(6))) > 100

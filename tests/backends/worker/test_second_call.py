@@ -78,6 +78,16 @@ def test_one_that_knows_numbers_of_python_alone_is_another() -> None:
     assert not is_the_kernel(integers, [WIDE[0], 7], [WIDE[0], 7])
 
 
+def test_one_that_is_another_for_its_number_in_float32_is_not() -> None:
+    def exact(x: Any, scale: Any) -> Any:
+        return kernel(x, scale if float(scale) == 0.9 else 3.0)
+
+    given = [WIDE[0], 0.9]
+    assert is_the_kernel(exact, given, given), "np.float64 is the number"
+    assert not is_the_kernel(exact, given, given, single=True)
+    assert not is_the_kernel(Kernel(exact), given, given, single=True)
+
+
 @pytest.mark.parametrize("scale", [0.9, 1e-6, 1e39, 1e-50, 0.0])
 def test_what_numpy_computes_in_float32_is_nearly_the_same(scale: float) -> None:
     def computing(x: Any, scale: float) -> Any:

@@ -990,6 +990,46 @@ def test_a_transpose_takes_no_rows_by_indices(beta1: Any, does: str):
     assert refused(kernel, X).code == "NKI-INDEXING"
 
 
+@pytest.mark.parametrize("loop", ["affine_range", "sequential_range", "static_range"])
+@pytest.mark.parametrize("of", [dict, set])
+def test_the_counter_of_a_loop_that_is_not_unrolled_is_looked_up_nowhere(beta1: Any, loop: str, of: type[Any]):
+    nl = beta1.nl
+
+    def kernel(x):
+        out = nl.ndarray((2, 128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+        for i in getattr(nl, loop)(2):
+            factor = {0: 2.0}.get(i, 3.0) if of is dict else 2.0 + (i in {1})
+            nl.store(out[i], nl.multiply(nl.load(x[i]), factor))
+        return out
+
+    if loop == "static_range":
+        assert (beta1.nki.jit(kernel)(X)[1] == 3 * X[1]).all()
+    else:
+        assert refused(beta1.nki.jit(kernel), X).code == "NKI-CONTROL"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"mode": "benchmark"},
+        {"mode": "baremetal"},
+        {"mode": "fast"},
+        {"additional_compile_opt": "--auto-cast=all --auto-cast-type=bf16"},
+        {"additional_compile_opt": "--disable-dge -O1"},
+        {"additional_compile_opt": ["--disable-dge"]},
+    ],
+    ids=str,
+)
+def test_what_jit_is_told_changes_nothing_that_a_device_computes(beta1: Any, options: dict[str, Any]):
+    with pytest.raises(TraceError, match="NKI-MODE"):
+        beta1.nki.jit(**options)(lambda x: x)
+
+
+def test_jit_is_told_what_places_tiles_alone(beta1: Any):
+    flags = "--internal-skip-backend-allocation-opt-nki --disable-internal-io-dge"
+    assert beta1.nki.jit(mode="torchxla", additional_compile_opt=flags)(lambda x: x)
+
+
 def test_a_kernel_is_looked_at_for_the_chip_that_it_names(beta1: Any):
     nl = beta1.nl
 
