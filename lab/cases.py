@@ -88,7 +88,7 @@ class Pool:
             index = await self._index(shapes)
             if index is None:
                 index = await self._make(shapes, random, report)
-            warnings += check(_structure(index), self.specification.name)
+            warnings += self._checked(_structure(index))
             warnings += tuple(f"{count} cases of {f} were skipped." for f, count in index.skipped.items() if count > 4)
         return tuple(dict.fromkeys(warnings))
 
@@ -179,6 +179,10 @@ class Pool:
     def _folder(self, shapes: str) -> Path:
         return self.data / "cases" / self.specification.version[:32] / shapes
 
+    def _checked(self, structure: Structure) -> tuple[str, ...]:
+        declared = self.specification.own_draws == "inputs" and not self.specification.inferred
+        return check(structure, self.specification.name, declared=declared)
+
     async def _index(self, shapes: str) -> Index | None:
         return await anyio.to_thread.run_sync(_whole_index, self._folder(shapes) / "index.json")
 
@@ -188,7 +192,7 @@ class Pool:
         seeds = [_seed(random), _seed(random)]
         async with self.reference.ask("structure", **self._request(shapes), seeds=seeds) as (found, _):
             structure = {field.name: found[field.name] for field in fields(Structure)}
-        check(Structure(**structure), self.specification.name)
+        self._checked(Structure(**structure))
         plans = families.plans(
             self.specification,
             shapes,

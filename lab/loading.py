@@ -224,7 +224,7 @@ class _Problem:
         entry = self.file.inputs.get(name)
         if entry is None:
             return inferred
-        spec = _declared(name, entry, inferred, dims)
+        spec = _declared(name, entry, inferred, _mean(draws), dims)
         if inferred.shape is not None and spec.shape is None:
             message = (
                 f"problem.toml gives the input {name!r} no shape, but get_inputs draws an array of {inferred.shape}."
@@ -318,7 +318,7 @@ def _inferred(name: str, draws: Sequence[dict[str, Any]]) -> InputSpec:
     if not (math.isfinite(low) and math.isfinite(high)):
         raise ProblemInvalid(f"get_inputs draws {name!r} with values that are not finite.", _REMEDY)
     shape = tuple(first["shape"])
-    mean, sigma = sum(d["mean"] for d in draws) / len(draws), max(d["std"] for d in draws)
+    mean, sigma = _mean(draws), max(d["std"] for d in draws)
     base: dict[str, Any] = {"name": name, "shape": shape, "dtype": first["dtype"]}
     if low == high:
         return InputSpec(**base, domain="constant", value=low)
@@ -326,10 +326,21 @@ def _inferred(name: str, draws: Sequence[dict[str, Any]]) -> InputSpec:
         return InputSpec(**base, domain="integer", low=low, high=high)
     if low >= 0:
         return InputSpec(**base, domain="positive" if low > 0 and low > 1e-3 * mean else "nonnegative", sigma=sigma)
-    return InputSpec(**base, sigma=sigma, mean=mean if abs(mean) > sigma / 8 else 0.0)
+    return InputSpec(**base, sigma=sigma, mean=_off_centre(mean, sigma))
 
 
-def _declared(name: str, entry: InputEntry, inferred: InputSpec, dims: Mapping[str, int]) -> InputSpec:
+def _mean(draws: Sequence[dict[str, Any]]) -> float:
+    return sum(drawn.get("mean", 0.0) for drawn in draws) / len(draws)
+
+
+def _off_centre(mean: float, sigma: float) -> float:
+    """Nothing where it is little beside the spread: so much may be chance."""
+    return mean if abs(mean) > sigma / 8 else 0.0
+
+
+def _declared(
+    name: str, entry: InputEntry, inferred: InputSpec, drawn_mean: float, dims: Mapping[str, int]
+) -> InputSpec:
     """One [inputs.<name>] at a shape set; scale and centre of the own draws come from get_inputs where not given."""
     facts: dict[str, Any] = entry.model_dump(exclude={"shape", "of", "axis", "dtype", "sigma", "mean"})
     dtype = entry.dtype or inferred.dtype
@@ -343,9 +354,10 @@ def _declared(name: str, entry: InputEntry, inferred: InputSpec, dims: Mapping[s
     for bound in ("low", "high"):
         if facts[bound] is not None:
             facts[bound] = _evaluated(f"inputs.{name}.{bound}", facts[bound], dims)
-    real = entry.domain == "real" and inferred.domain == "real"
-    sigma = entry.sigma or (_rounded(inferred.sigma) if real else 1.0)
-    mean = entry.mean if entry.mean is not None else (_rounded(inferred.mean) if real else 0.0)
+    as_drawn = entry.domain == "real" and inferred.domain in ("real", "nonnegative", "positive")
+    sigma = entry.sigma or (_rounded(inferred.sigma) if as_drawn else 1.0)
+    centre = _rounded(_off_centre(drawn_mean, inferred.sigma)) if as_drawn else 0.0
+    mean = centre if entry.mean is None else entry.mean
     two = "float" in dtype and inferred.domain == "integer" and (inferred.low, inferred.high) == (0, 1)
     given: dict[str, Any] = {**facts, "dtype": dtype, "sigma": sigma, "mean": mean, "zero_or_one": two}
     return InputSpec(name=name, shape=shape, **given)

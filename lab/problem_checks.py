@@ -25,8 +25,11 @@ class Structure:
     """There is such a sort."""
 
 
-def check(structure: Structure, name: str) -> tuple[str, ...]:
-    """Warnings for a problem that can be judged; raises ProblemInvalid for one that cannot."""
+def check(structure: Structure, name: str, *, declared: bool = False) -> tuple[str, ...]:
+    """Warnings for a problem that can be judged; raises ProblemInvalid for one that cannot.
+
+    Its draws are as problem.toml has them ``declared``, or by get_inputs.
+    """
     if not structure.finite:
         message = f"The reference of {name} overflows or is undefined on its own inputs."
         raise ProblemInvalid(message, "Change get_inputs or forward so that every output is finite.")
@@ -39,7 +42,13 @@ def check(structure: Structure, name: str) -> tuple[str, ...]:
         raise ProblemInvalid(message, remedy)
     if structure.influence and not any(structure.influence.values()):
         message = f"The output of {name} is the same for every input: a kernel that ignores its inputs would pass."
-        raise ProblemInvalid(message, "Change get_inputs or forward so that the output depends on them.")
+        remedy = "Change get_inputs or forward so that the output depends on them."
+        if declared:
+            remedy += (
+                " Inputs were drawn by the domains, bounds, mean and sigma of problem.toml, not by get_inputs: where its"
+                " draws tell inputs apart, declare closer ones, or leave the table of one array out."
+            )
+        raise ProblemInvalid(message, remedy)
     silent = [argument for argument, counts in structure.influence.items() if not counts]
     warnings = [f"The input {argument} has no visible influence on the output." for argument in silent]
     if structure.leaves_open:

@@ -195,6 +195,39 @@ async def test_a_reference_that_seeds_itself_is_judged_on_other_numbers(tmp_path
     await Pool(found, tmp_path / "data").prepare(np.random.default_rng(1))
 
 
+LEAST = """
+import numpy as np
+
+def get_inputs():
+    return [np.random.uniform(1, 2, (8, 32)).astype(np.float32)]
+
+def forward(x):
+    return np.minimum.accumulate(x, axis=1)
+"""
+WITHIN = """
+[inputs.x]
+shape = [8, 32]
+dtype = "float32"
+domain = "real"
+low = 0
+high = 1000000
+"""
+
+
+async def test_what_lies_between_declared_bounds_is_drawn_about_where_get_inputs_draws_it(tmp_path: Path) -> None:
+    found = await load(written(tmp_path, LEAST, WITHIN))
+    (x,) = found.shape_sets["default"].inputs
+    assert (x.mean, x.sigma) == (pytest.approx(1.5, abs=0.1), pytest.approx(0.29, abs=0.03))
+
+
+async def test_a_problem_that_is_constant_as_it_is_declared_says_so(tmp_path: Path) -> None:
+    source = LEAST.replace("np.minimum.accumulate(x, axis=1)", "(x > 100).astype(np.float32)")
+    found = await load(written(tmp_path, source, WITHIN))
+    with pytest.raises(ProblemInvalid, match=r"same for every input") as refused:
+        await Pool(found, tmp_path / "data").prepare(np.random.default_rng(1))
+    assert "not by get_inputs" in refused.value.remedy
+
+
 async def test_what_a_reference_prints_does_no_harm(tmp_path: Path) -> None:
     source = GOOD + "def forward(x):\n    print('{\"fault\": 1}' * 100000)\n    return x * 2\n"
     assert (await load(written(tmp_path, source))).outputs["default"][0].shape == (8, 32)
