@@ -275,8 +275,10 @@ def _cancelling(floats: list[InputSpec]) -> Iterator[Plan]:
 
 
 def _met(floats: list[InputSpec], met: Mapping[str, Sequence[str]]) -> Iterator[Plan]:
-    """Sums with what is computed from others that come to little beside both, and products of nearly one value."""
+    """Sums with what is computed from others that come to little beside both, and products of nearly one value; and
+    under no input's name what is found for all of them together."""
     yield from (Plan(family, spec.name) for spec in floats for family in met.get(spec.name, ()))
+    yield from map(Plan, met.get("", ()))
 
 
 def _marked(floats: list[InputSpec]) -> Iterator[Plan]:

@@ -13,6 +13,7 @@ from nki_anvil.backends.worker.arguments import inside
 from nki_anvil.backends.worker.inputs import (
     AGAINST,
     AIMED,
+    DOMINO,
     EVEN,
     MOVED,
     PARTIAL,
@@ -26,7 +27,7 @@ from nki_anvil.backends.worker.inputs import (
 )
 from nki_anvil.backends.worker.places import EDGES
 from nki_anvil.backends.worker.relations import TIMES, against, level
-from nki_anvil.lab import aiming, limits, yardstick, yardstick_file
+from nki_anvil.lab import aiming, dominoes, limits, yardstick, yardstick_file
 from nki_anvil.lab.arithmetic import is_array
 from nki_anvil.lab.honest_runs import HonestRuns, is_float
 from nki_anvil.lab.reference_module import ReferenceModule
@@ -113,6 +114,9 @@ class Measuring:
         which, _, how = turn.partition("/")
         if how == TALL:
             drawn |= self._cast_all(drawn, self._tall(drawn, random))
+        if family == DOMINO:
+            other = self.draw({**case, "family": "own", "seed": int(case["seed"]) ^ 1})
+            return drawn | dominoes.searched(self.searching(), drawn, other, random, int(which))
         if which == "lifted":
             return drawn | self._cast_all(drawn, aiming.lifted(self.runs, drawn, random))
         if family == AIMED:
@@ -133,6 +137,13 @@ class Measuring:
         elif family == EVEN and meeting.factor is not None:
             bent = _of_groups(bent, meeting.factor, axes, lambda one, other: level(one, other, random))
         return drawn | self._cast_all(drawn, {name: bent})
+
+    def searching(self) -> dominoes.Reference:
+        """The reference for a search of inputs."""
+        return dominoes.Reference(
+            lambda given: self.module.plain(list(given.values())),
+            lambda given: given | self._cast_all(given, _arrays(given)),
+        )
 
     def _tall(self, drawn: dict[str, Any], random: Any) -> dict[str, Array]:
         """All floats that have no bounds, as many times as large: what is added to a root is little beside a sum's
@@ -207,6 +218,10 @@ class Measuring:
 
     def _argument(self, name: str) -> Record:
         return next(a for a in self.arguments if a["name"] == name)
+
+
+def _arrays(drawn: dict[str, Any]) -> dict[str, Array]:
+    return {name: item for name, item in drawn.items() if is_array(item)}
 
 
 def _of_groups(own: Array, other: Array, axes: Sequence[int], how: Callable[[Array, Array], Array]) -> Array:

@@ -45,8 +45,8 @@ def check(structure: Structure, name: str, *, declared: bool = False) -> tuple[s
         remedy = "Change get_inputs or forward so that the output depends on them."
         if declared:
             remedy += (
-                " Inputs were drawn by the domains, bounds, mean and sigma of problem.toml, not by get_inputs: where its"
-                " draws tell inputs apart, declare closer ones, or leave the table of one array out."
+                " Inputs were drawn by the domains, bounds, mean and sigma of problem.toml, not by get_inputs: where"
+                " its draws tell inputs apart, declare closer ones, or leave the table of one array out."
             )
         raise ProblemInvalid(message, remedy)
     silent = [argument for argument, counts in structure.influence.items() if not counts]

@@ -166,12 +166,14 @@ def ties(d: Draw) -> Array:
     """Few distinct values, signed zeros among them, first and last element of a row extreme.
 
     Half of them are half-way between whole numbers, in every second row between those of a power of two; where the
-    case has a number, its rows have one power after the other.
+    case has a number, its rows have one power after the other. All are a few binary places of one power, which float32
+    adds and multiplies exactly in whatever order: two that cancel do so in every kernel.
     """
-    levels = np.array([-1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 1.5, 2.5], np.float32) * np.float32(d.scale * d.sigma)
+    size = np.float32(d.scale * 2.0 ** np.rint(np.log2(d.sigma)) if d.sigma > 0 else d.scale)
+    levels = np.array([-1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 1.5, 2.5], np.float32) * size
     values = d.rng.choice(levels, d.own.shape)
     if values.ndim and values.shape[-1] > 1:
-        extreme = np.float32(4 * d.scale * d.sigma)
+        extreme = 4 * size
         values[..., 0], values[..., -1] = extreme, -extreme if d.rng.random() < 0.5 else extreme
     finer: Array = np.where(d.rng.random(d.rows) < 0.5, 0, d.rng.integers(1, FINEST + 1, d.rows))
     if d.variant:
