@@ -7,6 +7,7 @@ making; the reference does: of inputs changed here and there, those are kept of 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -27,6 +28,8 @@ IDLE: Final = 150
 """So many in turn of which none reaches farther, and the search ends."""
 WORK: Final = 2.0**27
 """Elements that all runs of a search take and give at most; of fewer than ``GLANCE`` tries nothing comes."""
+SECONDS: Final = 4.0
+"""After which a search ends wherever it is: a reference that computes number by number takes its time."""
 FIRST: Final = 8
 """Elements of each sequence of which the one that decides most is watched first."""
 ANOTHER: Final = 0.1
@@ -67,8 +70,11 @@ def cases(reference: Reference, drawn: Inputs, other: Inputs, random: Any) -> in
         first = float(search.reached.mean())
         if search.tries < GLANCE:
             return 0
+        end = time.monotonic() + SECONDS / GLANCES
         for _ in range(GLANCE if first <= search.most / 2 else 0):
             search.step()
+            if time.monotonic() > end:
+                break
         if search.reached.max() >= GROWN and search.reached.mean() >= FARTHER * first:
             return CASES[bool(search.rows)]
         if search.rows:
@@ -79,10 +85,10 @@ def cases(reference: Reference, drawn: Inputs, other: Inputs, random: Any) -> in
 def searched(reference: Reference, drawn: Inputs, other: Inputs, random: Any, turn: int) -> Inputs:
     """What was found; in every second sequence, and in every second turn, the element that decides is another."""
     search = Search(reference, drawn, other, random)
-    idle = 0
+    idle, end = 0, time.monotonic() + SECONDS
     for _ in range(search.tries):
         idle = 0 if search.step() else idle + 1
-        if idle == IDLE:
+        if idle == IDLE or time.monotonic() > end:
             break
     return search.exchanged(turn)
 
