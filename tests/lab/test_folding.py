@@ -32,7 +32,7 @@ def one_by_one(a: Any, b: Any, order: str) -> Any:
     turned=st.booleans(),
     seed=st.integers(0, 99),
 )
-def test_products_are_added_in_order(order: str, lead: Any, sizes: tuple[int, ...], turned: bool, seed: int) -> None:
+def test_products_are_added_in_order(order: Any, lead: Any, sizes: tuple[int, ...], turned: bool, seed: int) -> None:
     """Factors of one kind are powers of two: a machine that multiplies and adds in one step rounds them alike."""
     random, (m, k, n) = np.random.default_rng(seed), sizes
     a = random.standard_normal((*lead[0], m, k)).astype(np.float32)
