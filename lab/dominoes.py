@@ -36,9 +36,11 @@ ANOTHER: Final = 0.1
 """How often another element is watched, and nothing is changed."""
 ALONE: Final = 0.3
 """How often one input is changed without those that are as long."""
+NEAR: Final = 0.5
+"""How often it is changed near to the watched element or to what that reaches."""
 GLANCE, GLANCES = 96, 3
 """Tries of a short search, and so many of them where there is one sequence."""
-GROWN, FARTHER = 3, 1.1
+GROWN, FARTHER = 3, 1.02
 """How many elements it has to reach, and how many times as many as it began with."""
 SMALL: Final = 1e-3
 """Of an output's element, what is no change."""
@@ -184,10 +186,21 @@ class Search:
             return
         if self._random.random() < ALONE:
             along = [along[int(self._random.integers(len(along)))]]
-        first, second = self._random.integers(0, length, 2).tolist()
-        size = int(self._random.integers(1, 1 + length // 2))
+        first, second, size = self._places(length, sequence)
         for part in along:
             CHANGES[how](part, first, second, size)
+
+    def _places(self, length: int, sequence: int) -> tuple[int, int, int]:
+        """Two places, and how long a segment is: anywhere and of any power of two, or all that the watched element
+        reaches now, more or less, or where that ends: there a step more takes hold."""
+        first, second = self._random.integers(0, length, 2).tolist()
+        size, away = (2.0 ** self._random.uniform(0, np.log2(length / 2), 2)).astype(int).tolist()
+        own, reach = self._watched[sequence].place, int(self.reached[sequence])
+        if not own or self._random.random() > NEAR:
+            return first, second, size
+        if self._random.random() < NEAR:
+            return own[0], second, min(max(1, reach + int(self._random.integers(-1, 2))), length)
+        return (own[0] + int(self._random.choice([-1, 1])) * (reach + away - 1)) % length, second, size
 
 
 def _copy(inputs: Inputs) -> Inputs:
