@@ -199,7 +199,7 @@ class Search:
         if not own or self._random.random() > NEAR:
             return first, second, size
         if self._random.random() < NEAR:
-            return own[0], second, min(max(1, reach + int(self._random.integers(-1, 2))), length)
+            return own[0] % length, second, min(max(1, reach + int(self._random.integers(-1, 2))), length)
         return (own[0] + int(self._random.choice([-1, 1])) * (reach + away - 1)) % length, second, size
 
 

@@ -352,7 +352,7 @@ class _Forms(ast.NodeVisitor):
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         self._reached(node)
-        if node.attr in _VIEWS:
+        if node.attr in _VIEWS - self._attributes:  # a class of the text may have a field of that name
             self._used_up(node, node.attr)
         if node.attr in allowed.UNSEEN - self._attributes and not self._all_paths(node, _is_of_language):
             self._object(node, f"The attribute `{node.attr}` is not available in a kernel. Remove it")

@@ -128,6 +128,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "imm": number,
     "n": integer,
     "snake": boolean,
+    "marked": boolean,
     "index_offset": integer,
     "padding_val": integer,
     "register": integer,

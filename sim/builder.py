@@ -108,7 +108,7 @@ class Builder:
         if shared and self.cores > 1 and self.region != NONE:
             raise _in_a_loop()
         if shared and self.core > 0:
-            storage = self._share(partitions, elements, dtype)
+            storage = self._share(partitions, elements, dtype, name)
         else:
             row = (_MEMORY[buffer], ROLES.index(role), _DTYPE[dtype], partitions, elements, argument, constant)
             place = address or (NONE, NONE)
@@ -118,14 +118,18 @@ class Builder:
             self._shapes.append(shape)
             self._names.append(name)
             storage = Storage(index, self, buffer, dtype, partitions, elements, region, name, steps)
-            if shared and self.core == 0:
+            if shared and self.cores > 1:
+                if name and any(one.name == name for one in self._shared):
+                    raise _named_twice(name)
                 self._shared.append(storage)
         return NkiTensor(storage, dtype, 0, shape, steps)
 
-    def _share(self, partitions: int, elements: int, dtype: DType) -> Storage:
+    def _share(self, partitions: int, elements: int, dtype: DType, name: str) -> Storage:
         if self._next_shared < len(self._shared):
             storage = self._shared[self._next_shared]
             self._next_shared += 1
+            if storage.name != name:
+                raise _named_otherwise(storage.name, name)
             if (storage.partitions, storage.elements, storage.dtype) == (partitions, elements, dtype):
                 return storage
         raise _unlike()
@@ -308,6 +312,22 @@ def _unlike() -> TraceError:
         "NKI-LNC",
         "The two cores allocate different shared tensors.",
         remedy="Allocate shared_hbm outside of branches on program_id.",
+    )
+
+
+def _named_otherwise(first: str, second: str) -> TraceError:
+    return TraceError(
+        "NKI-LNC",
+        f"What the two cores share is named {first!r} by the first and {second!r} by the second: names link it.",
+        remedy="Give it the same name on both cores, or none.",
+    )
+
+
+def _named_twice(name: str) -> TraceError:
+    return TraceError(
+        "NKI-LNC",
+        f"Two tensors in shared_hbm are named {name!r}: the compiler links those of one name.",
+        remedy="Give each a name of its own.",
     )
 
 

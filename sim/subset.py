@@ -141,6 +141,31 @@ def _inheritance(definition: ast.stmt) -> Iterator[int]:
             yield node.lineno
 
 
+def _classes(definition: ast.stmt) -> Iterator[ast.ClassDef]:
+    return (node for node in ast.walk(definition) if isinstance(node, ast.ClassDef))
+
+
+def _aliases(definition: ast.stmt) -> Iterator[int]:
+    """Second names of an enumeration's members, as far as their values are written out."""
+    for node in _classes(definition):
+        if any(_last_name(base).endswith("Enum") for base in node.bases):
+            seen: set[str] = set()
+            for part in node.body:
+                if isinstance(part, ast.Assign) and isinstance(
+                    part.value, (ast.Constant, ast.UnaryOp, ast.Tuple, ast.Name)
+                ):
+                    value = ast.dump(part.value)
+                    if value in seen or isinstance(part.value, ast.Name):
+                        yield part.lineno
+                    seen.add(value)
+
+
+def _bare_post_init(definition: ast.stmt) -> Iterator[int]:
+    for node in _classes(definition):
+        if "dataclass" not in map(_last_name, node.decorator_list):
+            yield from (p.lineno for p in node.body if isinstance(p, ast.FunctionDef) and p.name == "__post_init__")
+
+
 def _dynamic_ranges(definition: ast.stmt) -> Iterator[int]:
     for node in ast.walk(definition):
         if isinstance(node, ast.Call) and _last_name(node) == "dynamic_range":
@@ -188,6 +213,16 @@ PATTERNS: Final = (
     Pattern(
         "NKI-SUBSET-CLASS", "0.2", "0.6", "warning", "A class inherits from another one than nl.NKIObject or Enum.",
         "Inherit from nl.NKIObject only.", _inheritance,
+    ),
+    Pattern(
+        "NKI-SUBSET-ALIAS", "0.2", "0.6", "error",
+        "An enumeration has two names of one value: one member to Python, two to these compilers.",
+        "Give each member a value of its own.", _aliases,
+    ),
+    Pattern(
+        "NKI-SUBSET-INIT", "0.2", "0.6", "error",
+        "`__post_init__` of a class without `@dataclass`, which these compilers call and Python does not.",
+        "Write @dataclass above the class, or `__init__`.", _bare_post_init,
     ),
     Pattern(
         "NKI-SUBSET-KEY", "0.2", "0.6", "warning", "A dictionary has a key that is no string.",

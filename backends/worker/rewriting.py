@@ -11,16 +11,17 @@ import types
 from collections.abc import Callable
 from typing import Any, Optional, TypeVar
 
-from nki_anvil.backends.worker import adding, asking, regions, telling, unordered
+from nki_anvil.backends.worker import adding, asking, comparing, regions, telling, unordered
 from nki_anvil.backends.worker.absent import needing
 from nki_anvil.backends.worker.executing import Leaving, execute, fresh_module, plain_name
 from nki_anvil.backends.worker.kernel_text import KernelText, describe
 
 _CALL, _OWN, _TOLD, _FORMAT, _MOD, _SHOWN = ".call", ".own", ".told", ".format", ".mod", ".shown"
-_THROUGH, _ASKED, _REMAINDER = ".through", ".asked", ".remainder"
+_THROUGH, _ASKED, _REMAINDER, _COMPARED = ".through", ".asked", ".remainder", ".compared"
 """Names that no text can spell, for what makes its calls, for what looks at objects whose attribute is set, at texts
 that are made and at values before they are, for what writes a value in a way that is computed, for ``%``, for what
-looks at what is gone through, for what asks for attributes, and for ``%`` in an assertion."""
+looks at what is gone through, for what asks for attributes, for ``%`` in an assertion, and for what keeps a class'
+objects from being compared by what they are."""
 
 
 _SETS = (set, frozenset)
@@ -46,7 +47,7 @@ def load(text: KernelText) -> tuple[dict[str, Any], list[str]]:
     module.__dict__.update({_OWN: _owning(module.__name__), _TOLD: told, _FORMAT: format, _SHOWN: telling.shown})
     module.__dict__.update({_CALL: _calling(module.__name__, told), _MOD: telling.remainder})
     module.__dict__.update({_THROUGH: unordered.through, _ASKED: asking.asking(module.__name__)})
-    module.__dict__[_REMAINDER] = telling.remainder_of_numbers
+    module.__dict__.update({_REMAINDER: telling.remainder_of_numbers, _COMPARED: comparing.by_fields})
     left_out: list[ast.stmt] = []
     changing = _Rewriting(needing(text.statements, text.absent))
     execute(module, text.statements, changing, lambda statement: Leaving(module, statement, left_out.append))
@@ -142,6 +143,11 @@ class _Rewriting(ast.NodeTransformer):
         if not self._absent.isdisjoint(_names(node.annotation)):
             node.annotation = ast.copy_location(ast.Constant(ast.unparse(node.annotation)), node.annotation)
         self.generic_visit(node)
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        self.generic_visit(node)
+        node.decorator_list.insert(0, ast.copy_location(ast.Name(_COMPARED, ast.Load()), node))
         return node
 
     def _without_returns(self, node: _Node) -> _Node:

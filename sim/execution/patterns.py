@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nki_anvil.sim.dtypes import numpy_dtype
 from nki_anvil.sim.execution.alu import FUNCTIONS
+from nki_anvil.sim.execution.bench import Bench
 from nki_anvil.sim.execution.registry import defines
 from nki_anvil.sim.execution.site import Site
 
@@ -29,7 +31,21 @@ def iota(site: Site) -> None:
     """dst = an affine function of partition and position."""
     operand = site.operand("dst")
     shape = (operand.shape[0], operand.size // operand.shape[0])
-    site.cast(affine(site, *shape), "int32", "dst")
+    values, dtype = affine(site, *shape), numpy_dtype(operand.dtype)
+    if dtype.kind in "iu" and dtype.itemsize < 4 and not _holds(np.iinfo(dtype), values):
+        site.do(_beyond, site.bench, values, site.raw_target("dst", shape))
+    else:
+        site.cast(values, "int32", "dst")
+
+
+def _holds(limits: np.iinfo[Any], values: NDArray[np.int32]) -> bool:
+    return not values.size or bool(limits.min <= values.min() and values.max() <= limits.max)
+
+
+def _beyond(bench: Bench, values: NDArray[np.int32], out: NDArray[Any]) -> None:
+    """What an integer makes of a number that it does not hold, no page of iota says: it begins anew, or ends there."""
+    limits = np.iinfo(out.dtype)
+    np.copyto(out, values if bench.lots.other("iota") else np.clip(values, limits.min, limits.max), casting="unsafe")
 
 
 @defines("affine_select")

@@ -46,16 +46,25 @@ def occurrences(row: Array, wanted: Array, order: Any) -> Array:
 
 @defines("nc_find_index8")
 def nc_find_index8(site: Site) -> None:
-    """dst[8] = where each of eight values first occurs, equal values in ascending order; all ones where none does."""
+    """dst[8] = where each of eight values first occurs, equal values in ascending order.
+
+    Where none does, all ones where that is ``marked``; else its behaviour is undefined, and it may be the first place.
+    """
     data, wanted = site.rows("data"), site.rows("vals")
     if wanted.shape != (data.shape[0], EIGHT):
         raise site.fault("SIM-SHAPE", f"nc_find_index8 takes 8 values per partition, not {wanted.shape}")
-    site.do(_find, data, wanted, site.raw_target("dst", (data.shape[0], EIGHT)))
+    out = site.raw_target("dst", (data.shape[0], EIGHT))
+    site.do(_find, site.bench, data, wanted, site["marked"], out)
 
 
-def _find(data: Array, wanted: Array, out: Array) -> None:
+def _find(bench: Bench, data: Array, wanted: Array, marked: bool, out: Array) -> None:
     found = np.stack([occurrences(row, values, range(EIGHT)) for row, values in zip(data, wanted, strict=True)])
-    np.copyto(out, found, casting="unsafe")  # -1 becomes all ones
+    np.copyto(out, found if marked else _with_absent(bench, found), casting="unsafe")  # -1 becomes all ones
+
+
+def _with_absent(bench: Bench, found: Array) -> Array:
+    """Places of which the documents do not say what stands for a value that is not there."""
+    return np.where(found < 0, 0, found) if bench.lots.other("absent") else found
 
 
 @defines("nc_match_replace8")
@@ -67,16 +76,16 @@ def nc_match_replace8(site: Site) -> None:
         raise site.fault("SIM-SHAPE", f"nc_match_replace8 takes 8 values per partition, not {wanted.shape}")
     out = site.target("dst", (shape[0], data.shape[1]))
     places = site.raw_target("dst_idx", (data.shape[0], EIGHT)) if site.has("dst_idx") else None
-    site.do(_replace, data, wanted, site.number(site["imm"]), out, places)
+    site.do(_replace, site.bench, data, wanted, site.number(site["imm"]), out, places)
 
 
-def _replace(data: Array, wanted: Array, value: Any, out: Array, places: Array | None) -> None:
+def _replace(bench: Bench, data: Array, wanted: Array, value: Any, out: Array, places: Array | None) -> None:
     result = np.array(data)
     for partition, values in enumerate(np.array(wanted)):
         found = occurrences(result[partition], values, range(EIGHT - 1, -1, -1))
         result[partition, found[found >= 0]] = value
         if places is not None:
-            np.copyto(places[partition], found, casting="unsafe")
+            np.copyto(places[partition], _with_absent(bench, found), casting="unsafe")
     out[...] = result
 
 
@@ -102,19 +111,22 @@ def _nonzero(values: Array, out: Array, offset: int, padding: int) -> None:
 
 @defines("sequence_bounds")
 def sequence_bounds(site: Site) -> None:
-    """For each element, where its segment begins and ends; elements of segment 0 get (n, -1)."""
+    """For each element, where its segment begins and ends; elements of segment 0 get (n, -1).
+
+    Segments are not negative (``nki.isa.sequence_bounds``): of those that are, either may be told.
+    """
     source, target = site.operand("segment_ids"), site.operand("dst")
     if source.shape[0] != 1 or target.size != 2 * source.size:
         raise site.fault("SIM-SHAPE", f"sequence_bounds of {source.shape} into {target.shape}")
-    site.do(_bounds, site.read("segment_ids", (source.size,)), site.target("dst", (2, source.size)))
+    site.do(_bounds, site.bench, site.read("segment_ids", (source.size,)), site.target("dst", (2, source.size)))
 
 
-def _bounds(ids: Array, out: Array) -> None:
+def _bounds(bench: Bench, ids: Array, out: Array) -> None:
     size = len(ids)
     changes = np.flatnonzero(np.diff(ids) != 0) + 1
     starts, ends = np.concatenate([[0], changes]), np.concatenate([changes, [size]])
     bounds = np.repeat(np.stack([starts, ends]).astype(out.dtype), ends - starts, axis=1)
-    bounds[:, ids == 0] = [[size], [-1]]
+    bounds[:, ids <= 0 if bench.lots.other("segments") else ids == 0] = [[size], [-1]]
     out[...] = bounds
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nki_anvil.sim.execution.bench import Bench
 from nki_anvil.sim.execution.registry import defines
 from nki_anvil.sim.execution.site import Site
 
@@ -19,11 +20,13 @@ def bn_stats(site: Site) -> None:
     data = site.rows("data")
     if site.operand("dst").size != 6 * data.shape[0]:
         raise site.fault("SIM-SHAPE", f"bn_stats writes 6 values per partition, not {site.operand('dst').shape}")
-    site.do(_stats, data, site.target("dst", (data.shape[0], 6)))
+    site.do(_stats, site.bench, data, site.target("dst", (data.shape[0], 6)))
 
 
-def _stats(data: Array, out: Array) -> None:
-    result = np.zeros((data.shape[0], 6), data.dtype)
+def _stats(bench: Bench, data: Array, out: Array) -> None:
+    """What the mean and the variance of no element are, no page says."""
+    result = np.full((data.shape[0], 6), np.nan if bench.lots.other("statistics") else 0, data.dtype)
+    result[:, ::3] = 0
     for parity in (0, 1):
         part = data[:, parity::2]
         if part.shape[1]:
@@ -44,6 +47,7 @@ def bn_aggr(site: Site) -> None:
 
 def _aggregate(data: Array, out: Array) -> None:
     count, mean, square = (data[:, i::3].copy() for i in range(3))
+    mean[count == 0] = square[count == 0] = 0  # of no element nobody asks what they are
     total = count.sum(axis=1)
     center = (count * mean).sum(axis=1) / total
     spread = (square + count * np.square(mean - center[:, None])).sum(axis=1) / total

@@ -177,10 +177,12 @@ def max8(dst: NkiTensor, src: NkiTensor, name: str | None = None) -> NkiInstruct
 
 
 def nc_find_index8(dst: NkiTensor, data: NkiTensor, vals: NkiTensor, name: str | None = None) -> NkiInstruction:
-    """Positions of eight values per partition."""
+    """Positions of eight values per partition. What is not there is marked by all ones since NKI 0.6 (SDK 2.32)."""
     data = tile(data, "nc_find_index8", "data")
     wanted = sized("nc_find_index8", "vals", vals, data.shape[0], _EIGHT)
-    return emit("nc_find_index8", (sized("nc_find_index8", "dst", dst, data.shape[0], _EIGHT), data, wanted))
+    marked = not (live().beta1 or versions.before(live().version, "0.6"))
+    found = sized("nc_find_index8", "dst", dst, data.shape[0], _EIGHT)
+    return emit("nc_find_index8", (found, data, wanted), (marked,))
 
 
 def nc_match_replace8(

@@ -103,3 +103,17 @@ def test_inputs_that_the_reference_refuses_are_left() -> None:
     drawn, other = ({"x": np.sort(numbers(seed)["x"])} for seed in (1, 2))
     found = dominoes.searched(Reference(refusing, within(0, 60)), drawn, other, np.random.default_rng(0), 0)
     assert (np.diff(found["x"]) >= 0).all()
+
+
+def test_inputs_of_several_lengths_are_changed_together_where_they_are_as_long() -> None:
+    """Keys that are found in a row, one after the other."""
+
+    def found(given: dict[str, Any]) -> list[Any]:
+        held = (given["x"][:, None, :] == given["keys"][:, :, None]).any(axis=2)
+        return [np.logical_and.accumulate(held, axis=1).astype(np.int32)]
+
+    random = np.random.default_rng(0)
+    drawn, other = ({"x": random.integers(0, 9, (8, 64)), "keys": random.integers(0, 99, (8, 7))} for _ in range(2))
+    reference = Reference(found, within(0, 99))
+    inputs = dominoes.searched(reference, drawn, other, np.random.default_rng(1), 0)
+    assert {name: item.shape for name, item in inputs.items()} == {"x": (8, 64), "keys": (8, 7)}

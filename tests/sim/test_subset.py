@@ -56,6 +56,44 @@ def test_a_construct_is_found_in_the_versions_that_object(text, code, severity, 
         assert found(text, version) == expected
 
 
+ENUMERATION = """
+class Mode(Enum):
+    FIRST = 1
+    SECOND = {second}
+
+@nki.jit
+def kernel(x):
+    return Mode.SECOND
+"""
+AFTERWARDS = """
+{decorator}
+class Plan(nl.NKIObject):
+    size: int = 1
+    def __post_init__(self):
+        self.size = 2
+
+@nki.jit
+def kernel(x):
+    return Plan()
+"""
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (ENUMERATION.format(second="1"), "NKI-SUBSET-ALIAS"),
+        (ENUMERATION.format(second="FIRST"), "NKI-SUBSET-ALIAS"),
+        (ENUMERATION.format(second="2"), None),
+        (AFTERWARDS.format(decorator=""), "NKI-SUBSET-INIT"),
+        (AFTERWARDS.format(decorator="@dataclass"), None),
+    ],
+)
+def test_classes_that_older_compilers_take_otherwise_are_refused_there(version: str, text: str, code: str | None):
+    expected = {code} if code and version in BEFORE_TRACING else set()
+    assert {finding.code for finding in findings(text, version) if finding.severity == "error"} == expected
+
+
 def test_dynamic_range_is_deprecated_in_the_last_version_that_has_it():
     text = body("for i in nl.dynamic_range(4):", "    pass")
     assert found(text, "0.6") == [("NKI-DEPRECATED", "warning", 3)]

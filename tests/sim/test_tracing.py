@@ -399,6 +399,20 @@ class TestCores:
             trace(jit(kernel)[2], X)
         assert error.value.code == "NKI-LNC"
 
+    @pytest.mark.parametrize("names", ["{core}", "twice"])
+    def test_what_cores_share_has_one_name_on_both_and_each_another(self, names):
+        def kernel(x):
+            core = nl.program_id(0)
+            first, second = (names.format(core=f"{part}{core}") for part in ("a", "b"))
+            nl.ndarray(x.shape, x.dtype, nl.shared_hbm, name=first)
+            nl.ndarray(x.shape, x.dtype, nl.shared_hbm, name=second)
+            return nl.ndarray(x.shape, x.dtype, nl.shared_hbm)
+
+        with pytest.raises(TraceError, match="named") as error:
+            trace(jit(kernel)[2], X)
+        assert error.value.code == "NKI-LNC"
+        assert trace(jit(kernel)[1], X).cores == 1
+
     def test_constants_take_no_part_in_the_order_of_what_cores_share(self):
         def kernel(x):
             if nl.program_id(0) == 0:

@@ -89,3 +89,62 @@ def chosen_of_equals(poison: int) -> list[int]:
 
 def test_of_equals_topk_names_the_last_or_the_first_as_a_chip_may_do() -> None:
     assert [chosen_of_equals(poison) for poison in (0, 1)] == [[7, 11], [7, 3]]
+
+
+def found(op: str, poison: int, **attributes: object) -> list[int]:
+    b = ProgramBuilder()
+    source, wanted = (b.input((1, 8), "float32") for _ in range(2))
+    data, values, places = b.tensor((1, 8), "float32"), b.tensor((1, 8), "float32"), b.tensor((1, 8), "uint32")
+    b.emit("dma_copy", data, source)
+    b.emit("dma_copy", values, wanted)
+    if op == "nc_find_index8":
+        b.emit(op, places, data, values, **attributes)
+    else:
+        b.emit(op, b.tensor((1, 8), "float32"), places, data, values, **attributes)
+    b.emit("dma_copy", b.result((1, 8), "uint32"), places)
+    row = np.arange(8, dtype=np.float32)[None]
+    return Executable(b.program()).run([row, row + 4], poison=poison).outputs[0][0].tolist()
+
+
+def test_what_is_not_found_has_a_mark_only_where_the_documents_say_so() -> None:
+    there, nowhere = [4, 5, 6, 7], [2**32 - 1] * 4
+    assert [found("nc_find_index8", poison, marked=True) for poison in (0, 1)] == [there + nowhere] * 2
+    for op, attributes in (("nc_find_index8", {"marked": False}), ("nc_match_replace8", {"imm": 0.0})):
+        assert [found(op, poison, **attributes) for poison in (0, 1)] == [there + nowhere, there + [0] * 4]
+
+
+def told(op: str, form: tuple[int, int], dtype: str, poison: int, **attributes: object) -> list[float]:
+    """What an instruction makes of one row of an input, or of none."""
+    b = ProgramBuilder()
+    out, row = b.tensor(form, dtype), np.array([[-1, -1, 0, 2]], np.float32)
+    given = []
+    if op != "iota":
+        width = 1 if op == "bn_stats" else 4
+        source, held = b.input((1, 4), "float32"), b.tensor((1, width), "float32")
+        b.emit("dma_copy", held, source[:, :width] if width < 4 else source)
+        given = [held]
+    b.emit(op, out, *given, **attributes)
+    b.emit("dma_copy", b.result(form, dtype), out)
+    return Executable(b.program()).run([row] if given else [], poison=poison).outputs[0][0].tolist()
+
+
+def test_an_integer_that_iota_does_not_fit_into_ends_there_or_begins_anew() -> None:
+    counts = {"pattern": [[100, 4]], "offset": 0, "channel_multiplier": 0}
+    assert [told("iota", (1, 4), "uint8", poison, **counts) for poison in (0, 1)] == [
+        [0, 100, 200, 255],
+        [0, 100, 200, 44],
+    ]
+    assert [told("iota", (1, 4), "int32", poison, **counts) for poison in (0, 1)] == [[0, 100, 200, 300]] * 2
+
+
+def test_segments_below_zero_are_told_as_any_or_as_padding() -> None:
+    assert [told("sequence_bounds", (1, 8), "float32", poison) for poison in (0, 1)] == [
+        [0, 0, 4, 3, 2, 2, -1, 4], [4, 4, 4, 3, -1, -1, -1, 4],
+    ]  # fmt: skip
+
+
+def test_statistics_of_no_element_may_be_anything() -> None:
+    first, second = (told("bn_stats", (1, 6), "float32", poison) for poison in (0, 1))
+    assert first == [1, -1, 0, 0, 0, 0]
+    assert second[:4] == first[:4]
+    assert np.isnan(second[4:]).all()

@@ -1,0 +1,45 @@
+"""Objects of a text's classes are compared by their fields, or the kernel is refused."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+import pytest
+
+from nki_anvil.backends.worker.comparing import ComparedByIdentity, by_fields
+
+
+@by_fields
+class Plain:
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+
+@by_fields
+@dataclass(frozen=True)
+class Fields:
+    size: int
+
+
+@by_fields
+class Kind(Enum):
+    ONE = 1
+
+
+def test_two_plain_objects_are_not_compared() -> None:
+    for compare in (lambda: Plain(1) == Plain(1), lambda: Plain(1) != Plain(2), lambda: Plain(1) in [Plain(1)]):
+        with pytest.raises(ComparedByIdentity, match="Two objects of Plain"):
+            compare()
+
+
+def test_one_object_is_itself_and_nothing_else() -> None:
+    one = Plain(1)
+    assert one == one
+    assert one in [one]
+    assert one != 1
+    assert (one == None) is False  # noqa: E711
+
+
+def test_what_says_how_it_is_compared_is_compared() -> None:
+    assert Fields(1) == Fields(1)
+    assert len({Fields(1), Fields(1)}) == 1
+    assert Kind(1) == Kind.ONE
