@@ -259,7 +259,7 @@ class _Forms(ast.NodeVisitor):
                 self.visit_Attribute(ast.copy_location(ast.Attribute(value, name, ast.Load()), node))
             case _:
                 pass
-        viewed = isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS
+        viewed = isinstance(node.func, ast.Attribute) and self._views(node, node.func)
         barred = (
             viewed or self._is_of_abc(node.func) or (isinstance(node.func, ast.Name) and node.func.id in _NOT_CALLED)
         )
@@ -320,6 +320,13 @@ class _Forms(ast.NodeVisitor):
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:
         self._used_up(node, "A generator")
         self.generic_visit(node)
+
+    def _views(self, call: ast.Call, method: ast.Attribute) -> bool:
+        """Whether it asks a dictionary for what is of the kind of sets: a field of that name is not called."""
+        if method.attr in _VIEWS and id(call) not in self._placed:
+            self._used_up(call, method.attr)
+            self._placed.add(id(method))
+        return method.attr in _VIEWS
 
     def _used_up(self, node: ast.expr, what: str) -> None:
         """An iterator that is held remembers how far it has come."""

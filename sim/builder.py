@@ -44,6 +44,8 @@ class Builder:
     def __init__(self, chip: str, version: str, source: str, cores: int = 1, *, gridded: bool = False) -> None:
         self.chip = chip
         self.version = version
+        self.dialect = version
+        """What the program says in place of a version: Beta 1's is the same in all of them."""
         self.views = not versions.before(version, "0.5")
         """Whether tensors have the view methods of NKI 0.5."""
         self.source = source
@@ -289,7 +291,7 @@ class Builder:
         self._rows["operands"] = [(access,) for access in self._operands]
         return Program(
             chip=self.chip,
-            version=self.version,
+            version=self.dialect,
             cores=self.cores,
             registers=self.registers,
             tables={table: _columns(table, rows) for table, rows in self._rows.items()},

@@ -32,6 +32,20 @@ ABSENT: Final = frozenset({"divide", "mod", "fmod", "abs_max", "abs_min"})
 """What no engine of Trainium2 has, though the language has names for it: divisions and remainders are missing in the
 table of math operators, and the extremes by magnitude came with NeuronCore-v4 (``nki.language.abs_max``)."""
 
+WORDS: Final = frozenset({"int32", "uint32"})
+_EXACT: Final[Mapping[str, frozenset[str]]] = {"beta1": frozenset({"add", "multiply", "subtract"}), "0.2": frozenset()}
+_EXACT_SINCE: Final = ARITHMETIC - {"power"}
+
+
+def exact(version: str) -> frozenset[str]:
+    """Operators between two tiles of WORDS that GpSimd computes in integers; all others go through float32.
+
+    Pages of nki.isa.tensor_tensor: that of SDK 2.26 (Beta 1) names three, that of 2.28 (NKI 0.2) none, and those since
+    2.29 (0.3) say native integer arithmetic for all.
+    """
+    return _EXACT.get(".".join(version.split(".")[:2]), _EXACT_SINCE)
+
+
 REDUCTIONS: Final = (
     frozenset({"add", "subtract", "multiply", "maximum", "minimum", "average", "bitwise_and", "bitwise_or"})
     | {"bitwise_xor", "abs_max", "abs_min"}

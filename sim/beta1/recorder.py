@@ -86,6 +86,7 @@ class Recorder(Tensors):
 
     def __init__(self, chip: str, version: str, source: str) -> None:
         super().__init__(chip, version, source)
+        self.dialect = "beta1"
         self.views = True
         self.path = Path()
         self.by_hand = ByHand()
@@ -330,7 +331,7 @@ class Recorder(Tensors):
         tables, shapes, names = tabulated(rows, self._attributes)
         program = Program(
             chip=self.chip,
-            version="beta1",
+            version=self.dialect,
             cores=1,
             registers=self.registers,
             tables=tables,

@@ -12,11 +12,9 @@ from nki_anvil.sim.execution.alu import operation
 from nki_anvil.sim.execution.registry import defines
 from nki_anvil.sim.execution.shifting import bit_operation
 from nki_anvil.sim.execution.site import Site
-from nki_anvil.sim.operations import BITVEC, COMPARISONS, LOGICAL
+from nki_anvil.sim.operations import BITVEC, COMPARISONS, LOGICAL, WORDS, exact
 
 Array = NDArray[Any]
-
-_WORDS = {"int32", "uint32"}
 
 
 @defines("tensor_tensor")
@@ -34,9 +32,9 @@ def tensor_tensor(site: Site) -> None:
 
 
 def _exact_integers(site: Site, op: str) -> bool:
-    """GpSimd computes in integers where all operands are 32-bit ones."""
+    """GpSimd computes in integers where all operands are 32-bit ones and the version says so of the operator."""
     formats = {site.operand(slot).dtype for slot in ("dst", "data1", "data2")}
-    return site.engine == "gpsimd" and formats <= _WORDS and op != "power"
+    return site.engine == "gpsimd" and formats <= WORDS and op in exact(site.memory.program.version)
 
 
 def _words(site: Site, shape: tuple[int, ...], op: str) -> None:

@@ -23,8 +23,6 @@ from nki_anvil.sim.memory import MemoryRegion
 from nki_anvil.sim.tensor import NkiTensor
 
 _ALU: Final = operations.ALU
-_EXACT_INTEGERS: Final = frozenset({"int32", "uint32"})
-"""Formats whose arithmetic goes to GpSimd by default, which computes them exactly (nki.isa.tensor_tensor)."""
 
 
 def tensor_tensor(
@@ -43,10 +41,15 @@ def tensor_tensor(
 
 
 def _arithmetic_unit(what: str, *tiles: NkiTensor) -> str:
+    """What computes in integers is GpSimd's by default, with a tile in PSUM the Vector Engine's; in Beta 1 it may have
+    none there (nki.isa.tensor_tensor).
+    """
     if what == "power":
         return "gpsimd"
-    exact = all(t.dtype in _EXACT_INTEGERS and t.buffer is MemoryRegion.sbuf for t in tiles)
-    return "gpsimd" if exact and what not in operations.BITVEC else "vector"
+    builder = live()
+    reached = builder.beta1 or all(t.buffer is MemoryRegion.sbuf for t in tiles)
+    words = reached and all(t.dtype in operations.WORDS for t in tiles)
+    return "gpsimd" if words and what in operations.exact(builder.dialect) else "vector"
 
 
 def tensor_scalar(

@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 from nki_anvil.sim import isa
 from nki_anvil.sim.language.creation import ndarray
-from nki_anvil.sim.language.operations import OPERATIONS, Binary, Unary, like
+from nki_anvil.sim.language.operations import OPERATIONS, Binary, Unary, converted, like
 from nki_anvil.sim.tensor import NkiTensor
 
 __all__ = [
@@ -209,6 +209,6 @@ def where(condition: NkiTensor, x: Any, y: Any, dtype: Any = None) -> NkiTensor:
     result = ndarray(condition.shape, wanted)
     isa.tensor_copy(result, y) if isinstance(y, NkiTensor) else isa.memset(result, y)
     if isinstance(x, NkiTensor) and x.dtype != wanted:
-        x = copy(x, wanted)
+        x = converted(x, wanted)
     isa.tensor_copy_predicated(result, x, chosen)
     return result

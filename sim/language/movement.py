@@ -8,7 +8,8 @@ from nki_anvil.sim import isa
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.isa.operands import emit, tile
 from nki_anvil.sim.language.creation import as_shape, full, ndarray
-from nki_anvil.sim.language.elementwise import copy, multiply
+from nki_anvil.sim.language.elementwise import multiply
+from nki_anvil.sim.language.operations import converted
 from nki_anvil.sim.memory import MemoryRegion
 from nki_anvil.sim.tensor import DynamicSlice, NkiTensor
 
@@ -51,7 +52,7 @@ def load_transpose2d(src: NkiTensor, dtype: Any = None) -> NkiTensor:
     rows, columns = _in_hbm("load_transpose2d", "src", tile(src, "dma_transpose", "src")).shape
     result = ndarray((columns, rows), src.dtype)
     isa.dma_transpose(result, src)
-    return copy(result, dtype) if dtype is not None and dtype != src.dtype else result
+    return converted(result, dtype) if dtype is not None and dtype != src.dtype else result
 
 
 def transpose(x: NkiTensor, dtype: Any = None) -> NkiTensor:
@@ -61,7 +62,7 @@ def transpose(x: NkiTensor, dtype: Any = None) -> NkiTensor:
     result = ndarray((columns, rows, 2) if wide else (columns, rows), x.dtype, MemoryRegion.psum)
     result = result[:, :, 0] if wide else result
     isa.nc_transpose(result, x)
-    return copy(result, dtype) if dtype is not None and dtype != x.dtype else result
+    return converted(result, dtype) if dtype is not None and dtype != x.dtype else result
 
 
 def matmul(x: NkiTensor, y: NkiTensor, transpose_x: bool = False) -> NkiTensor:
@@ -71,7 +72,8 @@ def matmul(x: NkiTensor, y: NkiTensor, transpose_x: bool = False) -> NkiTensor:
             "NKI-ARGUMENT",
             "nl.matmul without transpose_x=True: the tensor engine takes its first factor with the contraction on"
             " partitions.",
-            remedy="Transpose x first: nl.matmul(nl.copy(nl.transpose(x)), y, transpose_x=True), or nisa.nc_matmul.",
+            remedy="Transpose x and copy that to SBUF: nl.matmul(nl.copy(nl.transpose(x)), y, transpose_x=True), with"
+            " nisa.tensor_copy before NKI 0.6, or nisa.nc_matmul.",
         )
     result = ndarray((x.size // x.shape[0], *y.shape[1:]), "float32", MemoryRegion.psum)
     isa.nc_matmul(result, x, y)
@@ -91,13 +93,13 @@ def broadcast_to(x: NkiTensor, shape: Any, dtype: Any = None) -> NkiTensor:
             "NKI-RANK", f"nl.broadcast_to of {x.shape} to {wanted}.", remedy="Keep the rank: expand_dim first."
         )
     if wanted == x.shape:
-        return copy(x, dtype) if dtype is not None and dtype != x.dtype else x
+        return converted(x, dtype) if dtype is not None and dtype != x.dtype else x
     if wanted[0] != x.shape[0]:
         x = _across(x, wanted[0])
     for axis in range(1, x.ndim):
         if x.shape[axis] != wanted[axis]:
             x = x.repeated(axis, wanted[axis])
-    return copy(x, dtype)
+    return converted(x, dtype)
 
 
 def _across(x: NkiTensor, partitions: int) -> NkiTensor:
@@ -116,7 +118,7 @@ def gather_flattened(data: NkiTensor, indices: NkiTensor, axis: int = 0, dtype: 
     """Elements of each partition by their flattened index."""
     result = ndarray(indices.shape, data.dtype)
     isa.nc_n_gather(result, data, indices)
-    return copy(result, dtype) if dtype is not None and dtype != data.dtype else result
+    return converted(result, dtype) if dtype is not None and dtype != data.dtype else result
 
 
 def dropout(x: NkiTensor, rate: Any, dtype: Any = None) -> NkiTensor:

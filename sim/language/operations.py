@@ -33,14 +33,28 @@ class Unary(Operation):
         result = like(x, dtype, self)
         if self.operation == "reciprocal":
             isa.reciprocal(result, x)
-        elif self.operation == "copy":
-            isa.tensor_copy(result, x)
         elif self.operation == "rsqrt" and not versions.before(live().version, "0.5"):
             isa.tensor_scalar(result, x, self, None, engine=isa.engine.gpsimd)
         elif self.operation in operations.ACTIVATIONS:
             isa.activation(result, self, x)
         else:
             isa.tensor_scalar(result, x, self, None)
+        return result
+
+
+class Copy(Unary):
+    """On the Vector Engine, into SBUF; from NKI 0.3 to 0.5 on the Scalar Engine, into the memory that the tile is in.
+
+    The latter goes through float32, which loses large integers (nki.language.copy in SDK 2.29 to 2.31; release notes of
+    2.29, known issues, and of 2.32, what is new).
+    """
+
+    def __call__(self, x: NkiTensor, dtype: Any = None) -> NkiTensor:
+        if live().beta1 or not versions.before(live().version, "0.6"):
+            return converted(x, dtype)
+        given = require_tile(x, self)
+        result = ndarray(given.shape, dtype or given.dtype, given.buffer)
+        isa.activation(result, self, x)
         return result
 
 
@@ -72,6 +86,13 @@ def like(x: Any, dtype: Any, what: object) -> NkiTensor:
     return ndarray(given.shape, dtype or given.dtype)
 
 
+def converted(x: NkiTensor, dtype: Any = None) -> NkiTensor:
+    """A copy in SBUF, bit for bit where the dtype stays."""
+    result = like(x, dtype, OPERATIONS["copy"])
+    isa.tensor_copy(result, x)
+    return result
+
+
 def require_tile(x: Any, what: object) -> NkiTensor:
     """The operand of an operation, which must be a tensor on chip."""
     if not isinstance(x, NkiTensor):
@@ -85,7 +106,8 @@ def require_tile(x: Any, what: object) -> NkiTensor:
 
 OPERATIONS: Final[dict[str, Operation]] = {
     **{name: Binary(name) for name in (*sorted(operations.BINARY), *sorted(operations.BITWISE))},
-    **{name: Unary(name) for name in sorted(operations.ACTIVATIONS - {"prelu"})},
+    **{name: Unary(name) for name in sorted(operations.ACTIVATIONS - {"copy", "prelu"})},
+    "copy": Copy("copy"),
     **{name: Unary(name) for name in ("invert", "logical_not")},
     **{name: Operation(name) for name in ("average", "prelu", "bypass")},
 }

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from nki_anvil.sim import dtypes
 from nki_anvil.sim.instructions import TABLE
-from nki_anvil.sim.operations import ABSENT, BITVEC, BITWISE_UNARY, UNARY
+from nki_anvil.sim.operations import ABSENT, BITVEC, BITWISE_UNARY, UNARY, WORDS, exact
 from nki_anvil.sim.rules.reading import Reading, Use
 from nki_anvil.sim.rules.rule import BETA1, Rule, Violation
 
@@ -23,7 +23,6 @@ PAIRS = {
 """The two tiles that an instruction reads side by side: one of them may be in PSUM, not both."""
 _SCALAR_ENGINE = {("multiply", "add"), ("multiply", None), ("add", None)}
 """What tensor_scalar can do on the Scalar Engine of Trainium2."""
-_WORDS = {"int32", "uint32"}
 _COPIES = ("tensor_copy", "memset", "nc_transpose", "nc_stream_shuffle", "nc_matmul", "nc_find_index8", "rng")
 
 _BESIDE = {
@@ -103,13 +102,15 @@ def _operator_objection(use: Use) -> str:
 
 
 def _integers(reading: Reading) -> Iterator[Violation]:
+    whole = exact(reading.program.version)
     for use in reading.uses:
-        if use.engine not in ("vector", "scalar") or use.name in _COPIES or not use.attributes:
+        on_gpsimd = use.engine == "gpsimd" and use.name == "tensor_tensor" and use["op"] not in whole | {"power"}
+        if not (on_gpsimd or use.engine in ("vector", "scalar")) or use.name in _COPIES or not use.attributes:
             continue
         if any(use.attributes.get(name) in BITVEC for name in ("op", "op0")):
             continue
-        words = [tile.dtype for tile in (*use.reads, *use.writes) if tile.dtype in _WORDS]
-        if words and any(tile.dtype in _WORDS for tile in use.reads):
+        words = [tile.dtype for tile in (*use.reads, *use.writes) if tile.dtype in WORDS]
+        if words and any(tile.dtype in WORDS for tile in use.reads):
             message = f"{use.name} computes {words[0]} in float32 on the {use.engine} engine: exact only below 2^24."
             yield Violation(use.line, message, use.count)
 
@@ -177,9 +178,11 @@ RULES = (
          "Leave engine out, or choose one that the instruction names.",
          "nki.isa: the engine parameters; NKI API Common Fields, supported math operators",
          _wrong_engine),
-    Rule("TRN2-INT-FP32", "Vector and scalar engines compute 32-bit integers in float32.", "warning",
-         "Use nisa.tensor_tensor with engine=nisa.engine.gpsimd for exact integers, or keep the values below 2^24.",
-         "nki.isa.tensor_tensor, data types", _integers),
+    Rule("TRN2-INT-FP32", "Vector and scalar engines compute 32-bit integers in float32; GpSimd, too, in NKI 0.2, and"
+         " in Beta 1 but for sums, differences and products.", "warning",
+         "Use nisa.tensor_tensor with engine=nisa.engine.gpsimd for exact integers where the version has them, or keep"
+         " the values below 2^24.",
+         "nki.isa.tensor_tensor, data types, in SDK 2.26, 2.28 and 2.29", _integers),
     Rule("TRN2-BITVEC", "Bit operators take and leave integers of one width, both operators of one instruction are of"
          " one kind, and nothing is negated behind them.", "error",
          "View the tile as an integer format, convert it with nisa.tensor_copy to the width of the others, and split"

@@ -186,7 +186,8 @@ def test_a_helper_that_the_kernel_reaches_is_read_too() -> None:
 
 def test_a_class_of_the_text_may_have_fields_that_are_named_as_methods_of_dictionaries() -> None:
     cache = "class Cache(nl.NKIObject):\n    def __init__(self):\n        self.items = []\n        self.keys = 2.0\n"
-    kept = f"{HEAD}{cache}{body('held = Cache(); held.items.append(x); y = held.items[0]; z = held.keys').removeprefix(HEAD)}"
+    asking = body("held = Cache(); held.items.append(x); y = held.items[0]; z = held.keys").removeprefix(HEAD)
+    kept = f"{HEAD}{cache}{asking}"
     assert language.judge(kept, None).passed
     assert language.judge(kept.replace("Cache(); held.items.append(x)", "{}; held.keys()"), None).passed is False
 

@@ -107,6 +107,45 @@ def test_functions_of_nl_that_use_views_work_before_views_were_public():
     assert np.allclose(simulate(kernel, X, version="0.4"), expected / expected.sum(1, keepdims=True), rtol=1e-5)
 
 
+LARGE = np.array([[2**24 + 1, 2**30 + 1, -(2**24) - 1, 7]], np.int32)
+ROUNDED = LARGE.astype(np.float32).astype(np.int32)
+
+
+@pytest.mark.parametrize("engine", ["unknown", "gpsimd"])
+@pytest.mark.parametrize("version", versions.VERSIONS)
+def test_two_tiles_of_integers_are_added_in_float32_in_0_2_on_every_engine(version: str, engine: str):
+    modules = Modules(version)
+
+    def body(tile):
+        zero = modules.nl.ndarray(tile.shape, tile.dtype, buffer=modules.nl.sbuf)
+        modules.nisa.memset(zero, 0)
+        modules.nisa.tensor_tensor(tile, tile, zero, modules.nl.add, engine=getattr(modules.nisa.engine, engine))
+
+    assert np.array_equal(modules.on_tile(body, LARGE), ROUNDED if version == "0.2" else LARGE)
+
+
+@pytest.mark.parametrize("version", versions.VERSIONS[1:])
+def test_nl_copy_goes_through_float32_and_stays_in_its_memory_up_to_0_5(version: str):
+    modules, scalar = Modules(version), version in ("0.3", "0.4", "0.5")
+    seen: list[object] = []
+
+    def body(tile):
+        held = modules.nl.ndarray(tile.shape, tile.dtype, buffer=modules.nl.psum)
+        modules.nisa.tensor_copy(held, tile)
+        seen.append(modules.nl.copy(held).buffer)
+        return modules.nl.copy(tile)
+
+    assert np.array_equal(modules.on_tile(body, LARGE), ROUNDED if scalar else LARGE)
+    assert seen == [modules.nl.psum if scalar else modules.nl.sbuf]
+
+
+def test_functions_of_nl_that_repeat_a_tile_lose_no_integers_where_nl_copy_does():
+    modules = Modules("0.4")
+    assert np.array_equal(
+        modules.on_tile(lambda tile: modules.nl.broadcast_to(tile, (32, 4)), LARGE), np.repeat(LARGE, 32, axis=0)
+    )
+
+
 def test_sizes_of_tiles_came_later_than_the_others():
     sizes = Modules("0.3").nl.tile_size
     assert sizes.pmax == 128

@@ -673,6 +673,25 @@ def test_an_engine_that_a_copy_or_a_fill_names_has_to_reach_psum(beta1: Any, wha
         assert np.all(kernel(X[0]) == (2.0 if what == "fills it" else 1.0))
 
 
+@pytest.mark.parametrize("engine", ["unknown_engine", "vector_engine"])
+def test_integers_are_added_in_psum_by_the_vector_engine_alone(beta1: Any, engine: str):
+    nl, nisa = beta1.nl, beta1.nisa
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        bank = nl.ndarray((nl.par_dim(128), 64), dtype=nl.int32, buffer=nl.psum)
+        bank[...] = nl.load(x)
+        nl.store(out, nisa.tensor_tensor(bank, nl.load(x), op=nl.add, engine=getattr(nisa, engine)))
+        return out
+
+    x = X[0].astype(np.int32)
+    if engine == "unknown_engine":
+        assert refused(kernel, x).code == "TRN2-ENG-PSUM"
+    else:
+        assert np.all(kernel(x) == 2)
+
+
 @pytest.mark.parametrize("moves", ["loads", "stores"])
 @pytest.mark.parametrize("how", ["beside a grid", "on the last dimension", "before the grid"])
 def test_an_index_tile_stands_on_no_free_dimension(beta1: Any, how: str, moves: str):

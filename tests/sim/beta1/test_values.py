@@ -624,3 +624,38 @@ def test_a_loop_without_iterations_leaves_everything_as_it_was(beta1: Any, loop:
 
     x = np.arange(128 * 4, dtype=np.float32).reshape(128, 4)
     assert (kernel(x) == x).all()
+
+
+@pytest.mark.parametrize(("op", "kept"), [("add", True), ("subtract", True), ("multiply", True), ("maximum", False)])
+@pytest.mark.parametrize("engine", ["unknown_engine", "gpsimd_engine"])
+def test_sums_differences_and_products_of_integers_alone_are_exact(beta1: Any, op: str, kept: bool, engine: str):
+    nl, nisa = beta1.nl, beta1.nisa
+
+    @beta1.nki.jit
+    def kernel(x, y):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        one, other = nl.load(x), nl.load(y)
+        nl.store(out, nisa.tensor_tensor(one, other, op=getattr(nl, op), engine=getattr(nisa, engine)))
+        return out
+
+    x, y = np.full((8, 4), 2**24 + 1, np.int32), np.ones((8, 4), np.int32)
+    exact = getattr(np, op)(x, y)
+    assert np.array_equal(kernel(x, y), exact if kept else exact.astype(np.float32).astype(np.int32))
+
+
+def test_integers_are_compared_in_float32_and_divided_in_it(beta1: Any):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x, y):
+        same = nl.ndarray(x.shape, dtype=nl.uint8, buffer=nl.shared_hbm)
+        parts = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        one, other = nl.load(x), nl.load(y)
+        nl.store(same, nl.equal(one, other, dtype=nl.uint8))
+        nl.store(parts, nl.divide(one, other))
+        return same, parts
+
+    x, y = np.full((8, 4), 2**24 + 1, np.int32), np.full((8, 4), 2**24, np.int32)
+    same, parts = kernel(x, y)
+    assert same.all()
+    assert np.all(parts == 1)

@@ -34,8 +34,8 @@ def same(found: Any, expected: Any) -> None:
 class Bench:
     """Loads inputs into tiles that are strided views of wider ones, and stores one result."""
 
-    def __init__(self, memory: str = "sbuf", gap: int = 1) -> None:
-        self.builder, self.memory, self.gap = ProgramBuilder(), memory, gap
+    def __init__(self, memory: str = "sbuf", gap: int = 1, version: str = "0.7") -> None:
+        self.builder, self.memory, self.gap = ProgramBuilder(version), memory, gap
         self.inputs: list[Any] = []
 
     def tile(self, array: Any, dtype: str) -> View:
@@ -158,6 +158,28 @@ def test_gpsimd_adds_large_integers_exactly_and_vector_does_not() -> None:
         return int(bench.result(out)[0, 0])
 
     assert (total("gpsimd"), total("vector")) == (2**24 + 1, 2**24)
+
+
+@pytest.mark.parametrize(
+    ("version", "op", "expected"),
+    [
+        ("0.7", "maximum", 2**24 + 1),
+        ("0.7", "equal", 0),
+        ("0.2", "subtract", 0),
+        ("0.2.1", "equal", 1),
+        ("beta1", "add", 2**25 + 1),
+        ("beta1", "subtract", 1),
+        ("beta1", "multiply", 2**24),
+        ("beta1", "maximum", 2**24),
+        ("beta1", "equal", 1),
+    ],
+)
+def test_which_operators_gpsimd_computes_in_integers_hangs_on_the_version(version, op, expected) -> None:
+    bench = Bench(version=version)
+    one, other = (bench.tile(np.array([[value]], np.int32), "int32") for value in (2**24 + 1, 2**24))
+    out = bench.empty((1, 1), "int32")
+    bench.builder.emit("tensor_tensor", out, one, other, op=op, engine="gpsimd")
+    assert int(bench.result(out)[0, 0]) == expected
 
 
 @pytest.mark.parametrize(

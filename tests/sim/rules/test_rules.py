@@ -892,3 +892,19 @@ def test_bit_patterns_of_one_instruction_are_of_one_width(formats: tuple[str, ..
     k = Kernel()
     engine("tensor_tensor", *[s(4, 4, dtype=dtype) for dtype in formats], op="bitwise_or")(k)
     assert codes(k) == ({"TRN2-BITVEC"} if refused else set())
+
+
+@pytest.mark.parametrize(
+    ("version", "op", "told"),
+    [
+        ("0.2", "add", True),
+        ("0.3", "add", False),
+        ("0.7", "maximum", False),
+        ("beta1", "add", False),
+        ("beta1", "maximum", True),
+    ],
+)
+def test_gpsimd_is_told_of_where_it_computes_integers_in_float32(version: str, op: str, told: bool) -> None:
+    k = Kernel(version)
+    engine("tensor_tensor", *[s(4, 4, dtype=INT32)] * 3, op=op, engine="gpsimd")(k)
+    assert ("TRN2-INT-FP32" in codes(k)) == told
