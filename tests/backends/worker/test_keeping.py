@@ -155,8 +155,14 @@ def called_again(text: str, call: str) -> list[str]:
     return Held(namespace, caches=True).changed(before)
 
 
-KEY = "class Key:\n    def __init__(self, log):\n        self.log = log\n    def __hash__(self):\n        return 7\n"
-KEY += "    def __eq__(self, other):\n        return self is other\n"
+KEY = """class Key:
+    def __init__(self, log):
+        self.log = log
+    def __hash__(self):
+        return 7
+    def __eq__(self, other):
+        return self is other
+"""
 
 
 def test_a_cache_that_is_asked_something_new_at_each_call_is_told() -> None:

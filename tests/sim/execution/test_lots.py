@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -91,7 +92,7 @@ def test_of_equals_topk_names_the_last_or_the_first_as_a_chip_may_do() -> None:
     assert [chosen_of_equals(poison) for poison in (0, 1)] == [[7, 11], [7, 3]]
 
 
-def found(op: str, poison: int, **attributes: object) -> list[int]:
+def found(op: str, poison: int, **attributes: Any) -> list[int]:
     b = ProgramBuilder()
     source, wanted = (b.input((1, 8), "float32") for _ in range(2))
     data, values, places = b.tensor((1, 8), "float32"), b.tensor((1, 8), "float32"), b.tensor((1, 8), "uint32")
@@ -113,7 +114,7 @@ def test_what_is_not_found_has_a_mark_only_where_the_documents_say_so() -> None:
         assert [found(op, poison, **attributes) for poison in (0, 1)] == [there + nowhere, there + [0] * 4]
 
 
-def told(op: str, form: tuple[int, int], dtype: str, poison: int, **attributes: object) -> list[float]:
+def told(op: str, form: tuple[int, int], dtype: str, poison: int, **attributes: Any) -> list[float]:
     """What an instruction makes of one row of an input, or of none."""
     b = ProgramBuilder()
     out, row = b.tensor(form, dtype), np.array([[-1, -1, 0, 2]], np.float32)
