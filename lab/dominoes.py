@@ -115,7 +115,7 @@ class Search:
         self._watched = [self._watch(self._now, sequence) for sequence in range(self._count)]
         self.reached = np.zeros(self._count, np.int64)
         for _ in range(FIRST):
-            self._keep(self._now, [self._watch(self._now, sequence) for sequence in range(self._count)])
+            self._keep(self._now, [self._watch(self._now, sequence) for sequence in range(self._count)], outputs)
 
     def step(self) -> bool:
         """Change each sequence somewhere, and keep what reaches as far as before; whether one reaches farther."""
@@ -132,9 +132,10 @@ class Search:
         """What is kept, with the watched element as it is, or as it was exchanged, from sequence to sequence."""
         return self._with(self._now, {place: w for place, w in enumerate(self._watched) if (place + turn) % 2})
 
-    def _keep(self, changed: Inputs, watched: Sequence[Watched]) -> None:
+    def _keep(self, changed: Inputs, watched: Sequence[Watched], known: Sequence[Array] | None = None) -> None:
+        """``known`` are the outputs of what is changed, where it is not."""
         try:
-            before = self._reference.run(_copy(changed))
+            before = known or self._reference.run(_copy(changed))
             after = self._reference.run(self._with(changed, dict(enumerate(watched))))
         except ReferenceFault:  # such inputs are not what it takes
             return

@@ -36,6 +36,13 @@ def check(options: Mapping[str, Any]) -> None:
     _check_flags(options.get("additional_compile_opt") or "")
 
 
+def uncompiled() -> TraceError:
+    """Of a kernel that is judged: its mode has it simulated and no more."""
+    return TraceError(
+        "NKI-MODE", 'nki.jit(mode="simulation"): no device compiles it.', remedy="Decorate it with @nki.jit alone."
+    )
+
+
 def _check_flags(given: Any) -> None:
     words: list[Any] = given.split() if isinstance(given, str) else [given]
     other = [word for word in words if word not in _FLAGS]

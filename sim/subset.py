@@ -18,6 +18,8 @@ from nki_anvil.sim.parsing import parsed
 from nki_anvil.sim.rules.finding import Finding
 
 _BASES: Final = frozenset({"NKIObject", "Enum", "IntEnum", "object", "NamedTuple"})
+_WRITTEN_OUT: Final = (ast.Constant, ast.UnaryOp, ast.Tuple, ast.Name)
+"""Values of an enumeration's members that can be told apart by their text."""
 _JIT: Final = "jit"
 _DECORATORS: Final = frozenset({_JIT, "nki_jit", "baremetal", "benchmark", "profile", "simulate_kernel", "trace"})
 """What makes a function a kernel, in both dialects."""
@@ -135,29 +137,26 @@ def _identity(definition: ast.stmt) -> Iterator[int]:
             yield node.lineno
 
 
-def _inheritance(definition: ast.stmt) -> Iterator[int]:
-    for node in ast.walk(definition):
-        if isinstance(node, ast.ClassDef) and any(_last_name(base) not in _BASES for base in node.bases):
-            yield node.lineno
-
-
 def _classes(definition: ast.stmt) -> Iterator[ast.ClassDef]:
     return (node for node in ast.walk(definition) if isinstance(node, ast.ClassDef))
+
+
+def _inheritance(definition: ast.stmt) -> Iterator[int]:
+    for node in _classes(definition):
+        if any(_last_name(base) not in _BASES for base in node.bases):
+            yield node.lineno
 
 
 def _aliases(definition: ast.stmt) -> Iterator[int]:
     """Second names of an enumeration's members, as far as their values are written out."""
     for node in _classes(definition):
-        if any(_last_name(base).endswith("Enum") for base in node.bases):
-            seen: set[str] = set()
-            for part in node.body:
-                if isinstance(part, ast.Assign) and isinstance(
-                    part.value, (ast.Constant, ast.UnaryOp, ast.Tuple, ast.Name)
-                ):
-                    value = ast.dump(part.value)
-                    if value in seen or isinstance(part.value, ast.Name):
-                        yield part.lineno
-                    seen.add(value)
+        seen: set[str] = set()
+        for part in node.body if any(_last_name(base).endswith("Enum") for base in node.bases) else ():
+            if isinstance(part, ast.Assign) and isinstance(part.value, _WRITTEN_OUT):
+                value = ast.dump(part.value)
+                if value in seen or isinstance(part.value, ast.Name):
+                    yield part.lineno
+                seen.add(value)
 
 
 def _bare_post_init(definition: ast.stmt) -> Iterator[int]:

@@ -48,6 +48,11 @@ class Draw:
         """The own draw of the first of them, or of the input that this one is near."""
 
     @property
+    def marks(self) -> Array:
+        """Numbers at which something begins or ends; zero where none is known."""
+        return np.array(self.spec.get("marks") or [0.0])
+
+    @property
     def rows(self) -> tuple[int, ...]:
         """The shape of one number per row, a row being the last axis; a vector's rows are its elements."""
         shape = self.own.shape
@@ -183,8 +188,7 @@ def ties(d: Draw) -> Array:
 
 def marks(d: Draw) -> Array:
     """Numbers at which something begins or ends, and the next ones to them, among own ones in every second row."""
-    marks = np.array(d.spec.get("marks") or [0.0], np.float32)
-    at = d.rng.choice(marks, d.own.shape)
+    at = d.rng.choice(d.marks.astype(np.float32), d.own.shape)
     aside = [at, np.nextafter(at, np.float32(np.inf)), np.nextafter(at, np.float32(-np.inf))]
     near = np.choose(d.rng.choice([0, 0, 1, 2], d.own.shape), aside)
     among: Array = d.rng.random(d.own.shape) < np.where(d.rng.random(d.rows) < 0.5, 0.25, 1.0)
@@ -193,15 +197,14 @@ def marks(d: Draw) -> Array:
 
 def about(d: Draw) -> Array:
     """Rows that lie about such a number, each within a power of ten of its own."""
-    marks = np.array(d.spec.get("marks") or [0.0])
     apart = 10.0 ** d.rng.uniform(*ABOUT, d.rows) * d.rng.uniform(-1.0, 1.0, d.own.shape)
-    return (d.rng.choice(marks, d.rows) * (1.0 + apart)).astype(np.float32)
+    return (d.rng.choice(d.marks, d.rows) * (1.0 + apart)).astype(np.float32)
 
 
 def between(d: Draw) -> Array:
     """Rows, or columns, that lie between two such numbers next to each other, or beyond the last of them, but for one
     element on another side, in every second one the first: what it began lasts for all that follow."""
-    marks = np.unique(np.array([*(d.spec.get("marks") or [0.0])]))
+    marks = np.unique(d.marks)
     apart = 1.0 + np.abs(marks).max()
     ends = np.array([marks[0] - apart, *marks, marks[-1] + apart])
     turned = d.own.ndim > 1 and turn_of(d.variant) % 2 == 1

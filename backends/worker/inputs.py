@@ -480,18 +480,8 @@ _WHOLE = ("whole", "mixed")
 _MINGLED = ("planes", "towers", "peaks", "signs", "x100")
 """Of floats, in which integers that stand alone, lengths and positions, are not all as they were drawn."""
 _PLAIN = (
-    "integers",
-    "ties",
-    "marks",
-    "about",
-    "between",
-    "cancelling",
-    "opposed",
-    "exact20",
-    "named",
-    "terraces",
-    "gated",
-)
+    "integers", "ties", "marks", "about", "between", "cancelling", "opposed", "exact20", "named", "terraces", "gated",
+)  # fmt: skip
 """Of floats, in which integers stay as they were drawn: sums of both are exact, or cancel."""
 _PAIRED = ("cancelling", "exact20", "sole", "terraces", "named", "gated", *_RELATED)
 

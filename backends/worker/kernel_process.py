@@ -227,14 +227,12 @@ def _named(function: Any, inputs: list[dict[str, Any]], version: dict[str, Any])
 def _specialised(function: Any, lnc: int, *, gridded: bool = False) -> Any:
     """As it is launched: on one core without brackets, unless it is to be ``gridded``."""
     from nki_anvil.sim.beta1.kernel import Beta1Kernel, is_beta1
-    from nki_anvil.sim.errors import TraceError
     from nki_anvil.sim.kernel import jit
+    from nki_anvil.sim.running_modes import uncompiled
 
     kernel = jit(function)
     if isinstance(kernel, Beta1Kernel) and kernel.only_simulated:
-        raise TraceError(
-            "NKI-MODE", 'nki.jit(mode="simulation"): no device compiles it.', remedy="Decorate it with @nki.jit alone."
-        )
+        raise uncompiled()
     brackets = gridded and kernel.cores == 1 and not is_beta1(kernel)
     return kernel[lnc] if lnc > 1 or brackets else function
 

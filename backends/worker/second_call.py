@@ -76,7 +76,7 @@ def is_the_kernel(
     if not has_callers(kernel):
         return True
     handed, alone = _alone(function, call, version, single=single)
-    if not one_after_the_other([Part(alone, 0)], call.program, nearly=True):
+    if alone is not call.program and not one_after_the_other([Part(alone, 0)], call.program, nearly=True):
         return False
     arguments = [*(one for each in before for one in each.arguments), *call.arguments]
     counts = [len(tensor_arguments(each.arguments, {})) for each in (*before, call)]
