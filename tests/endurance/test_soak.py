@@ -23,10 +23,11 @@ GROWTH_MB = 64.0
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 async def test_a_crowd_of_clients_loses_no_attempt_leaves_no_process_and_never_blocks_the_loop(tmp_path: Path):
-    found = await Soak(tmp_path, SECONDS).run()
+    soak = Soak(tmp_path, SECONDS)
+    found = await soak.run()
     said = {name: value for name, value in found.items() if name != "culprits"}
     print(said)  # noqa: T201
-    assert found["answered"] > 5, said
+    assert found["answered"] >= soak.verdicts, said
     assert found["cancelled"] + sum(found["killed"].values()) > 3, said
     assert not found["unexpected"], said
     assert (found["lost"], found["changed"], found["faults"], found["best_unverified"]) == (0, 0, [], 0), said
