@@ -11,7 +11,7 @@ from nki_anvil.backends.job import InputSpec
 from nki_anvil.backends.worker import laid, planes, relations, whole_numbers
 from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many
 
-EDGES: Final = 32
+EDGES: Final = 48
 """Cases of integers at edges and marks at most: a single position, or a length, is at one in each."""
 APART: Final = 4
 """Numbers of a range from which on distances of two such integers mean something."""

@@ -116,17 +116,20 @@ def _edges(rows: Array, rng: Any, within: Range) -> Array:
 
 
 def near_edges(within: Range) -> list[int]:
-    """Where something begins and ends, as lengths, indices and counts may: the ends of the range, and the marks; the
-    first chunk of each power of two of tiles from the largest on, the last one, and rounds of marks; then the others.
+    """Where something begins and ends, as lengths, indices and counts may: the ends of the range, the first chunk of
+    each power of two of tiles from the largest on, quarters, marks; what is next to these; every tile and its half.
     """
     low, high, marks = within
     tiles = max(0, high) // places.TILE + 1
     chunks = [places.TILE << power for power in reversed(range(tiles.bit_length()))]
+    quarters = [(high + 1) * part // 4 for part in range(1, 4)] if high >= 4 * places.TILE else []
     chunks += [high + 1 - (high + 1) % chunk for chunk in chunks if chunk <= high]
     rounds = [n for mark in marks if mark >= FEWEST_ROUND for n in (mark * 2, mark * 3, high - high % mark)]
     begun = places.TILE * np.unique(np.linspace(0, tiles, min(tiles + 1, MOST)).astype(np.int64))
-    near = [low, high, *marks, *(at + step for at in (*marks, *chunks, *rounds) for step in (0, -1, 1))]
+    near = [low, high, *chunks, *quarters, *marks]
+    near += [at + step for at in (*chunks, *marks, *quarters, *rounds) for step in (-1, 1, 0)]
     near += sorted({int(n) for n in (*places.edges(high + 1, 0), *(begun - 1), *begun, *(begun + 1))})
+    near += (begun + places.TILE // 2).tolist()
     return [n for n in dict.fromkeys(near) if low <= n <= high]
 
 

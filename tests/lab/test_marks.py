@@ -5,7 +5,7 @@ import pytest
 
 from nki_anvil.backends.job import InputSpec, ShapeSet
 from nki_anvil.backends.worker import inputs, whole_numbers
-from nki_anvil.lab import marks
+from nki_anvil.lab import integer_families, marks
 
 TEXT = b"""
 PADDING, IGNORED = 103, -100
@@ -91,12 +91,24 @@ def test_many_numbers_are_no_marks_beyond_a_few() -> None:
 
 def test_a_mark_its_neighbours_and_its_rounds_are_near_an_edge() -> None:
     near = whole_numbers.near_edges(whole_numbers.Range(0, 1000, (96, 3)))
-    assert near[:4] == [0, 1000, 96, 3]
+    assert near[:3] == [0, 1000, 512]
+    assert near.index(96) < near.index(511)
     assert {95, 96, 97, 191, 192, 193, 288, 960} <= set(near)
     assert near.count(96) == 1
 
 
 def test_a_single_position_is_at_each_mark_in_one_of_the_planned_cases() -> None:
     spec = {"name": "p", "shape": [1], "dtype": "int32", "domain": "integer", "low": 0, "high": 960, "marks": [96]}
-    drawn = [inputs.draw({"inputs": [spec]}, {"seed": 1, "family": f"whole/edges/{turn}"})["p"] for turn in range(32)]
+    drawn = [
+        inputs.draw({"inputs": [spec]}, {"seed": 1, "family": f"whole/edges/{turn}"})["p"]
+        for turn in range(integer_families.EDGES)
+    ]
     assert {0, 960, 95, 96, 97, 192, 288} <= set(np.concatenate(drawn).tolist())
+
+
+@pytest.mark.parametrize("high", [1023, 2047, 4095, 8191])
+def test_a_single_position_is_at_each_half_quarter_and_power_of_two_in_the_planned_cases_however_many_marks(high: int):
+    many = tuple(range(40, 40 + 12 * 20, 12))
+    near = whole_numbers.near_edges(whole_numbers.Range(0, high, many))[: integer_families.EDGES]
+    quarters = {(high + 1) * part // 4 for part in range(1, 4)}
+    assert {0, high, *many, *quarters, *(128 << power for power in range(6) if 128 << power <= high)} <= set(near)
