@@ -47,7 +47,10 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import ClassVar, cast
+from typing import ClassVar, Final, cast
+
+LONGEST: Final = 8000
+"""Characters of a message: what was given may be megabytes, and is told back."""
 
 
 class AnvilError(Exception):
@@ -56,7 +59,7 @@ class AnvilError(Exception):
     code: ClassVar[str] = "internal"
 
     def __init__(self, message: str, remedy: str = "") -> None:
-        self.message = message
+        self.message = message if len(message) <= LONGEST else f"{message[: LONGEST - 500]} [...] {message[-400:]}"
         self.remedy = remedy
         super().__init__(self.text)
 

@@ -40,7 +40,8 @@ class Attempts:
     kernel would be believed of the next.
 
     Lineages never change once written, so those that were read are remembered, and a look costs what is new. Where
-    the last of them is another file, somebody began the folder anew, and all are read again.
+    the last of them is another file, somebody began the folder anew, and all are read again, as where one that is
+    asked for is no longer there.
     """
 
     folder: Path
@@ -59,19 +60,30 @@ class Attempts:
         """Those that are there, by number. Raises StateDamaged, and PathOutside where somebody put a link in the
         folder's place."""
         known = self._look()
+        if not all(attempt.folder.is_dir() for attempt in known.values()):
+            known = self._anew()
         return [known[number] for number in sorted(known)]
 
     def _look(self) -> dict[int, Attempt]:
         state.refuse_links(self.folder)
         with self._reading:
             if self._last and _mark(self._last.folder) != self._mark:
-                self._known, self._numbers, self._gone, self._next, self._last = {}, {}, set(), 0, None
+                self._forget()
             while self._given(self._next):
                 self._gone.add(self._next)
                 self._next += 1
             for number in sorted(number for number in self._gone if self._place(number).is_dir()):
                 self._remember(self._read(number))
             return dict(self._known)
+
+    def _anew(self) -> dict[int, Attempt]:
+        """Where one was removed all are read again: its kernel may have had another number before."""
+        with self._reading:
+            self._forget()
+        return self._look()
+
+    def _forget(self) -> None:
+        self._known, self._numbers, self._gone, self._next, self._last = {}, {}, set(), 0, None
 
     def _given(self, number: int) -> bool:
         sealed = seals.newest(self.folder.parent, _sealed_as(number)) is not None
@@ -98,13 +110,15 @@ class Attempts:
 
     def find(self, number: int) -> Attempt | None:
         """None where there is none, or it is gone."""
-        return self._look().get(number)
+        found = self._look().get(number)
+        return found if found is None or found.folder.is_dir() else self._anew().get(number)
 
     def get(self, number: int) -> Attempt:
         """Raises AttemptUnknown."""
+        found = self.find(number)
+        if found is not None:
+            return found
         known = self._look()
-        if number in known:
-            return known[number]
         if number in self._gone:
             raise AttemptUnknown(
                 f"Attempt {number} is gone: {self._place(number)} was removed.",
@@ -133,9 +147,11 @@ class Attempts:
 
     def of(self, full_digest: str) -> Attempt | None:
         """The attempt of a whole digest."""
-        known = self._look()
+        self._look()
         number = self._numbers.get(full_digest)
-        return None if number is None else known.get(number)
+        if number is not None and self.find(number) is None:
+            number = self._numbers.get(full_digest)  # of an earlier one with this text
+        return None if number is None else self._known.get(number)
 
     def named(self, prefix: str) -> Attempt:
         """The attempt whose digest begins with ``prefix``, from eight characters if unique. Raises AttemptUnknown."""

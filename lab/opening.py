@@ -204,6 +204,7 @@ def take_up(lab: Laboratory, wanted: Wanted, known: Problem) -> Problem:
     if wanted.kernel and not wanted.kernel.exists():
         raise missing(lab, wanted.kernel)
     if wanted.kernel:
+        working_file.refuse_unreadable(wanted.kernel, lab.shown(wanted.kernel))
         refuse_sources(lab, wanted.kernel)
     kernel = str(wanted.kernel) if wanted.kernel else pinned.kernel
     record = known.record.model_copy(

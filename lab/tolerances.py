@@ -23,7 +23,7 @@ TYPICAL_ROUNDING: Final = 0.4
 
 
 def tolerance(declared: float | None, wanted: float | None, precision: str, outputs: Sequence[ArraySpec]) -> float:
-    """The problem's, or what the caller wants instead. Raises ArgumentsInvalid for one that is looser.
+    """The problem's, or what the caller wants instead. Raises ArgumentsInvalid for one that is looser, or nothing.
 
     Where none is declared it is that of the coarsest of the precision and the outputs' formats.
     """
@@ -32,7 +32,7 @@ def tolerance(declared: float | None, wanted: float | None, precision: str, outp
     if wanted is None:
         return own
     if not 0 < wanted <= own:
-        message = f"The tolerance {wanted:g} is looser than the problem's own {own:g}."
+        message = f"The tolerance {wanted:g} is not above zero and up to the problem's own {own:g}."
         raise ArgumentsInvalid(message, "It can only be made tighter.")
     return wanted
 

@@ -61,16 +61,20 @@ def to_write(workspace: Path, path: Path) -> Path:
 
 def read(path: Path, shown: str | None = None) -> str:
     """The text of a kernel file, which errors call ``shown``. Raises PathUnreadable."""
-    why = _unreadable(path)
-    if why:
-        raise PathUnreadable(
-            f"{shown or path} {why}.", f"Give the path of a kernel file in UTF-8, of at most {LARGEST_BYTES >> 20} MiB."
-        )
+    refuse_unreadable(path, shown)
     try:
         return path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         what = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else f"cannot be read: {error.strerror}"
         raise PathUnreadable(f"{shown or path} {what}.", "Give the path of a kernel file in UTF-8.") from error
+
+
+def refuse_unreadable(path: Path, shown: str | None = None) -> None:
+    """Raises PathUnreadable for what no kernel can be read from, whatever its text is."""
+    if why := _unreadable(path):
+        raise PathUnreadable(
+            f"{shown or path} {why}.", f"Give the path of a kernel file in UTF-8, of at most {LARGEST_BYTES >> 20} MiB."
+        )
 
 
 def _unreadable(path: Path) -> str:

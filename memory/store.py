@@ -44,7 +44,7 @@ class Store:
         new_id: Callable[[], str] = lambda: secrets.token_hex(6),
     ) -> None:
         self._connection = connection
-        self._path = path
+        self._path, self._file = path, _identity(path)
         self._lock = threading.RLock()
         self.clock = clock
         self.new_id = new_id
@@ -91,6 +91,11 @@ class Store:
     @contextlib.contextmanager
     def _transaction(self, mode: str) -> Generator[None]:
         """Raises PathUnwritable or StateDamaged for what the file's disk did; what was not committed never was."""
+        if _identity(self._path) != self._file:
+            raise StateDamaged(
+                f"The memory {self._path} was removed, or another file put in its place, while it was open.",
+                "Put it back and start nki-anvil again; nothing was stored.",
+            )
         try:
             self._connection.execute(f"BEGIN {mode}")
             yield
@@ -173,6 +178,15 @@ def evidence_of(connection: sqlite3.Connection, experiences: list[str]) -> dict[
     for row in connection.execute(query, experiences):
         found[row["experience"]] = Evidence(**{name: row[name] for name in Evidence.model_fields})
     return found
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file lies there: what is written to one that was removed is lost."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _connect(path: Path) -> sqlite3.Connection:

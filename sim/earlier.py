@@ -25,10 +25,10 @@ Function = Callable[..., Any]
 
 def adapted(path: str, public: Any, version: str) -> Any:
     """What a version has under a name, given by its full path and today's object."""
-    parameters = versions.form(path, version)
-    if parameters is not None:
+    form = versions.form(path, version)
+    if form is not None:
         oldest = versions.before(version, "0.3")
-        return _called(path, public, parameters, _TRANSLATIONS.get(path, public) if oldest else public, version)
+        return _called(path, public, form, _TRANSLATIONS.get(path, public) if oldest else public, version)
     if callable(public) and isinstance(public, Operation) and versions.before(version, "0.3"):
         return NameOnly(public.__name__, public.operation)
     return public
@@ -45,32 +45,44 @@ class NameOnly(Operation):
         )
 
 
-def _called(path: str, public: Function, parameters: Sequence[str], carry_out: Function, version: str) -> Function:
+def _called(path: str, public: Function, form: versions.Form, carry_out: Function, version: str) -> Function:
     @functools.wraps(public)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return carry_out(**_by_name(path, parameters, args, kwargs, version))
+        return carry_out(**_by_name(path, form, args, kwargs, version))
 
-    vars(call)["__signature__"] = _signature(parameters)
+    vars(call)["__signature__"] = _signature(form)
     return call
 
 
-def _signature(parameters: Sequence[str]) -> inspect.Signature:
-    return inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in parameters])
+def _signature(form: versions.Form) -> inspect.Signature:
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Signature(
+        [
+            inspect.Parameter(n, kind) if n in form.required else inspect.Parameter(n, kind, default=None)
+            for n in form[0]
+        ]
+    )
 
 
 def _by_name(
-    path: str, parameters: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any], version: str
+    path: str, form: versions.Form, args: Sequence[Any], kwargs: Mapping[str, Any], version: str
 ) -> dict[str, Any]:
-    """All arguments by name; raises TraceError for those that this version's form does not have."""
-    strangers = [f"{name}=" for name in kwargs if name not in parameters]
-    if strangers or len(args) > len(parameters):
-        what = strangers[0] if strangers else f"{len(args)} positional arguments"
-        raise TraceError(
-            "NKI-VERSION",
-            f"{path} does not take {what} in NKI {version}.",
-            remedy=f"There it is {path.rpartition('.')[2]}({', '.join(parameters)}).",
-        )
-    return {**dict(zip(parameters, args, strict=False)), **kwargs}
+    """All arguments by name; raises TraceError for those that this version's form does not have, or cannot spare."""
+    strangers = [f"{name}=" for name in kwargs if name not in form.parameters]
+    given = {**dict(zip(form.parameters, args, strict=False)), **kwargs}
+    lacking = [f"{name}=" for name in form.required if name not in given]
+    if not strangers and not lacking and len(args) <= len(form.parameters):
+        return given
+    if strangers or len(args) > len(form.parameters):
+        wrong = f"does not take {strangers[0] if strangers else f'{len(args)} positional arguments'}"
+    else:
+        wrong = f"needs {lacking[0]}"
+    shown = ", ".join(name if name in form.required else f"{name}=" for name in form.parameters)
+    raise TraceError(
+        "NKI-VERSION",
+        f"{path} {wrong} in NKI {version}.",
+        remedy=f"There it is {path.rpartition('.')[2]}({shown}).",
+    )
 
 
 def _dma_copy(dst: Any, src: Any, dst_rmw_op: Any = None, unique_indices: bool = True, **rest: Any) -> Any:

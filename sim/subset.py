@@ -4,7 +4,7 @@ The compilers of NKI 0.2 to 0.6 parsed kernels instead of running them; every ve
 
 The simulator runs a kernel as Python, as NKI 0.7 does: without these findings it would accept more than a device of an
 earlier version. What the documentation says is refused is an error; what it merely leaves out is a warning.
-Sources: NKI migration guides, NKI language guide up to 0.6, release notes of 0.7.
+Sources: NKI migration guides, NKI language guide up to 0.6, release notes of 0.3 to 0.7, with their known issues.
 """
 
 from __future__ import annotations
@@ -165,10 +165,16 @@ def _bare_post_init(definition: ast.stmt) -> Iterator[int]:
             yield from (p.lineno for p in node.body if isinstance(p, ast.FunctionDef) and p.name == "__post_init__")
 
 
-def _dynamic_ranges(definition: ast.stmt) -> Iterator[int]:
+def _dynamic_ranges(definition: ast.AST) -> Iterator[int]:
     for node in ast.walk(definition):
         if isinstance(node, ast.Call) and _last_name(node) == "dynamic_range":
             yield node.lineno
+
+
+def _nested_dynamic_ranges(definition: ast.stmt) -> Iterator[int]:
+    for node in ast.walk(definition):
+        if isinstance(node, ast.For) and any(_dynamic_ranges(node.iter)):
+            yield from (line for inside in node.body for line in _dynamic_ranges(inside))
 
 
 def _key_types(definition: ast.stmt) -> Iterator[int]:
@@ -240,6 +246,16 @@ PATTERNS: Final = (
     Pattern(
         "NKI-DEPRECATED", "0.6", "0.6", "warning", "nl.dynamic_range is deprecated since NKI 0.6 and gone in 0.7.",
         "Use nl.fori_loop(lower, upper, body).", _dynamic_ranges,
+    ),
+    Pattern(
+        "NKI-KNOWN-ISSUE", "0.2", "0.3", "warning",
+        "Up to NKI 0.3 a loop on the device may race with what was written before it to memory that it uses.",
+        "Write what the loop uses inside of it, unroll it with nl.affine_range, or use NKI 0.4.", _dynamic_ranges,
+    ),
+    Pattern(
+        "NKI-KNOWN-ISSUE", "0.4", "0.6", "warning",
+        "Nested loops on the device that carry values do not compile up to NKI 0.6: \"Could not find register\".",
+        "Unroll the outer one with nl.affine_range.", _nested_dynamic_ranges,
     ),
     Pattern(
         "NKI-PRINT", "0.2", versions.CURRENT, "warning",

@@ -395,8 +395,11 @@ class NkiTensor:
             self._keep_first(0, "permute")
         return self._view(self.offset, [self.shape[d] for d in dims], [self.strides[d] for d in dims])
 
-    def reshape(self, shape: Sequence[int]) -> NkiTensor:
-        """The same elements in another shape, without a copy; one entry may be -1."""
+    def reshape(self, shape: Sequence[int] | None = None, *, new_shape: Sequence[int] | None = None) -> NkiTensor:
+        """The same elements in another shape, without a copy; one entry may be -1. NKI 0.4 called it ``new_shape``."""
+        shape = new_shape if shape is None and self.storage.trace.version == "0.4" else shape
+        if shape is None:
+            raise TraceError("NKI-TYPE", "reshape() without shape=.", remedy="Give the lengths of its dimensions.")
         wanted = self._infer(self.size, shape)
         kept = 1 if self._first_is_fixed() else 0
         if kept and wanted[0] != self.shape[0]:
@@ -507,6 +510,12 @@ class NkiTensor:
         if self.indirection is not None or (scalar is not None and vector is not None):
             raise _twice()
         if isinstance(scalar, VirtualRegister):
+            if scalar.frozen and self.storage.trace.version == "0.3":
+                raise TraceError(
+                    "NKI-VERSION",
+                    "The index of nl.dynamic_range is no register in NKI 0.3, and cannot be a scalar_offset.",
+                    remedy="Count in a register of your own, or loop with nl.affine_range.",
+                )
             return Indirect(scalar_register=scalar.index, scalar_step=step)
         if scalar is not None:
             return Indirect(scalar_access=self.storage.trace.access(self._scalar_index(scalar)), scalar_step=step)

@@ -113,42 +113,45 @@ WENT: Final[Mapping[str, Mapping[str, Change]]] = {
 
 FORMS: Final[Mapping[str, Mapping[str, str]]] = {
     "nki.isa.dma_copy": {
-        "0.2": "dst src dst_rmw_op oob_mode dge_mode unique_indices name",
-        "0.3": "dst src oob_mode dge_mode engine name",
+        "0.2": "dst src dst_rmw_op? oob_mode? dge_mode? unique_indices? name?",
+        "0.3": "dst src oob_mode? dge_mode? engine? name?",
     },
-    "nki.isa.dma_transpose": {"0.3": "dst src axes dge_mode oob_mode name"},
+    "nki.isa.dma_transpose": {"0.3": "dst src axes? dge_mode? oob_mode? name?"},
     "nki.isa.dma_compute": {
-        "0.2": "dst srcs scales reduce_op name",
-        "0.3": "dst srcs reduce_op scales unique_indices name",
+        "0.2": "dst srcs scales reduce_op name?",
+        "0.3": "dst srcs reduce_op scales? unique_indices? name?",
     },
     "nki.isa.affine_select": {
-        "0.2": "dst pattern offset channel_multiplier on_true_tile on_false_value cmp_op name",
+        "0.2": "dst pattern offset channel_multiplier on_true_tile on_false_value cmp_op? name?",
     },
+    "nki.isa.iota": {"0.2": "dst pattern offset channel_multiplier? name?"},
     "nki.isa.nc_matmul": {
-        "0.2": "dst stationary moving is_stationary_onezero is_moving_onezero is_transpose tile_position tile_size"
-        " perf_mode name",
+        "0.2": "dst stationary moving is_stationary_onezero? is_moving_onezero? is_transpose? tile_position? tile_size?"
+        " perf_mode? name?",
     },
-    "nki.isa.nonzero_with_count": {"0.2": "dst src index_offset padding_val"},
+    "nki.isa.nonzero_with_count": {"0.2": "dst src index_offset? padding_val?"},
     "nki.isa.register_move": {"0.2": "dst imm"},
-    "nki.isa.sendrecv": {"0.2": "src dst send_to_rank recv_from_rank pipe_id name use_gpsimd_dma"},
-    "nki.isa.tensor_copy": {"0.2": "dst src engine name dtype"},
-    "nki.isa.memset": {"0.2": "dst value engine name"},
-    "nki.isa.tensor_reduce": {"0.2": "dst op data axis negate keepdims name"},
+    "nki.isa.sendrecv": {"0.2": "src dst send_to_rank recv_from_rank pipe_id name? use_gpsimd_dma?"},
+    "nki.isa.tensor_copy": {"0.2": "dst src engine? name? dtype?"},
+    "nki.isa.memset": {"0.2": "dst value engine? name?"},
+    "nki.isa.tensor_reduce": {"0.2": "dst op data axis negate? keepdims? name?"},
     "nki.isa.range_select": {
-        "0.2": "dst on_true_tile comp_op0 comp_op1 bound0 bound1 reduce_cmd reduce_res reduce_op range_start"
-        " on_false_value name",
+        "0.2": "dst on_true_tile comp_op0 comp_op1 bound0 bound1 reduce_cmd? reduce_res? reduce_op? range_start?"
+        " on_false_value? name?",
     },
-    "nki.isa.tensor_scalar_cumulative": {"0.2": "dst src op0 op1 imm0 imm1 reduce_cmd"},
+    "nki.isa.tensor_scalar_cumulative": {"0.2": "dst src op0 op1 imm0 imm1? reduce_cmd?"},
     "nki.isa.tensor_scalar_reduce": {
-        "0.3": "dst data op0 operand0 reduce_op reduce_res reverse0 name",
-        "0.5": "dst data op0 operand0 reduce_op reduce_res reverse0 reduce_cmd reduce_init name",
+        "0.3": "dst data op0 operand0 reduce_op reduce_res reverse0? name?",
+        "0.5": "dst data op0 operand0 reduce_op reduce_res reverse0? reduce_cmd? reduce_init? name?",
     },
-    "nki.isa.topk": {"0.6": "val_dst idx_dst src n name"},
-    "nki.language.ndarray": {"0.2": "shape dtype buffer name"},
-    "nki.language.shared_constant": {"0.2": "constant dtype"},
-    "nki.language.shared_identity_matrix": {"0.2": "n dtype"},
+    "nki.isa.topk": {"0.6": "val_dst idx_dst src n name?"},
+    "nki.language.ndarray": {"0.2": "shape dtype buffer? name?"},
+    "nki.language.program_id": {"0.2": "axis"},
+    "nki.language.sequential_range": {"0.2": "start stop step"},
+    "nki.language.shared_constant": {"0.2": "constant dtype?"},
+    "nki.language.shared_identity_matrix": {"0.2": "n dtype?"},
 }
-"""Earlier parameters of a function, in order, by the last version that has them."""
+"""Earlier parameters of a function, in order, by the last version that has them; a mark follows what may be absent."""
 
 
 def release(version: str) -> Release:
@@ -177,11 +180,19 @@ def lacks(module: str, name: str, version: str) -> bool:
     )
 
 
-def form(function: str, version: str) -> tuple[str, ...] | None:
+class Form(NamedTuple):
+    """A function's parameters in order, and which of them a call has to give."""
+
+    parameters: tuple[str, ...]
+    required: tuple[str, ...]
+
+
+def form(function: str, version: str) -> Form | None:
     """The parameters of a function in a version that calls it otherwise than the current one, else None."""
-    for last, parameters in FORMS.get(function, {}).items():
+    for last, told in FORMS.get(function, {}).items():
         if not before(last, version):
-            return tuple(parameters.split())
+            words = told.split()
+            return Form(tuple(word.rstrip("?") for word in words), tuple(word for word in words if word[-1] != "?"))
     return None
 
 

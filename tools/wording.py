@@ -9,7 +9,7 @@ from nki_anvil.lab.results import GuardView
 SHORT = 12
 """Characters of a digest that a person sees; 8 are enough to name it."""
 
-OTHER_RULES = "Best was judged by another simulator, SDK or set of gates than today's, and not since"
+OTHER_RULES = "Best has no verdict of today's simulator, SDK and gates"
 
 
 def short(digest: str) -> str:

@@ -109,6 +109,16 @@ def test_the_number_of_an_attempt_that_was_removed_is_never_given_again(tmp_path
     assert attempts.take("b\n", at=NOW) == (removed, False)
 
 
+def test_a_text_whose_attempt_was_removed_is_taken_anew_and_no_other_is_forgotten(tmp_path: Path) -> None:
+    attempts = Attempts(tmp_path / "attempts")
+    removed, kept = attempts.take("a\n", at=NOW)[0], attempts.take("b\n", at=NOW)[0]
+    shutil.rmtree(removed.folder)
+    again, new = attempts.take("a\n", at=NOW)
+    assert (again.number, new) == (2, True)
+    assert attempts.of(kept.digest) == kept
+    assert [attempt.number for attempt in attempts.all()] == [1, 2]
+
+
 def test_a_text_whose_attempt_was_put_back_after_it_was_taken_again_is_the_later_one(tmp_path: Path) -> None:
     attempts = Attempts(tmp_path / "attempts")
     removed, _ = attempts.take("a\n", at=NOW)

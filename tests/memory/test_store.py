@@ -93,6 +93,20 @@ def test_a_memory_of_an_older_version_keeps_what_it_holds(
     store.close()
 
 
+@pytest.mark.parametrize("instead", [False, True])
+def test_nothing_is_said_to_be_stored_in_a_file_that_was_removed_or_replaced(
+    tmp_path: Path, lesson: Draft, instead: bool
+):
+    store = Store.open(tmp_path)
+    (tmp_path / FILE).rename(tmp_path / "aside")
+    if instead:
+        (tmp_path / FILE).write_bytes((tmp_path / "aside").read_bytes())
+    with pytest.raises(StateDamaged, match="while it was open"):
+        add_experience(store, lesson)
+    (tmp_path / "aside").replace(tmp_path / FILE)
+    assert add_experience(store, lesson).id
+
+
 def test_a_folder_that_cannot_be_made_is_an_error_that_says_what_to_set(tmp_path: Path):
     (tmp_path / "file").write_text("")
     with pytest.raises(PathUnwritable, match="NKI_ANVIL_DATA"):

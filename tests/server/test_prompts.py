@@ -217,9 +217,9 @@ async def test_a_kernel_that_failed_after_it_was_kept_is_told_as_failed(world: W
 async def test_a_prompt_says_where_nobody_has_judged_best_since(world: World, name: str):
     async with served(world) as client:
         await kept(client)
-        assert "another simulator" not in await prompt(client, name)
+        assert "no verdict of today" not in await prompt(client, name)
         world.backend.toolchain = "fake-2"
-        assert "another simulator" in await prompt(client, name)
+        assert "no verdict of today" in await prompt(client, name)
         assert "not verified today" in await prompt(client, "implement")
         assert "keep at 2.000x of best, not verified today" in await prompt(client, "optimize")
 

@@ -199,6 +199,20 @@ def test_the_index_of_a_dynamic_range_cannot_be_written():
         trace(kernel, X, version="0.6")
 
 
+@pytest.mark.parametrize("version", ["0.3", "0.4"])
+def test_the_index_of_a_dynamic_range_chooses_a_place_from_0_4_on(version: str):
+    def kernel(x):
+        for i in nl.dynamic_range(3):
+            x.ap([[6, 4], [1, 6]], scalar_offset=i)
+        return x
+
+    if version == "0.4":
+        trace(kernel, X, version=version)
+    else:
+        with pytest.raises(TraceError, match=r"no register in NKI 0\.3"):
+            trace(kernel, X, version=version)
+
+
 def test_rows_are_chosen_by_a_vector_of_indices():
     def kernel(x, rows):
         index, tile = nl.ndarray((3, 1), nl.int32), nl.ndarray((3, 6), nl.float32)

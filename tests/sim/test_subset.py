@@ -100,6 +100,15 @@ def test_dynamic_range_is_deprecated_in_the_last_version_that_has_it():
     assert found(text, "0.5") == found(text, "0.7") == []
 
 
+def test_what_release_notes_say_of_loops_on_the_device_is_a_warning_in_those_versions():
+    loop = body("for i in nl.dynamic_range(4):", "    pass")
+    nested = body("for i in nl.dynamic_range(4):", "    for j in nl.dynamic_range(4):", "        pass")
+    assert found(loop, "0.2") == found(loop, "0.3") == [("NKI-KNOWN-ISSUE", "warning", 3)]
+    assert found(loop, "0.4") == []
+    assert found(nested, "0.4") == found(nested, "0.5") == [("NKI-KNOWN-ISSUE", "warning", 4)]
+    assert found(nested, "0.7") == []
+
+
 def test_only_what_the_entry_reaches_counts():
     unreached, helper = "def other():\n    yield 1\n\n", "def helper(x):\n    return x is x\n\n"
     text = unreached + helper + "def kernel(x, *, y=1):\n    return helper(x)\n"

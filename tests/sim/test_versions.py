@@ -258,6 +258,43 @@ class TestForms:
         with pytest.raises(TraceError, match=r"does not take accumulate= in NKI 0\.2"):
             self.old.on_tile(lambda tile: nisa.nc_matmul(tile, tile, tile, accumulate=True))
 
+    @pytest.mark.parametrize("call", ["iota", "affine_select", "program_id", "sequential_range"])
+    def test_what_has_a_default_since_0_3_was_needed(self, call: str):
+        nisa, nl = self.old.nisa, self.old.nl
+        calls = {
+            "iota": lambda tile: nisa.iota(tile, [[1, 6]]),
+            "affine_select": lambda tile: nisa.affine_select(
+                tile, [[1, 6]], channel_multiplier=1, on_true_tile=tile, on_false_value=0.0
+            ),
+            "program_id": lambda tile: nl.program_id(),
+            "sequential_range": lambda tile: nl.sequential_range(4),
+        }
+        with pytest.raises(TraceError, match=r"needs (offset|axis|stop)= in NKI 0\.2"):
+            self.old.on_tile(calls[call])
+
+
+@pytest.mark.parametrize("version", ["0.3", "0.5"])
+def test_a_reduction_beside_the_result_was_needed_up_to_0_5(version: str):
+    modules = Modules(version)
+
+    def kernel(x):
+        modules.nisa.tensor_scalar_reduce(x, x, modules.nl.add, 1.0, modules.nl.add)
+
+    with pytest.raises(TraceError, match=r"needs reduce_res= in NKI 0\."):
+        trace(kernel, X, version=version)
+
+
+def test_a_shape_has_another_name_in_0_4_alone():
+    seen = []
+
+    def kernel(x):
+        seen.append(x.reshape(new_shape=(24,)).shape)
+
+    with pytest.raises(TraceError, match=r"without shape="):
+        trace(kernel, X, version="0.5")
+    trace(kernel, X, version="0.4")
+    assert seen == [(24,)]
+
 
 def test_the_third_argument_of_a_copy_is_the_one_of_its_time():
     def kernel(nisa):

@@ -115,3 +115,19 @@ async def test_a_kernel_file_that_is_not_there_does_not_replace_the_one_that_is(
         text = await refusal(client, "open_problem", reference="reference.py", kernel_path="none.py")
         assert "[kernel.missing]" in text
         assert (await call(client, "problem_status", problem="p"))["kernel_path"] == "kernel.py"
+
+
+@pytest.mark.parametrize("path", [".", "folder", "huge.py"])
+async def test_an_open_problem_keeps_its_kernel_file_where_another_is_named_that_holds_none(world: World, path: str):
+    spoil(world.workspace)
+    async with served(world) as client:
+        await call(client, "open_problem", reference="reference.py")
+        refused = await refusal(client, "open_problem", reference="reference.py", kernel_path=path)
+        assert "[path.unreadable]" in refused
+        assert (await call(client, "problem_status", problem="p"))["working_file"] == "best"
+
+
+async def test_an_argument_of_megabytes_is_told_back_in_part(world: World):
+    async with served(world) as client:
+        refused = await refusal(client, "open_problem", reference="x" * 3_000_000)
+    assert len(refused) < 10_000
