@@ -55,13 +55,9 @@ def _called(path: str, public: Function, form: versions.Form, carry_out: Functio
 
 
 def _signature(form: versions.Form) -> inspect.Signature:
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return inspect.Signature(
-        [
-            inspect.Parameter(n, kind) if n in form.required else inspect.Parameter(n, kind, default=None)
-            for n in form[0]
-        ]
-    )
+    kind, needed = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
+    defaults = {name: needed if name in form.required else None for name in form.parameters}
+    return inspect.Signature([inspect.Parameter(name, kind, default=default) for name, default in defaults.items()])
 
 
 def _by_name(
