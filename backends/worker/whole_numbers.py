@@ -243,7 +243,7 @@ def joined(own: Array, shared: Any, within: Range, first: bool) -> Array:
     rows = own.reshape(-1, length)
     one, other = shared.permutation([within.low, within.high])
     tokens: Array = shared.integers(min(within.low + 1, within.high), max(within.high, within.low + 2), rows.shape)
-    common: Array = shared.integers(1, length, (len(rows), 1))
+    common: Array = shared.integers(1, max(2, length), (len(rows), 1))
     ahead = (shared.random((len(rows), 1)) < 0.5) == first
     places: Array = cast(Any, np).arange(length) - np.where(ahead, length - common, 0)
     held = (places >= 0) & (places < common)
