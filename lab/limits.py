@@ -26,6 +26,8 @@ ROWWISE_MAXIMUM: Final = 256.0
 WHOLE_FACTOR: Final = 4.0
 NEAR: Final = (0.8, 0.4)
 """Shares of the largest number beyond which there are few others, and mostly more than a thousandth of all."""
+LAST_BITS: Final = 4 * UNIT_ROUNDOFF["float32"]
+"""Of a number that is exact in every honest run: an error of one in what counts is more, up to four millions."""
 BRINK: Final = 1e33
 """So near to where numbers end, what a right kernel multiplies first decides whether it is beyond."""
 
@@ -64,7 +66,7 @@ def _unfinite(wrong: NDArray[np.bool_]) -> Use | None:
 def _uses(expected: Expected, r: F64, off: F64, tolerance: float, own: bool) -> list[Use]:
     """``off`` is |y - r|."""
     if expected.exact:
-        return [_exact(off)]
+        return [_exact(r, off)]
     if expected.integer:
         return [_integers(expected, off)]
     found = [_whole(expected, r, off, tolerance, own)]
@@ -79,9 +81,12 @@ def _uses(expected: Expected, r: F64, off: F64, tolerance: float, own: bool) -> 
     return found
 
 
-def _exact(off: F64) -> Use:
-    worst = float(off.max(initial=0.0))
-    return Use("exact", np.inf if worst else 0.0, place_of(off), worst, 0.0)
+def _exact(r: F64, off: F64) -> Use:
+    """What every honest run holds exactly another formula may round: a (1 - s) + b s where s is nothing."""
+    beyond = np.maximum(off - LAST_BITS * np.abs(r), 0.0)
+    worst = float(beyond.max(initial=0.0))
+    place = place_of(beyond if worst else off)
+    return Use("exact", np.inf if worst else 0.0, place, float(off.max(initial=0.0)), 0.0)
 
 
 def _integers(expected: Expected, off: F64) -> Use:

@@ -65,11 +65,13 @@ def test_small_elements_set_to_zero_are_seen() -> None:
     assert "rows along axis 1" not in broken(found)
 
 
-def test_what_is_exact_for_everyone_must_be_exact() -> None:
+def test_what_is_exact_for_everyone_must_be_exact_but_for_its_last_bits() -> None:
     r = np.arange(64.0).reshape(2, 32)
     exact = measure([r], [[r], [r]], [], dtypes=["float32"], precision="float32", rowwise=False, large=False).outputs[0]
     assert limits.compare(exact, r, 2e-5, own=False)[0].share == 0
-    assert limits.compare(exact, r + 2.0**-40, 2e-5, own=False)[0].share == np.inf
+    assert limits.compare(exact, r * (1 + 2.0**-23), 2e-5, own=False)[0].share == 0
+    assert limits.compare(exact, r + 2.0**-40, 2e-5, own=False)[0].share == np.inf, "nothing is nothing"
+    assert limits.compare(exact, r * (1 + 2.0**-20), 2e-5, own=False)[0].share == np.inf
 
 
 def test_a_value_that_is_not_finite_fails_whatever_else(r: np.ndarray) -> None:
