@@ -33,6 +33,8 @@ class Expected:
     large: bool = False
     rounds: bool = False
     """The reference rounds to whole numbers: what kernels do for that rounds nothing in float64, or otherwise."""
+    brink: bool = False
+    """Products of two of its inputs end beyond float32: a right kernel may multiply those first."""
     moved: NDArray[np.float32] | None = None
     """How far the reference's own constants, each off by a rounding, move an element; None: nowhere."""
     rough: Rough | None = None

@@ -45,6 +45,7 @@ SAME: Final = 1e-9
 RESCALED: Final = 8
 """Runs more where operands are rounded to less than float32: where one term is most of a sum, or all are equal, its
 operand's rounding is all of a row's error, and comes out well in few runs by chance."""
+BRINK: Final = 1e36
 DECISIONS: Final = 3
 BESIDE: Final = 32.0
 """Pairs of such runs more where numbers are rounded or compared, off by so many roundings: one of a pair crosses any
@@ -137,7 +138,7 @@ class HonestRuns:
             found = yardstick.measure(
                 exact, honest, moved, beside, constants, swung, dtypes=self.dtypes, precision=self.precision,
                 rowwise=work.matmul_flops == 0, large=large, partial=partial, tied=tied, rough=rough,
-                rounds=work.rounds,
+                rounds=work.rounds, brink=work.matmul_flops > 0 and _is_at_the_brink(inputs),
             )  # fmt: skip
             return found if wider == 1.0 else yardstick.widened(found, wider)
 
@@ -279,6 +280,12 @@ def is_large(work: Arithmetic, arguments: Sequence[Any]) -> bool:
 def _is_one_by_one(work: Arithmetic, inputs: Sequence[Any]) -> bool:
     most = max((np.size(item) for item in inputs if is_float(item)), default=0)
     return 2 * work.single_numbers > most > 0
+
+
+def _is_at_the_brink(inputs: Sequence[Any]) -> bool:
+    """Whether the two largest inputs of floats have a product near float32's end, for a contraction adds some up."""
+    sizes = sorted(float(np.abs(item.astype(np.float64)).max(initial=0.0)) for item in inputs if is_float(item))
+    return len(sizes) > 1 and sizes[-1] * sizes[-2] >= BRINK
 
 
 def is_float(item: Any) -> bool:

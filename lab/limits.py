@@ -42,7 +42,7 @@ def compare(expected: Expected, y: NDArray[Any], tolerance: float, own: bool) ->
     with np.errstate(all="ignore"):
         r, off = expected.r, got - expected.r
         if not np.isfinite(off).all():
-            beyond = (np.abs(r) >= BRINK) & ~np.isfinite(got)
+            beyond = ((np.abs(r) >= BRINK) | expected.brink) & ~np.isfinite(got)
             known = np.isfinite(r) & ~beyond
             asked = known if expected.rough is None else (known | expected.rough.known) & ~beyond
             if wrong := _unfinite(asked & ~np.isfinite(got)):

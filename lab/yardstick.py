@@ -53,6 +53,7 @@ def measure(
     tied: bool = False,
     rough: bool = False,
     rounds: bool = False,
+    brink: bool = False,
 ) -> Yardstick:
     """Turn the runs into limits' material; ``disturbed`` runs are float64, inputs moved by u, functions by noise.
 
@@ -72,7 +73,9 @@ def measure(
         else:
             errors, exactly, fair = _of_whole_numbers(r, runs, most, tied)
         expected = errors.expected(exactly, dtype, precision, rowwise, large)
-        outputs.append(replace(expected, rounds=rounds, moved=_moved(r, [run[position] for run in constants])))
+        outputs.append(
+            replace(expected, rounds=rounds, brink=brink, moved=_moved(r, [run[position] for run in constants]))
+        )
         finite = finite and errors.finite
         admissible = admissible and errors.finite and fair
     return Yardstick(tuple(outputs), admissible, finite)

@@ -98,6 +98,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "is_moving_onezero": boolean,
     "is_transpose": boolean,
     "accumulate": optional(boolean),
+    "inferred": optional(boolean),
     "tile_position": optional(list_of(integer)),
     "tile_size": optional(list_of(integer)),
     "perf_mode": one_of("none", "double_row"),

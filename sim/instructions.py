@@ -57,7 +57,7 @@ TABLE: Final[dict[str, Instruction]] = dict(
         _row("core_barrier", "", "data", "gpsimd vector scalar tensor sync", "cores"),
         # tensor engine
         _row("nc_matmul", "dst", "stationary moving", "tensor", "is_stationary_onezero is_moving_onezero is_transpose"
-             " accumulate tile_position tile_size perf_mode", "dst"),
+             " accumulate tile_position tile_size perf_mode inferred", "dst"),
         _row("nc_transpose", "dst", "data", "tensor vector"),
         # elementwise
         _row("tensor_tensor", "dst", "data1 data2", "vector gpsimd", "op"),

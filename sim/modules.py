@@ -28,6 +28,10 @@ class _Restricted:
     def __init__(self, name: str, whole: Any, version: str) -> None:
         self._name, self._whole, self._version = name, whole, version
 
+    @property
+    def __class__(self) -> type:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return type(self._whole)
+
     def __getattr__(self, attribute: str) -> Any:
         if explained := versions.explanation(self._name, attribute, self._version):
             raise explained

@@ -505,8 +505,14 @@ class NkiTensor:
         return shape, tuple(strides)
 
     def _indirection(self, scalar: Any, vector: Any, dim: int, step: int) -> Indirect | None:
+        if scalar is None and vector is None and self.indirection is not None:
+            raise TraceError(
+                "NKI-INDIRECT",
+                "ap() of a view that data moves names no offset of its own, and replaces the pattern that had one.",
+                remedy="Give the outer ap() the scalar_offset or vector_offset, or slice the tensor before.",
+            )
         if scalar is None and vector is None:
-            return self.indirection
+            return None
         if self.indirection is not None or (scalar is not None and vector is not None):
             raise _twice()
         if isinstance(scalar, VirtualRegister):

@@ -10,6 +10,8 @@ from typing import Final
 WIDTH: Final = 520
 """Of every picture, in units that are pixels at most: two fit beside each other, and one stays legible on a phone."""
 ROUND: Final = (1.0, 2.0, 5.0, 10.0)
+ALIKE: Final = 1e-6
+"""Values that differ by less of themselves are one, whose labels would be the same."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def around(values: list[float], margin: float = 0.1, logarithmic: bool = False) 
     if logarithmic:
         factor = (high / low) ** margin * 1.1
         return low / factor, high * factor
-    room = margin * (high - low) or 0.1 * abs(high) or 1.0
+    room = margin * (high - low) if high - low > ALIKE * abs(high) else 0.1 * abs(high) or 1.0
     return max(low - room, 0.0 if low >= 0 else -math.inf), high + room
 
 

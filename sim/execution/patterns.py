@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.sim.dtypes import numpy_dtype
+from nki_anvil.sim.dtypes import INTEGERS, numpy_dtype
 from nki_anvil.sim.execution.alu import FUNCTIONS
 from nki_anvil.sim.execution.bench import Bench
+from nki_anvil.sim.execution.conversion import from_working
 from nki_anvil.sim.execution.registry import defines
 from nki_anvil.sim.execution.site import Site
 
@@ -56,8 +57,23 @@ def affine_select(site: Site) -> None:
     values = affine(site, *shape)
     mask = np.empty(shape, np.bool_)
     FUNCTIONS[site["cmp_op"]](values, 0, mask)
+    if site.operand("dst").dtype == site.operand("on_true_tile").dtype in INTEGERS:
+        _select_integers(site, shape, mask)
+        return
     tile: Any = site.read("on_true_tile", shape)
     out, middle = site.target("dst", shape), site.work(shape)
     site.do(middle.fill, site.number(site["on_false_value"] or 0))
+    site.do(np.copyto, middle, tile, where=mask)
+    site.do(np.copyto, out, middle)
+
+
+def _select_integers(site: Site, shape: tuple[int, int], mask: NDArray[np.bool_]) -> None:
+    """What keeps its format goes through no other; the constant is float32."""
+    tile, out = site.raw("on_true_tile", shape), site.raw_target("dst", shape)
+    constant, middle = site.work((1, 1)), site.work(shape, out.dtype)
+    other = site.work((1, 1), out.dtype)
+    site.do(constant.fill, site.number(site["on_false_value"] or 0))
+    site.do(from_working(site.operand("dst").dtype, site.bench), constant, other)
+    site.do(np.copyto, middle, other)
     site.do(np.copyto, middle, tile, where=mask)
     site.do(np.copyto, out, middle)

@@ -142,12 +142,14 @@ def activation_reduce(
     op: Any,
     data: NkiTensor,
     reduce_op: Any,
-    reduce_res: NkiTensor,
+    reduce_res: NkiTensor | None,
     bias: Any = None,
     scale: Any = 1.0,
     name: str | None = None,
 ) -> NkiInstruction:
-    """dst = op(data * scale + bias) and its reduction along the free dimensions."""
+    """dst = op(data * scale + bias) and its reduction along the free dimensions, which None leaves in the engine."""
+    if reduce_res is None:
+        return activation(dst, op, data, bias, scale, reduce_op, None, reduce_cmd.reset_reduce, name)
     alike("activation_reduce", dst=dst, data=data)
     what = operation(op, "activation_reduce", "op", operations.ACTIVATIONS)
     bias_tile, bias_value = scalar(0.0 if bias is None else bias, "activation_reduce", "bias", data.shape[0])

@@ -43,6 +43,7 @@ def nc_matmul(
         integers(tile_position, "nc_matmul", "tile_position"),
         integers(tile_size, "nc_matmul", "tile_size"),
         mode,
+        accumulate is None,
     )
     return emit("nc_matmul", (dst, stationary, moving), values)
 

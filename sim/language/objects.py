@@ -35,7 +35,7 @@ class _Keywords(type):
         return super().__subclasscheck__(kind) or (cls is NKIObject and issubclass(kind, _OF_THE_LANGUAGE))
 
     def __instancecheck__(cls, one: object) -> bool:
-        return issubclass(type(one), cls)
+        return issubclass(one.__class__, cls)
 
 
 def _required(cls: type) -> list[str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import Final, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,10 +103,9 @@ def _written(program: Program) -> Iterator[tuple[int, int]]:
 
 
 def _lost(reading: Reading) -> Iterator[Violation]:
-    """In Beta 1 an open matmul stands for ``+=``; of what others have written last, none knows what it makes."""
+    """Of what others have written last, none knows what an open matmul makes, which in Beta 1 stands for ``+=``."""
     program = reading.program
-    if program.version != BETA1:
-        return
+    what = "+= adds a product" if program.version == BETA1 else "nc_matmul leaves open whether it adds"
     rows, places = program.tables["instructions"], _Places(program)
     for index, access in _written(program):
         record = program.attributes[int(rows["attributes"][index])]
@@ -116,9 +115,14 @@ def _lost(reading: Reading) -> Iterator[Violation]:
             else:
                 places.write(access, _OTHER)
             continue
-        if record["accumulate"] is None and places.begun(access)[1] == _OTHER:
-            yield Violation(int(rows["line"][index]), "+= adds a product to PSUM that another instruction has written.")
+        if _is_open(record) and places.begun(access)[1] == _OTHER:
+            yield Violation(int(rows["line"][index]), f"{what} to PSUM that another instruction has written.")
         places.write(access, _MATMUL)
+
+
+def _is_open(record: Mapping[str, Any]) -> bool:
+    """Whether a matmul leaves open that it adds, and where that was inferred, overwrites."""
+    return record["accumulate"] is None or bool(record.get("inferred") and not record["accumulate"])
 
 
 def _unset(reading: Reading) -> Iterator[Violation]:
@@ -149,10 +153,13 @@ def _open(reading: Reading) -> Iterator[Violation]:
 RULES = (
     Rule(
         code="TRN2-PSUM-FILL",
-        text="What += adds a product to in PSUM is zero, or a sum of products that nothing has rewritten.",
+        text="What += or a matmul without accumulate= adds to in PSUM is zero, or a sum of products that nothing has"
+        " rewritten.",
         severity="error",
-        remedy="Begin with nl.zeros, and rescale the sum, or add other values to it, once it is in SBUF.",
-        source="nki.isa.nc_matmul: the tensor engine adds to its own sums, and begins one where there is none",
+        remedy="Begin with nothing, or zeros, or overwrite with accumulate=False; rescale the sum, or add other values"
+        " to it, once it is in SBUF.",
+        source="nki.isa.nc_matmul, accumulation mode: inferred from whether the place was written; undefined for"
+        " values that memset or a copy has put there",
         breaches=_lost,
     ),
     Rule(

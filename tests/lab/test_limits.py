@@ -1,5 +1,6 @@
 """The limits follow what honest runs need, and each of them can fail alone."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,14 @@ def test_what_is_exact_for_everyone_must_be_exact_but_for_its_last_bits() -> Non
     assert limits.compare(exact, r * (1 + 2.0**-23), 2e-5, own=False)[0].share == 0
     assert limits.compare(exact, r + 2.0**-40, 2e-5, own=False)[0].share == np.inf, "nothing is nothing"
     assert limits.compare(exact, r * (1 + 2.0**-20), 2e-5, own=False)[0].share == np.inf
+
+
+def test_what_overflows_is_nobodys_fault_where_products_of_inputs_end_beyond_float32(r: np.ndarray) -> None:
+    y = r.copy()
+    y[1, 2] = np.inf
+    assert not broken(limits.compare(replace(expected(r), brink=True), y, 2e-5, own=False))
+    y[3, 4] *= 2
+    assert broken(limits.compare(replace(expected(r), brink=True), y, 2e-5, own=False))
 
 
 def test_a_value_that_is_not_finite_fails_whatever_else(r: np.ndarray) -> None:

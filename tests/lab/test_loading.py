@@ -114,7 +114,7 @@ async def test_the_version_follows_source_and_tolerance(tmp_path: Path) -> None:
 
 
 async def test_a_tolerance_can_only_be_made_tighter(tmp_path: Path) -> None:
-    with pytest.raises(ArgumentsInvalid, match="looser"):
+    with pytest.raises(ArgumentsInvalid, match="not above zero and up to"):
         await load(written(tmp_path, BARE), tolerance=1e-3)
 
 

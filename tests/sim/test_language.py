@@ -377,3 +377,13 @@ def test_configuration_objects_take_plain_attributes_by_keyword():
         Settings(height=1)
     with pytest.raises(TraceError, match="'__dict__'"):
         Loose(__dict__={})
+
+
+def test_a_reduction_beside_an_activation_may_stay_in_the_engine():
+    def chained(x):
+        added = nl.ndarray((8, 1), nl.float32)
+        nisa.activation_reduce(x, nl.copy, x, nl.add, None)
+        nisa.activation(x, nl.copy, x, reduce_op=nl.add, reduce_res=added, reduce_cmd=nisa.reduce_cmd.reduce)
+        return added
+
+    assert np.allclose(on_tiles(chained, X), 2 * X.sum(1, keepdims=True))

@@ -148,3 +148,10 @@ with install():
     trace(names["kernel"], ArraySpec((128, 512), "float32"))
 """
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("version", ["0.4", "0.7"])
+def test_sizes_of_tiles_are_an_object_of_the_language_where_a_version_lacks_some_too(version: str):
+    with install(version):
+        language = importlib.import_module("nki.language")
+        assert isinstance(language.tile_size, language.NKIObject)

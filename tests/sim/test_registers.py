@@ -213,6 +213,17 @@ def test_the_index_of_a_dynamic_range_chooses_a_place_from_0_4_on(version: str):
             trace(kernel, X, version=version)
 
 
+def test_a_pattern_over_a_view_that_moves_names_what_moves_it():
+    def kernel(x, again):
+        at = nisa.register_alloc(1)
+        moved = x.ap([[6, 2], [1, 6]], scalar_offset=at)
+        moved.ap([[6, 2], [1, 6]], **again)
+        return x
+
+    with pytest.raises(TraceError, match=r"NKI-INDIRECT.*names no offset of its own"):
+        trace(kernel, X, {})
+
+
 def test_rows_are_chosen_by_a_vector_of_indices():
     def kernel(x, rows):
         index, tile = nl.ndarray((3, 1), nl.int32), nl.ndarray((3, 6), nl.float32)

@@ -4,7 +4,7 @@ import math
 import xml.etree.ElementTree as ET
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nki_anvil.backends.run import Profile
@@ -25,6 +25,7 @@ def profile(us: float, moved: float) -> Profile:
     return Profile(shapes="default", origin="modelled", latency_us=us, metrics={"hbm_read_bytes": moved})
 
 
+@example([1e-3, 1.0000000000000002e-3], False)
 @given(st.lists(st.floats(1e-3, 1e9), min_size=1, max_size=5), st.booleans())
 def test_every_value_and_every_tick_has_its_place_inside_the_axis(values: list[float], bent: bool):
     scale = Scale(*around(values, logarithmic=bent), 200, 20, logarithmic=bent)
