@@ -186,7 +186,7 @@ def test_iota_and_affine_select_follow_their_patterns() -> None:
 def test_affine_select_keeps_integers_that_keep_their_format() -> None:
     lab, x = Lab(), np.array([[2**24 + 1, -(2**30) - 1, 7]], np.int32)
     chosen = lab.b.tensor((1, 3), "int32")
-    where = {"pattern": [[1, 3]], "channel_multiplier": 0, "cmp_op": "less", "offset": -2, "on_false_value": -4.0}
+    where: Any = {"pattern": [[1, 3]], "channel_multiplier": 0, "cmp_op": "less", "offset": -2, "on_false_value": -4.0}
     lab.b.emit("affine_select", chosen, lab.load(x, "int32"), **where)
     assert lab.see(chosen)[0].tolist() == [[2**24 + 1, -(2**30) - 1, -4]]
 
