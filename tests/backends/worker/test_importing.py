@@ -22,7 +22,8 @@ def imported(text: str) -> dict[str, Any]:
     [
         "SIGNS[0] = -1.0",
         "if True:\n    SIGNS[0] = -1.0",
-        "import logging.config\nlogging.config.dictConfig({'version': 1, 'formatters': {'one': {'()': FACTORY}}})",
+        "import logging.config\nlogging.config.dictConfig("
+        "{'version': 1, 'disable_existing_loggers': False, 'formatters': {'one': {'()': FACTORY}}})",
         "try:\n    import torch\nexcept ImportError:\n    SIGNS[0] = -1.0",
         "def typed(x: SIGNS.append(SIGNS.pop() * -1.0)): ...",
         "class Typed:\n    x: SIGNS.append(SIGNS.pop() * -1.0)",
