@@ -25,6 +25,8 @@ FEW: Final = 4
 def note(ufunc: np.ufunc, operands: Sequence[Any]) -> None:
     """Keep the single numbers of one operation in the arithmetic in force."""
     if ufunc in DECIDING or ufunc.__name__ in LIMITING:
+        if recording := in_force().recording:
+            recording.weigh(operands)
         in_force().compared.update(number for operand in operands for number in _single(operand))
     elif ufunc in LOGARITHMS:
         in_force().compared.add(1.0)

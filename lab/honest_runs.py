@@ -5,6 +5,7 @@ It runs in the reference's process. It must not know how inputs are drawn, nor w
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -83,6 +84,13 @@ class HonestRuns:
             return recording.events
 
         return meet(inputs[watched], record)
+
+    def weighed(self, inputs: Sequence[Any]) -> list[tuple[float, float]]:
+        """Of few numbers and single ones that a run in float64 compares, what they are; nothing where it fails."""
+        recording = Recording()
+        with contextlib.suppress(ReferenceFault):
+            self._forward(inputs, Arithmetic(dtype=np.float64, recording=recording))
+        return recording.sides
 
     def meeting_of_product(self, inputs: Sequence[Any], number: int, product: Array) -> Meeting:
         """What one of the reference's products of matrices meets, by runs in which others stand instead of it."""

@@ -13,6 +13,7 @@ from nki_anvil.backends.worker.arguments import inside
 from nki_anvil.backends.worker.inputs import (
     AGAINST,
     AIMED,
+    ASTRIDE,
     DOMINO,
     EVEN,
     MOVED,
@@ -27,7 +28,7 @@ from nki_anvil.backends.worker.inputs import (
 )
 from nki_anvil.backends.worker.places import EDGES
 from nki_anvil.backends.worker.relations import TIMES, against, level
-from nki_anvil.lab import aiming, dominoes, limits, yardstick, yardstick_file
+from nki_anvil.lab import aiming, astride, dominoes, limits, yardstick, yardstick_file
 from nki_anvil.lab.arithmetic import is_array
 from nki_anvil.lab.honest_runs import HonestRuns, is_float
 from nki_anvil.lab.reference_module import ReferenceModule
@@ -117,6 +118,9 @@ class Measuring:
         if family == DOMINO:
             other = self.draw({**case, "family": "own", "seed": int(case["seed"]) ^ 1})
             return drawn | dominoes.searched(self.searching(), drawn, other, random, int(which))
+        if family == ASTRIDE:
+            scaled, weighed = self.scales(drawn)
+            return scaled(astride.factor(scaled, weighed, int(which)))
         if which == "lifted":
             return drawn | self._cast_all(drawn, aiming.lifted(self.runs, drawn, random))
         if family == AIMED:
@@ -138,6 +142,13 @@ class Measuring:
             bent = _of_groups(bent, meeting.factor, axes, lambda one, other: level(one, other, random))
         return drawn | self._cast_all(drawn, {name: bent})
 
+    def scales(self, drawn: dict[str, Any]) -> tuple[astride.Scaled, astride.Weighed]:
+        """Draws of which all free floats are so many times as large, and what few numbers made of them are."""
+        return (
+            lambda factor: drawn | self._cast_all(drawn, self._times(drawn, factor)),
+            lambda given: self.runs.weighed(list(given.values())),
+        )
+
     def searching(self) -> dominoes.Reference:
         """The reference for a search of inputs."""
         return dominoes.Reference(
@@ -148,7 +159,10 @@ class Measuring:
     def _tall(self, drawn: dict[str, Any], random: Any) -> dict[str, Array]:
         """All floats that have no bounds, as many times as large: what is added to a root is little beside a sum's
         terms then, also where these nearly cancel."""
-        factor = 10.0 ** random.uniform(*TIMES)
+        return self._times(drawn, 10.0 ** random.uniform(*TIMES))
+
+    def _times(self, drawn: dict[str, Any], factor: float) -> dict[str, Array]:
+        """Floats without bounds, so many times as large."""
         free = [a["name"] for a in self.arguments if a.get("domain", "real") == "real" and a.get("high") is None]
         return {name: drawn[name].astype(np.float64) * factor for name in free if is_float(drawn[name])}
 

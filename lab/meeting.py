@@ -19,6 +19,8 @@ Kind = Literal["sum", "difference", "product", "matmul"]
 
 RECORDED: Final = 1 << 23
 """Elements of operands that a recording keeps at most; of those of products of matrices as many again."""
+WEIGHED, SIDES = 32, 16
+"""Computed numbers at most that one comparison is of, where they are few, and such comparisons."""
 STACKED: Final = 4
 """Arrays at most that are taken for terms where they are summed over an axis."""
 DRAWS: Final = ((1.0, 2.0), (3.0, 4.0), (6.0, 9.0))
@@ -48,6 +50,8 @@ class Recording:
         self.events: list[Event] = []
         self._instead = instead
         """Which product of matrices comes out as another array, for what becomes of it to be watched."""
+        self.sides: list[tuple[float, float]] = []
+        """Of each comparison of few numbers with a single one: what they are, typically, and that one."""
         self._multiplied = 0
         self._room = {True: RECORDED, False: RECORDED}
 
@@ -69,6 +73,13 @@ class Recording:
         if ufunc in (np.add, np.subtract) and len(operands) == 3:
             array, places, values = operands
             self._keep("sum" if ufunc is np.add else "difference", np.asarray(array)[places], values)
+
+    def weigh(self, operands: Sequence[Any]) -> None:
+        """Take what few computed numbers are compared with, or limited by."""
+        computed = [one for one in operands if is_array(one) and one.dtype.kind == "f" and 0 < one.size <= WEIGHED]
+        numbers = [float(one) for one in operands if isinstance(one, (int, float))]
+        if len(self.sides) < SIDES:
+            self.sides += [(float(np.median(np.abs(one))), abs(number)) for one in computed for number in numbers]
 
     def _matmul(self, operands: Sequence[Any], result: Any) -> Any:
         number, self._multiplied = self._multiplied, self._multiplied + 1

@@ -19,7 +19,7 @@ import numpy as np
 from nki_anvil.backends.worker import isolation
 from nki_anvil.backends.worker.arrays import read_all
 from nki_anvil.backends.worker.inputs import AGAINST, DOMINO, EVEN, TALL
-from nki_anvil.lab import aiming, dominoes, from_source, own_modules
+from nki_anvil.lab import aiming, astride, dominoes, from_source, own_modules
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.combined import combined
 from nki_anvil.lab.footprint import Footprint
@@ -199,7 +199,7 @@ def structure(module: ReferenceModule, request: Record, folder: Path) -> Record:
         "exact": _contraction(exact, drawn, other, base, arrays),
         "gathered": {name: gathered(exact, (drawn, other), name) for name in arrays},
         "combined": [] if large else combined(exact, drawn, [name for name in arrays if is_float(drawn[name])]),
-        "met": {} if large else {**_met(measuring, drawn), "": _dominoes(measuring, work, drawn, other)},
+        "met": {} if large else _met_by_all(measuring, work, drawn, other),
         "large": large,
         "elements": work.vector_flops + work.matmul_flops,
         "peak_bytes": _peak_bytes(),
@@ -226,6 +226,14 @@ def _met(measuring: Measuring, drawn: dict[str, Any]) -> dict[str, list[str]]:
     for name, kinds in aiming.families(measuring.runs, drawn, factors).items():
         found[name] += kinds
     return found
+
+
+def _met_by_all(
+    measuring: Measuring, work: Arithmetic, drawn: dict[str, Any], other: dict[str, Any]
+) -> dict[str, list[str]]:
+    """The same, and under no name those of all inputs together."""
+    together = [*_dominoes(measuring, work, drawn, other), *astride.families(*measuring.scales(drawn))]
+    return {**_met(measuring, drawn), "": together}
 
 
 def _dominoes(measuring: Measuring, work: Arithmetic, drawn: dict[str, Any], other: dict[str, Any]) -> list[str]:

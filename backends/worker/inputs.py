@@ -487,7 +487,9 @@ _PAIRED = ("cancelling", "exact20", "sole", "terraces", "named", "gated", *_RELA
 
 JOINED = 977
 """Beside a case's seed, of what two integers have in common."""
-MET = AGAINST, EVEN, AIMED, MOVED, RETURNED, DOMINO = "against", "even", "aimed", "moved", "returned", "domino"
+MET = AGAINST, EVEN, AIMED, MOVED, RETURNED, DOMINO, ASTRIDE = (
+    "against", "even", "aimed", "moved", "returned", "domino", "astride",
+)  # fmt: skip
 """Families that only the reference's process can draw: they depend on what the reference computes, or the kernel."""
 ROUGH = "narrow"
 """A family all of which may be lost to limits of elements, and is judged all the same; steady ones from a turn on."""
