@@ -27,9 +27,10 @@ def kernel(g):
     nisa.tensor_scalar(dst=over, data=norm, op0=nl.greater, operand0=5.0)
     nisa.tensor_scalar(dst=larger, data=norm, op0=nl.maximum, operand0=5.0)
     nisa.reciprocal(dst=back, data=larger)
-    nisa.tensor_scalar(dst=back, data=back, op0=nl.multiply, operand0=5.0, op1=nl.subtract, operand1=1.0)
-    share = new(rows, 1)
-    nisa.tensor_scalar(dst=share, data=back, op0=nl.multiply, operand0=over, op1=nl.add, operand1=1.0)
+    nisa.tensor_scalar(dst=back, data=back, op0=nl.multiply, operand0=5.0, op1=nl.multiply, operand1=over)
+    kept, share = new(rows, 1), new(rows, 1)
+    nisa.tensor_scalar(dst=kept, data=over, op0=nl.multiply, operand0=-1.0, op1=nl.add, operand1=1.0)
+    nisa.tensor_tensor(dst=share, data1=back, data2=kept, op=nl.add)
     nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=share)
     nisa.dma_copy(dst=out, src=tile)
     return out
