@@ -65,7 +65,7 @@ def _factor(site: Site, slot: str) -> NDArray[np.float32]:
             raise site.fault("SIM-SHAPE", f"double_row needs {slot} of [K, 2, columns], not {operand.shape}")
         rows *= 2
     values = site.read(slot, (rows, operand.size // rows))
-    if site[f"is_{slot}_onezero"]:
+    if site[f"is_{slot}_onezero"] and operand.dtype == "float32":  # of other formats it says nothing
         site.do(_keep_promise, site, slot, values)
     if operand.dtype != "tfloat32" or site.formats.exact:
         return values

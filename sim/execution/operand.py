@@ -32,7 +32,8 @@ class Operand:
         self.shape = tuple(count for _, count in self.pattern)
         self.memory = memory.memory(self.tensor)
         self.offset, self.row = int(row["offset"][access]), _row_elements(memory, access)
-        self.start_partition = self.offset // self.row
+        address = int(memory.program.tables["tensors"]["address_partition"][self.tensor])
+        self.start_partition = self.offset // self.row + max(address, 0)
         self.dynamic = any(int(row[c][access]) != NONE for c in ("scalar_access", "scalar_register", "vector_access"))
         self.gathered = int(row["vector_access"][access]) != NONE
         """Whether an index tile gives the rows of its first dimension."""

@@ -13,7 +13,7 @@ from nki_anvil.sim.kinds import dynamic, named, row_elements
 from nki_anvil.sim.operands import operands
 from nki_anvil.sim.program import MEMORIES, NONE
 from nki_anvil.sim.rules.reading import Reading, Tile, Use
-from nki_anvil.sim.rules.rule import Rule, Violation
+from nki_anvil.sim.rules.rule import BETA1, Rule, Violation
 
 _FP32 = {"float32", "tfloat32"}
 _FP8 = {"float8_e4m3", "float8_e5m2"}
@@ -73,8 +73,11 @@ def _formats(reading: Reading) -> Iterator[Violation]:
 
 def _result_format(reading: Reading) -> Iterator[Violation]:
     for use in reading.named("nc_matmul"):
-        found = use.tiles["dst"].dtype
-        if found != "float32" and not (use["is_transpose"] and found == use.tiles["stationary"].dtype):
+        found, data = use.tiles["dst"].dtype, use.tiles["stationary"].dtype
+        if use["is_transpose"] and found == "float32" and data not in ("float32", "tfloat32"):
+            if reading.program.version != BETA1:
+                yield _breach(use, f"nc_matmul with is_transpose writes {data}, its data's format; dst is {found}.")
+        elif found != "float32" and not (use["is_transpose"] and found == data):
             yield _breach(use, f"nc_matmul writes float32 on this chip; dst is {found}.")
 
 
@@ -221,8 +224,9 @@ RULES = (
          _shapes),
     Rule("TRN2-MM-DTYPE", "A matmul takes float formats; float32 and tfloat32 pair only with each other.", "error",
          "Cast one operand, for instance with nisa.tensor_copy into a tile of the other's format.", _ISA, _formats),
-    Rule("TRN2-MM-DST", "A matmul writes float32; only a transpose keeps its data's format.", "error",
-         "Let dst be float32 and cast when copying it to SBUF.", _ISA, _result_format),
+    Rule("TRN2-MM-DST", "A matmul writes float32; a transpose keeps its data's format.", "error",
+         "Let dst be float32, or of a transpose the data's format, and cast when copying it to SBUF.",
+         "nki.isa.nc_matmul; Trainium2 Architecture Guide for NKI, built-in transpose support", _result_format),
     Rule("TRN2-MM-TILE", "Tiling mode takes rows and columns of 32, 64 or 128 at multiples of that size.", "error",
          "Set tile_size and tile_position together, and keep the stationary operand inside the tile.", _ISA, _tiling),
     Rule("TRN2-MM-CORNER", "In tiling mode operands lie in the partitions of their tile's rows, and dst in those of its"

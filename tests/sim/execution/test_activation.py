@@ -115,6 +115,20 @@ def test_the_accumulator_lasts_over_instructions_until_it_is_reset() -> None:
 
 @pytest.mark.parametrize(("command", "answers"), [("idle", True), ("reduce", True), ("reduce", False)])
 @pytest.mark.parametrize("set_before", [(0, 32), (0, 64), None])
+def test_accumulators_are_those_of_the_lanes_at_which_a_tile_was_placed() -> None:
+    b, x = ProgramBuilder(), np.ones((32, 6), np.float32)
+    source = b.input(x.shape)
+    low, high = b.tensor(x.shape, address=(0, 0)), b.tensor(x.shape, address=(32, 4096))
+    added = b.tensor((32, 1), address=(32, 8192))
+    b.emit("dma_copy", low, source)
+    b.emit("dma_copy", high, source)
+    b.emit("activation", low, None, low, op="copy", reduce_op="add", reduce_cmd="reset_reduce")
+    b.emit("activation", high, added, high, op="copy", reduce_op="add", reduce_cmd="reduce")
+    b.emit("dma_copy", b.result((32, 1)), added)
+    with pytest.raises(ExecutionError, match="SIM-ACCUMULATOR-UNSET"):
+        run(b, x)
+
+
 def test_accumulators_that_nothing_has_set_are_not_read(
     command: str, answers: bool, set_before: tuple[int, int] | None
 ) -> None:

@@ -732,3 +732,11 @@ def test_a_transpose_gathers_by_numbers_of_one_format_in_whole_sixteens(
     )
     found = {finding.code for finding in findings(body, one(body, body))}
     assert ("TRN2-DMA-TRANSPOSE-IX" in found) is refused
+
+
+@pytest.mark.parametrize(("written", "refused"), [("float32", True), ("bfloat16", False)])
+def test_a_transpose_of_sixteen_bits_writes_sixteen_bits(written: str, refused: bool) -> None:
+    halves = "tile(4, 4, dtype=nl.bfloat16)"
+    line = f"nisa.nc_matmul(tile(4, 4, buffer=nl.psum, dtype=nl.{written}), {halves}, {halves}, is_transpose=True,"
+    pair = one(f"{line} accumulate=False)", "")
+    assert ("TRN2-MM-DST" in {finding.code for finding in findings(pair.bad, pair)}) == refused
