@@ -8,7 +8,7 @@ import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from nki_anvil.sim import compiler, isa, language, typing, versions
 from nki_anvil.sim.absent import missing
@@ -29,8 +29,8 @@ class _Restricted:
         self._name, self._whole, self._version = name, whole, version
 
     @property
-    def __class__(self) -> type:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return type(self._whole)
+    def __class__(self) -> type[Any]:  # pyright: ignore[reportIncompatibleMethodOverride] (whoever asks only reads)
+        return cast("type[Any]", type(self._whole))
 
     def __getattr__(self, attribute: str) -> Any:
         if explained := versions.explanation(self._name, attribute, self._version):
