@@ -66,7 +66,7 @@ def _unfinite(wrong: NDArray[np.bool_]) -> Use | None:
 def _uses(expected: Expected, r: F64, off: F64, tolerance: float, own: bool) -> list[Use]:
     """``off`` is |y - r|."""
     if expected.exact:
-        return [_exact(r, off)]
+        return [_exact(r, off, 0.0 if expected.integer else LAST_BITS)]
     if expected.integer:
         return [_integers(expected, off)]
     found = [_whole(expected, r, off, tolerance, own)]
@@ -81,9 +81,9 @@ def _uses(expected: Expected, r: F64, off: F64, tolerance: float, own: bool) -> 
     return found
 
 
-def _exact(r: F64, off: F64) -> Use:
+def _exact(r: F64, off: F64, room: float) -> Use:
     """What every honest run holds exactly another formula may round: a (1 - s) + b s where s is nothing."""
-    beyond = np.maximum(off - LAST_BITS * np.abs(r), 0.0)
+    beyond = np.maximum(off - room * np.abs(r), 0.0)
     worst = float(beyond.max(initial=0.0))
     place = place_of(beyond if worst else off)
     return Use("exact", np.inf if worst else 0.0, place, float(off.max(initial=0.0)), 0.0)

@@ -73,6 +73,8 @@ def test_what_is_exact_for_everyone_must_be_exact_but_for_its_last_bits() -> Non
     assert limits.compare(exact, r * (1 + 2.0**-23), 2e-5, own=False)[0].share == 0
     assert limits.compare(exact, r + 2.0**-40, 2e-5, own=False)[0].share == np.inf, "nothing is nothing"
     assert limits.compare(exact, r * (1 + 2.0**-20), 2e-5, own=False)[0].share == np.inf
+    whole = replace(exact, r=r * 2**26, dtype="int32")
+    assert limits.compare(whole, whole.r + 1, 2e-5, own=False)[0].share == np.inf, "nor has an integer last bits"
 
 
 def test_what_overflows_is_nobodys_fault_where_products_of_inputs_end_beyond_float32(r: np.ndarray) -> None:
