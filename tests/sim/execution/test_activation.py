@@ -113,8 +113,6 @@ def test_the_accumulator_lasts_over_instructions_until_it_is_reset() -> None:
     assert squares[:, 0].tolist() == np.square(x).sum(1).tolist()
 
 
-@pytest.mark.parametrize(("command", "answers"), [("idle", True), ("reduce", True), ("reduce", False)])
-@pytest.mark.parametrize("set_before", [(0, 32), (0, 64), None])
 def test_accumulators_are_those_of_the_lanes_at_which_a_tile_was_placed() -> None:
     b, x = ProgramBuilder(), np.ones((32, 6), np.float32)
     source = b.input(x.shape)
@@ -129,6 +127,8 @@ def test_accumulators_are_those_of_the_lanes_at_which_a_tile_was_placed() -> Non
         run(b, x)
 
 
+@pytest.mark.parametrize(("command", "answers"), [("idle", True), ("reduce", True), ("reduce", False)])
+@pytest.mark.parametrize("set_before", [(0, 32), (0, 64), None])
 def test_accumulators_that_nothing_has_set_are_not_read(
     command: str, answers: bool, set_before: tuple[int, int] | None
 ) -> None:
