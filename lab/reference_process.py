@@ -232,8 +232,8 @@ def _met_by_all(
     measuring: Measuring, work: Arithmetic, drawn: dict[str, Any], other: dict[str, Any]
 ) -> dict[str, list[str]]:
     """The same, and under no name those of all inputs together."""
-    together = [*_dominoes(measuring, work, drawn, other), *astride.families(*measuring.scales(drawn))]
-    return {**_met(measuring, drawn), "": together}
+    beside = astride.families(*measuring.scales(drawn)) if work.compared else []
+    return {**_met(measuring, drawn), "": [*_dominoes(measuring, work, drawn, other), *beside]}
 
 
 def _dominoes(measuring: Measuring, work: Arithmetic, drawn: dict[str, Any], other: dict[str, Any]) -> list[str]:

@@ -397,7 +397,7 @@ class NkiTensor:
 
     def reshape(self, shape: Sequence[int] | None = None, *, new_shape: Sequence[int] | None = None) -> NkiTensor:
         """The same elements in another shape, without a copy; one entry may be -1. NKI 0.4 called it ``new_shape``."""
-        shape = new_shape if shape is None and self.storage.trace.version == "0.4" else shape
+        shape = new_shape if shape is None and versions.release(self.storage.trace.version) == (0, 4) else shape
         if shape is None:
             raise TraceError("NKI-TYPE", "reshape() without shape=.", remedy="Give the lengths of its dimensions.")
         wanted = self._infer(self.size, shape)
@@ -505,18 +505,18 @@ class NkiTensor:
         return shape, tuple(strides)
 
     def _indirection(self, scalar: Any, vector: Any, dim: int, step: int) -> Indirect | None:
-        if scalar is None and vector is None and self.indirection is not None:
+        if scalar is None and vector is None:
+            if self.indirection is None:
+                return None
             raise TraceError(
                 "NKI-INDIRECT",
                 "ap() of a view that data moves names no offset of its own, and replaces the pattern that had one.",
                 remedy="Give the outer ap() the scalar_offset or vector_offset, or slice the tensor before.",
             )
-        if scalar is None and vector is None:
-            return None
         if self.indirection is not None or (scalar is not None and vector is not None):
             raise _twice()
         if isinstance(scalar, VirtualRegister):
-            if scalar.frozen and self.storage.trace.version == "0.3":
+            if scalar.frozen and versions.release(self.storage.trace.version) == (0, 3):
                 raise TraceError(
                     "NKI-VERSION",
                     "The index of nl.dynamic_range is no register in NKI 0.3, and cannot be a scalar_offset.",
