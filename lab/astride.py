@@ -27,7 +27,8 @@ FURTHEST: Final = 2.0**20
 """Times, or parts, as large as inputs are drawn."""
 STEPS: Final = 24
 MOVED, NEAR = 1.5, 0.25
-"""What is compared is larger by so much where inputs are twice as large; and how near to its share it has to come."""
+"""What is compared is larger, or smaller, by so much where inputs are twice as large; and how near to its share it has
+to come."""
 
 
 def families(scaled: Scaled, weighed: Weighed) -> list[str]:
@@ -38,29 +39,34 @@ def families(scaled: Scaled, weighed: Weighed) -> list[str]:
 def factor(scaled: Scaled, weighed: Weighed, turn: int) -> float:
     """How many times as large they are; once, where they do not come near."""
     reached = _reached(scaled, weighed)
-    place, number = reached[turn // len(SHARES) % len(reached)] if reached else (0, 0.0)
-    wanted = number * SHARES[turn % len(SHARES)]
+    if not reached:
+        return 1.0
+    place, grows = reached[turn // len(SHARES) % len(reached)]
+    wanted = SHARES[turn % len(SHARES)]
     low, high = -np.log2(FURTHEST), np.log2(FURTHEST)
-    for _ in range(STEPS if reached else 0):
+    for _ in range(STEPS):
         middle = (low + high) / 2
-        found = _at(weighed(scaled(2.0**middle)), place)
-        low, high = (middle, high) if found < wanted else (low, middle)
+        below = (_at(weighed(scaled(2.0**middle)), place) < wanted) == grows
+        low, high = (middle, high) if below else (low, middle)
     found = _at(weighed(scaled(2.0**high)), place)
     return 2.0**high if abs(found - wanted) <= NEAR * wanted else 1.0
 
 
-def _reached(scaled: Scaled, weighed: Weighed) -> list[tuple[int, float]]:
-    """Which comparison, and with what: those of numbers that are larger where inputs are, one for each threshold."""
+def _reached(scaled: Scaled, weighed: Weighed) -> list[tuple[int, bool]]:
+    """Which comparisons, one for each threshold: of numbers that are larger where inputs are, or smaller, and which."""
     small, large = weighed(scaled(1.0)), weighed(scaled(2.0))
     if len(small) != len(large):
         return []
-    found: dict[float, int] = {}
-    for place, ((one, number), (two, _)) in enumerate(zip(small, large, strict=True)):
-        within = one / FURTHEST <= number <= one * FURTHEST
-        if number and within and np.isfinite(two) and two >= MOVED * one > 0:
-            found.setdefault(number, place)
-    return [(place, number) for number, place in list(found.items())[:MOST]]
+    found: dict[float, tuple[int, bool]] = {}
+    for place, (_, number) in enumerate(small):
+        one, two = _at(small, place), _at(large, place)
+        within = 1 / FURTHEST <= one <= FURTHEST and 0 < two < np.inf
+        if within and not 1 / MOVED < two / one < MOVED:
+            found.setdefault(number, (place, two > one))
+    return list(found.values())[:MOST]
 
 
 def _at(sides: list[tuple[float, float]], place: int) -> float:
-    return sides[place][0] if place < len(sides) and np.isfinite(sides[place][0]) else np.inf
+    """What is compared, in what it is compared with."""
+    compared, number = sides[place] if place < len(sides) else (np.inf, 1.0)
+    return compared / number if number and np.isfinite(compared) else np.inf

@@ -31,6 +31,7 @@ from nki_anvil.backends.worker.relations import TIMES, against, level
 from nki_anvil.lab import aiming, astride, dominoes, limits, yardstick, yardstick_file
 from nki_anvil.lab.arithmetic import is_array
 from nki_anvil.lab.honest_runs import HonestRuns, is_float
+from nki_anvil.lab.meeting import WEIGHED
 from nki_anvil.lab.reference_module import ReferenceModule
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import numpy_dtype
@@ -143,9 +144,17 @@ class Measuring:
         return drawn | self._cast_all(drawn, {name: bent})
 
     def scales(self, drawn: dict[str, Any]) -> tuple[astride.Scaled, astride.Weighed]:
-        """Draws of which all free floats are so many times as large, and what few numbers made of them are."""
+        """Draws of which all free floats are so many times as large, and what few numbers made of them are. What is few
+        numbers itself, a limit for instance, stays beside larger inputs."""
+        free = list(self._times(drawn, 1.0))
+        many = [name for name in free if drawn[name].size > WEIGHED] or free
+
+        def scaled(factor: float) -> dict[str, Any]:
+            times = self._times(drawn, factor)
+            return drawn | self._cast_all(drawn, {name: times[name] for name in many})
+
         return (
-            lambda factor: drawn | self._cast_all(drawn, self._times(drawn, factor)),
+            scaled,
             lambda given: self.runs.weighed(list(given.values())),
         )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -51,7 +52,7 @@ class Recording:
         self._instead = instead
         """Which product of matrices comes out as another array, for what becomes of it to be watched."""
         self.sides: list[tuple[float, float]] = []
-        """Of each comparison of few numbers with a single one: what they are, typically, and that one."""
+        """Of each comparison of few numbers with a single one, or with as few: what either is, typically."""
         self._multiplied = 0
         self._room = {True: RECORDED, False: RECORDED}
 
@@ -76,10 +77,12 @@ class Recording:
 
     def weigh(self, operands: Sequence[Any]) -> None:
         """Take what few computed numbers are compared with, or limited by."""
-        computed = [one for one in operands if is_array(one) and one.dtype.kind == "f" and 0 < one.size <= WEIGHED]
-        numbers = [float(one) for one in operands if isinstance(one, (int, float))]
+        arrays = [one for one in operands if is_array(one) and one.dtype.kind == "f" and 0 < one.size <= WEIGHED]
+        computed = [float(np.median(np.abs(one))) for one in arrays]
+        numbers = [abs(float(one)) for one in operands if isinstance(one, (int, float))]
+        pairs = [(one, number) for one in computed for number in numbers] or list(pairwise(computed))
         if len(self.sides) < SIDES:
-            self.sides += [(float(np.median(np.abs(one))), abs(number)) for one in computed for number in numbers]
+            self.sides += pairs
 
     def _matmul(self, operands: Sequence[Any], result: Any) -> Any:
         number, self._multiplied = self._multiplied, self._multiplied + 1

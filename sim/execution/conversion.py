@@ -16,6 +16,9 @@ from nki_anvil.sim.execution.bench import Bench
 
 Array = NDArray[Any]
 
+_DROPPED = np.uint32(13)
+"""Mantissa bits of float32 that tfloat32 does not have."""
+
 
 def to_integers(bench: Bench, source: NDArray[np.float32], target: Array) -> None:
     """Round ``source`` in place and store it; what is too large becomes the largest value."""
@@ -37,9 +40,19 @@ def to_integers(bench: Bench, source: NDArray[np.float32], target: Array) -> Non
 
 def from_working(name: str, bench: Bench) -> Any:
     """The function ``(source, target)`` that stores what engines compute in a format; it may use ``source`` up."""
+    if bench.formats.shortens(name):
+        return shorten
     if name in dtypes.FLOATS:
         return _plain
     return _booleans if name == "bool_" else partial(to_integers, bench)
+
+
+def shorten(source: NDArray[np.float32], out: NDArray[np.float32]) -> None:
+    """Round to the ten mantissa bits of tfloat32, nearest even."""
+    bits = source.view(np.uint32)
+    odd = (bits >> _DROPPED) & np.uint32(1)
+    raised = (bits + np.uint32((1 << 12) - 1) + odd) & ~np.uint32((1 << 13) - 1)
+    np.copyto(out, np.where(np.isfinite(source), raised.view(np.float32), source))
 
 
 def _plain(source: Array, target: Array) -> None:

@@ -69,6 +69,10 @@ class Formats:
         """Bytes of one element."""
         return self.stored(name).itemsize
 
+    def shortens(self, name: str) -> bool:
+        """Whether a format lies in memory as float32 and holds fewer bits."""
+        return name == "tfloat32" and not self.exact
+
     def widths(self) -> NDArray[np.int64]:
         """Bytes of one element of each format, in the order of ``dtypes.NAMES``."""
         return np.array([self.size(name) for name in dtypes.NAMES], np.int64)
@@ -79,6 +83,8 @@ class Formats:
             return True
         if self.exact and target in dtypes.FLOATS:
             return True
+        if self.shortens(target):
+            return False
         return target in _WORKING or (source in _WORKING and target in dtypes.FLOATS)
 
     def check(self, program: Program) -> None:

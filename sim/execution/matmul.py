@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nki_anvil.sim.execution.conversion import shorten
 from nki_anvil.sim.execution.registry import defines
 from nki_anvil.sim.execution.site import Site
 
 Array = NDArray[Any]
-
-_TF32_DROPPED = np.uint32(13)
-"""Mantissa bits of float32 that tfloat32 does not have."""
 
 
 @defines("nc_matmul")
@@ -67,10 +65,10 @@ def _factor(site: Site, slot: str) -> NDArray[np.float32]:
     values = site.read(slot, (rows, operand.size // rows))
     if site[f"is_{slot}_onezero"] and operand.dtype == "float32":  # of other formats it says nothing
         site.do(_keep_promise, site, slot, values)
-    if operand.dtype != "tfloat32" or site.formats.exact:
+    if not site.formats.shortens(operand.dtype):
         return values
     rounded = site.work(values.shape)
-    site.do(round_tf32, values, rounded)
+    site.do(shorten, values, rounded)
     return rounded
 
 
@@ -80,14 +78,6 @@ def _keep_promise(site: Site, slot: str, values: Array) -> None:
         raise site.fault(
             "SIM-ONEZERO", f"nc_matmul is told that {slot} holds zeros and ones alone, and it holds others"
         )
-
-
-def round_tf32(source: NDArray[np.float32], out: NDArray[np.float32]) -> None:
-    """Round to ten mantissa bits, nearest even."""
-    bits = source.view(np.uint32)
-    odd = (bits >> _TF32_DROPPED) & np.uint32(1)
-    raised = (bits + np.uint32((1 << 12) - 1) + odd) & ~np.uint32((1 << 13) - 1)
-    np.copyto(out, np.where(np.isfinite(source), raised.view(np.float32), source))
 
 
 def _multiply(site: Site, stationary: Array, moving: Array, out: Array) -> None:

@@ -18,7 +18,7 @@ from nki_anvil.sim.attributes import RESETS
 from nki_anvil.sim.execution import moving
 from nki_anvil.sim.execution.accumulation import Written
 from nki_anvil.sim.execution.bench import LANES, Bench, Step
-from nki_anvil.sim.execution.conversion import from_working
+from nki_anvil.sim.execution.conversion import from_working, shorten
 from nki_anvil.sim.execution.errors import ExecutionError, NotSimulated
 from nki_anvil.sim.execution.memory import Memory
 from nki_anvil.sim.execution.operand import Operand
@@ -145,10 +145,12 @@ class Site:
         if operand.view is not None and worked and not _repeats(operand.view):
             seen = _reshaped(operand.view, shape)
             if seen is not None:
+                self._shorten_later(operand, seen)
                 return seen
         work = self.work(operand.shape)
         if keep:
             self.do(operand.fetch, work)
+        self._shorten_later(operand, work)
         self._store_later(operand, work)
         return work.reshape(shape)
 
@@ -165,6 +167,10 @@ class Site:
             self.do(operand.fetch, work)
         self._store_later(operand, work)
         return work.reshape(shape)
+
+    def _shorten_later(self, operand: Operand, values: Array) -> None:
+        if self.formats.shortens(operand.dtype):
+            self._pending.append(partial(shorten, values, values))
 
     def _store_later(self, operand: Operand, work: Array) -> None:
         stored = self.formats.stored(operand.dtype)

@@ -49,3 +49,13 @@ def test_each_threshold_has_its_turns_and_what_does_not_come_near_stays_as_it_wa
     assert len(astride.families(scaled, weighed)) == 12
     assert astride.factor(scaled, weighed, 4) == pytest.approx(0.7 * 7, rel=1e-3)
     assert astride.factor(scaled, weighed, 8) == 1.0
+
+
+def shares(given: dict[str, Any]) -> list[tuple[float, float]]:
+    return [(5.0 / float(np.sqrt((given["x"] ** 2).sum())), 1.0)]
+
+
+@pytest.mark.parametrize("turn", range(4))
+def test_so_are_they_where_what_is_compared_is_less_the_larger_they_are(turn: int):
+    found, _ = shares(scaled(astride.factor(scaled, shares, turn)))[0]
+    assert found == pytest.approx(astride.SHARES[turn], rel=1e-3)

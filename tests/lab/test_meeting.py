@@ -80,3 +80,28 @@ def test_what_is_changed_before_it_meets_anything_has_no_opposite(tmp_path: Path
     meeting = met(tmp_path, f"return {result}")
     assert meeting.opposites == ()
     assert meeting.factor is None
+
+
+def weighed(tmp_path: Path, body: str, *given: Any) -> list[tuple[float, float]]:
+    (tmp_path / "reference.py").write_text(REFERENCE.format(body=body))
+    runs = HonestRuns(ReferenceModule(tmp_path / "reference.py", {}), ("float32",), "float32", 0.0)
+    return runs.weighed(given)
+
+
+NORM = float(np.sqrt((X**2).sum()))
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("return x * (np.sqrt(np.square(x).sum(keepdims=True)) > 3.0)", [(NORM, 3.0)]),
+        ("return x * np.minimum(1.0, w / np.sqrt(np.square(x).sum(keepdims=True)))", [(2.0 / NORM, 1.0)]),
+        ("return x * (np.sqrt(np.square(x).sum(keepdims=True)) > w)", [(NORM, 2.0)]),
+        ("return x * (x > 3.0)", []),
+    ],
+)
+def test_few_numbers_are_told_beside_what_they_are_compared_with(
+    tmp_path: Path, body: str, told: list[tuple[float, float]]
+):
+    found = weighed(tmp_path, body, X, np.full((1, 1), 2.0), Z)
+    assert found == [pytest.approx(pair) for pair in told]

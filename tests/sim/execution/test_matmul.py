@@ -13,7 +13,6 @@ from program_builder import ProgramBuilder, View
 
 from nki_anvil.sim.dtypes import numpy_dtype
 from nki_anvil.sim.execution import Executable, ExecutionError
-from nki_anvil.sim.execution.matmul import round_tf32
 from nki_anvil.sim.rules import check
 
 
@@ -162,14 +161,6 @@ def test_double_row_contracts_over_the_packed_pair_too() -> None:
     product.multiply(perf_mode="double_row")
     exact = np.einsum("kpm,kpn->mn", s.astype(np.float64), x.astype(np.float64))
     np.testing.assert_allclose(product.result(), exact, rtol=1e-5, atol=1e-6)
-
-
-def test_tfloat32_inputs_keep_ten_bits() -> None:
-    values = np.array([1 + 2**-10, 1 + 2**-11, 1 + 3 * 2**-11, -(1 + 2**-12), np.inf, np.nan], np.float32)
-    out = np.empty_like(values)
-    round_tf32(values, out)
-    assert out[:5].tolist() == [1 + 2**-10, 1.0, 1 + 2**-9, -1.0, np.inf]
-    assert np.isnan(out[5])
 
 
 @pytest.mark.parametrize("identity", ["stationary", "moving"])
