@@ -17,6 +17,7 @@ from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.formats import UNIT_ROUNDOFF, rounded, stored
 from nki_anvil.lab.meeting import Event, Meeting, Recording, meet
 from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule
+from nki_anvil.lab.solving import solved
 from nki_anvil.lab.yardstick import Yardstick
 
 Array = np.ndarray[Any, Any]
@@ -83,7 +84,10 @@ class HonestRuns:
             self._forward(changed, Arithmetic(dtype=np.float64, recording=recording))
             return recording.events
 
-        return meet(inputs[watched], record)
+        met = meet(inputs[watched], record)
+        with contextlib.suppress(ReferenceFault):  # some numbers are not what the reference takes
+            return met if met.opposites else replace(met, opposites=solved(inputs[watched], record))
+        return met
 
     def weighed(self, inputs: Sequence[Any]) -> list[tuple[float, float]]:
         """Of few numbers and single ones that a run in float64 compares, what they are; nothing where it fails."""

@@ -191,15 +191,20 @@ def _cancelled(base: Event, others: Sequence[Event], multiples: _Multiples) -> t
     sides.append([(right, left) for left, right in sides[0]])
     for side in sides:
         found = multiples.of([own for own, _ in side[1:]])
-        met = [_in_shape_of(own, other) for own, other in side]
+        met = [in_shape_of(own, other) for own, other in side]
         if not len(found.places) or any(one is None for one in met):
             continue
         rest, *drawn = [one.reshape(-1)[found.at] for one in met if one is not None]
         fixed = np.all([_equal(rest, one) for one in drawn], axis=0) | _elsewhere(met[1:], found, multiples)
-        if (np.ptp(rest) > 0 or np.abs(rest).max() > GUARD) and fixed.any():
+        if not is_guard(rest) and fixed.any():
             with np.errstate(all="ignore"):
                 return found.places[fixed], ((sign * rest - found.offsets) / found.factors)[fixed]
     return np.empty(0, np.int64), np.empty(0)
+
+
+def is_guard(rest: Array) -> bool:
+    """Whether what an element is added to is nothing but an epsilon."""
+    return np.ptp(rest) == 0 and np.abs(rest).max() <= GUARD
 
 
 def _elsewhere(met: Sequence[Array | None], found: _Found, multiples: _Multiples) -> Array:
@@ -254,7 +259,7 @@ def _equal(a: Array, b: Array) -> Array:
     return np.abs(a - b) <= EQUAL * np.maximum(np.abs(a), np.abs(b))
 
 
-def _in_shape_of(own: Array, other: Array) -> Array | None:
+def in_shape_of(own: Array, other: Array) -> Array | None:
     """What each element of an operand meets; of several rows that one of it meets, the first counts."""
     try:
         full = np.broadcast_shapes(own.shape, other.shape)

@@ -74,7 +74,8 @@ def test_the_factor_is_what_an_argument_is_multiplied_with_in_all(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    "result", ["np.tanh(z) + x @ w", "z.T @ x", "np.maximum(z, x @ w)", "x @ w", "z + 1e-6", "z - z.mean(-1)[:, None]"]
+    "result",
+    ["np.exp(z) + np.square(x @ w)", "z.T @ x", "np.maximum(z, x @ w)", "x @ w", "z + 1e-6", "z - z.mean(-1)[:, None]"],
 )
 def test_what_is_changed_before_it_meets_anything_has_no_opposite(tmp_path: Path, result: str) -> None:
     meeting = met(tmp_path, f"return {result}")
