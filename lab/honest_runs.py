@@ -6,7 +6,7 @@ It runs in the reference's process. It must not know how inputs are drawn, nor w
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -84,10 +84,7 @@ class HonestRuns:
             self._forward(changed, Arithmetic(dtype=np.float64, recording=recording))
             return recording.events
 
-        met = meet(inputs[watched], record)
-        with contextlib.suppress(ReferenceFault):  # some numbers are not what the reference takes
-            return met if met.opposites else replace(met, opposites=solved(inputs[watched], record))
-        return met
+        return _also_behind_functions(inputs[watched], record)
 
     def weighed(self, inputs: Sequence[Any]) -> list[tuple[float, float]]:
         """Of few numbers and single ones that a run in float64 compares, what they are; nothing where it fails."""
@@ -104,7 +101,7 @@ class HonestRuns:
             self._forward(inputs, Arithmetic(dtype=np.float64, recording=recording))
             return recording.events
 
-        return meet(product, record)
+        return _also_behind_functions(product, record)
 
     def with_product(self, inputs: Sequence[Any], number: int, product: Array) -> list[Array]:
         """The outputs in float64 where one of the products of matrices comes out as another. Raises ReferenceFault."""
@@ -240,6 +237,14 @@ class HonestRuns:
     def _disturbed(self, inputs: Sequence[Any], how: Arithmetic, roundings: float) -> list[Any]:
         u = roundings * UNIT_ROUNDOFF["tfloat32" if self.precision == "tfloat32" else "float32"]
         return [i.astype(np.float64) * (1 + how.lots(u, i.shape)) if _is_rounded(i) else i for i in inputs]
+
+
+def _also_behind_functions(argument: Array, record: Callable[[Array], list[Event]]) -> Meeting:
+    met = meet(argument, record)
+    if not met.opposites:
+        with contextlib.suppress(ReferenceFault):  # some numbers are not what the reference takes
+            return replace(met, opposites=solved(argument, record))
+    return met
 
 
 def _less_its_largest(item: Array, dtype: Any) -> Array:

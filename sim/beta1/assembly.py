@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.sim.beta1 import begun, leftovers, turning
+from nki_anvil.sim.beta1 import begun, held_before, leftovers, turning
 from nki_anvil.sim.beta1.growth import Rows
 from nki_anvil.sim.beta1.sites import REFERENCES, different, renumbered
 from nki_anvil.sim.beta1.tensors import TENSOR
@@ -31,6 +31,7 @@ def tabulated(rows: Recorded, attributes: list[dict[str, Any]]) -> tuple[Tables,
     """A program's tables without what nothing uses, and the numbers of its tensors' shapes and names."""
     returned = np.array(rows.outputs, np.int64).reshape(-1)
     turning.numbered(rows.instructions)
+    held_before.refuse(rows.instructions, rows.sites, attributes)
     cleaned = leftovers.removed(rows.instructions, rows.sites, rows.tensors, returned, attributes)
     instructions, operands, sites, tensors, outputs = cleaned
     orders = turning.orders(instructions, begun.Sums(instructions, operands, sites))

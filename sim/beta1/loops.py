@@ -45,15 +45,17 @@ def _bounds(name: str, bounds: tuple[Any, ...]) -> tuple[int, int, int]:
     return start, stop, step
 
 
-def program_id(axis: int = 0) -> Index | int:
+def program_id(axis: int) -> Index | int:
     """Which program of the launch runs, on one axis of its grid."""
     grid = recorder().grid
     return grid[operator.index(axis)] if axis < len(grid) else 0
 
 
-def num_programs(axes: Any = 0) -> Any:
-    """How many programs there are on one axis of the grid, or on several."""
+def num_programs(axes: Any = None) -> Any:
+    """How many programs there are on one axis of the grid, on several, or in all."""
     extents = recorder().extents
+    if axes is None:
+        return prod(extents)
     if isinstance(axes, (tuple, list)):
         return tuple(map(num_programs, cast("tuple[Any, ...]", axes)))
     return extents[operator.index(axes)] if axes < len(extents) else 1

@@ -99,12 +99,21 @@ def no_reorder() -> Generator[None]:
 
 def program_id(axis: int = 0) -> int:
     """Which core of the launch runs."""
+    _require_the_one(axis)
     return live().core
 
 
 def num_programs(axes: Any = 0) -> int:
     """How many cores run the kernel."""
+    _require_the_one(axes)
     return live().cores
+
+
+def _require_the_one(axis: Any) -> None:
+    if axis not in (0, None, (0,), [0]):
+        raise TraceError(
+            "NKI-ARGUMENT", f"Axis {axis!r} of a launch grid.", remedy="A kernel is launched on one axis of cores: 0."
+        )
 
 
 def program_ndim() -> int:

@@ -90,13 +90,13 @@ def test_a_zeroed_psum_tile_that_no_matmul_touches_reads_as_zero(beta1: Any):
     assert (kernel() == 0).all()
 
 
-def test_a_loop_reduction_over_two_loops_begins_anew_even_in_a_filled_tile(beta1: Any, rng: np.random.Generator):
+def test_a_loop_reduction_over_two_loops_begins_once(beta1: Any, rng: np.random.Generator):
     nl, nisa = beta1.nl, beta1.nisa
 
     @beta1.nki.jit
     def kernel(x):
         out = nl.ndarray((64, 1), dtype=np.float32, buffer=nl.shared_hbm)
-        best = nl.full((nl.par_dim(64), 1), fill_value=100.0, dtype=np.float32, buffer=nl.sbuf)
+        best = nl.ndarray((nl.par_dim(64), 1), dtype=np.float32, buffer=nl.sbuf)
         part = nl.ndarray((3, 4, nl.par_dim(64), 1), dtype=np.float32, buffer=nl.sbuf)
         p = nl.arange(64)[:, None]
         for i in nl.affine_range(3):
@@ -109,6 +109,23 @@ def test_a_loop_reduction_over_two_loops_begins_anew_even_in_a_filled_tile(beta1
 
     x = draw(rng, 64, 120)
     assert (kernel(x) == x.max(axis=1, keepdims=True)).all()
+
+
+def test_programs_are_counted_along_an_axis_or_in_all(beta1: Any, rng: np.random.Generator):
+    nl = beta1.nl
+    counts: list[Any] = []
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        i, j = nl.program_id(0), nl.program_id(1)
+        counts.append((nl.num_programs(0), nl.num_programs(1), nl.num_programs([0, 1]), nl.num_programs()))
+        f = nl.arange(4)[None, :]
+        nl.store(out[nl.arange(8)[:, None], 12 * i + 4 * j + f], nl.load(x[nl.arange(8)[:, None], 12 * i + 4 * j + f]))
+        return out
+
+    kernel[2, 3](draw(rng, 8, 24))
+    assert set(counts) == {(2, 3, (2, 3), 6)}
 
 
 def test_matmul_transposes_its_left_operand_by_itself(beta1: Any, rng: np.random.Generator):
