@@ -130,6 +130,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "n": integer,
     "snake": boolean,
     "marked": boolean,
+    "descending": boolean,
     "index_offset": integer,
     "padding_val": integer,
     "register": integer,

@@ -93,7 +93,7 @@ TABLE: Final[dict[str, Instruction]] = dict(
         _row("bn_aggr", "dst", "data", "vector"),
         _row("max8", "dst", "src", "vector"),
         _row("nc_find_index8", "dst", "data vals", "vector", "marked"),
-        _row("nc_match_replace8", "dst dst_idx?", "data vals", "vector", "imm"),
+        _row("nc_match_replace8", "dst dst_idx?", "data vals", "vector", "imm descending"),
         _row("topk", "val_dst idx_dst", "src", "gpsimd", "n snake"),
         _row("nonzero_with_count", "dst", "src", "gpsimd", "index_offset padding_val", "dst"),
         _row("sequence_bounds", "dst", "segment_ids", "gpsimd"),

@@ -17,6 +17,7 @@ DEFAULTS: dict[str, Any] = {
     "oob_mode": "error",
     "dge_mode": "unknown",
     "reduce_cmd": "idle",
+    "descending": True,
     "scales": None,
     "unique_indices": True,
     "perf_mode": "none",

@@ -69,20 +69,28 @@ def _with_absent(bench: Bench, found: Array) -> Array:
 
 @defines("nc_match_replace8")
 def nc_match_replace8(site: Site) -> None:
-    """dst = data with the first occurrence of each of eight values replaced; dst_idx takes their positions."""
+    """dst = data with the first occurrence of each of eight values replaced; dst_idx takes their positions.
+
+    Equal values take theirs from the last on; where that is not documented, or otherwise, in either order.
+    """
     shape = site.shape("dst", "data")
     data, wanted = site.rows("data"), site.rows("vals")
     if wanted.shape != (data.shape[0], EIGHT):
         raise site.fault("SIM-SHAPE", f"nc_match_replace8 takes 8 values per partition, not {wanted.shape}")
     out = site.target("dst", (shape[0], data.shape[1]))
     places = site.raw_target("dst_idx", (data.shape[0], EIGHT)) if site.has("dst_idx") else None
-    site.do(_replace, site.bench, data, wanted, site.number(site["imm"]), out, places)
+    told = site["descending"]
+    site.do(_replace, site.bench, data, wanted, site.number(site["imm"]), told, out, places)
 
 
-def _replace(bench: Bench, data: Array, wanted: Array, value: Any, out: Array, places: Array | None) -> None:
+def _replace(
+    bench: Bench, data: Array, wanted: Array, value: Any, descending: bool, out: Array, places: Array | None
+) -> None:
     result = np.array(data)
+    ascending = not descending and bench.lots.other("equals of nc_match_replace8")
+    slots = range(EIGHT) if ascending else range(EIGHT - 1, -1, -1)
     for partition, values in enumerate(np.array(wanted)):
-        found = occurrences(result[partition], values, range(EIGHT - 1, -1, -1))
+        found = occurrences(result[partition], values, slots)
         result[partition, found[found >= 0]] = value
         if places is not None:
             np.copyto(places[partition], _with_absent(bench, found), casting="unsafe")

@@ -180,9 +180,8 @@ def nc_find_index8(dst: NkiTensor, data: NkiTensor, vals: NkiTensor, name: str |
     """Positions of eight values per partition. What is not there is marked by all ones since NKI 0.6 (SDK 2.32)."""
     data = tile(data, "nc_find_index8", "data")
     wanted = sized("nc_find_index8", "vals", vals, data.shape[0], _EIGHT)
-    marked = not (live().beta1 or versions.before(live().version, "0.6"))
     found = sized("nc_find_index8", "dst", dst, data.shape[0], _EIGHT)
-    return emit("nc_find_index8", (found, data, wanted), (marked,))
+    return emit("nc_find_index8", (found, data, wanted), (_since_the_sixth(),))
 
 
 def nc_match_replace8(
@@ -193,11 +192,19 @@ def nc_match_replace8(
     dst_idx: NkiTensor | None = None,
     name: str | None = None,
 ) -> NkiInstruction:
-    """Replace the first match of eight values per partition."""
+    """Replace the first match of eight values per partition; equal ones from the last on, as NKI 0.6 (SDK 2.32) has it.
+
+    The pages of older versions have them from the first on.
+    """
     alike("nc_match_replace8", dst=dst, data=data)
     wanted = sized("nc_match_replace8", "vals", vals, data.shape[0], _EIGHT)
     where = None if dst_idx is None else sized("nc_match_replace8", "dst_idx", dst_idx, data.shape[0], _EIGHT)
-    return emit("nc_match_replace8", (dst, where, data, wanted), (float(number(imm, "nc_match_replace8", "imm")),))
+    value = float(number(imm, "nc_match_replace8", "imm"))
+    return emit("nc_match_replace8", (dst, where, data, wanted), (value, _since_the_sixth()))
+
+
+def _since_the_sixth() -> bool:
+    return not (live().beta1 or versions.before(live().version, "0.6"))
 
 
 def topk(

@@ -114,6 +114,21 @@ def test_what_is_not_found_has_a_mark_only_where_the_documents_say_so() -> None:
         assert [found(op, poison, **attributes) for poison in (0, 1)] == [there + nowhere, there + [0] * 4]
 
 
+@pytest.mark.parametrize(("descending", "either"), [(True, [[2, 1, 0]] * 2), (False, [[2, 1, 0], [0, 1, 2]])])
+def test_of_equal_values_any_is_matched_first_where_the_documents_do_not_say(
+    descending: bool, either: list[list[int]]
+) -> None:
+    b = ProgramBuilder()
+    data, values, places = b.tensor((1, 8), "float32"), b.tensor((1, 8), "float32"), b.tensor((1, 8), "uint32")
+    b.emit("dma_copy", data, b.input((1, 8), "float32"))
+    b.emit("dma_copy", values, b.input((1, 8), "float32"))
+    b.emit("nc_match_replace8", b.tensor((1, 8), "float32"), places, data, values, imm=0.0, descending=descending)
+    b.emit("dma_copy", b.result((1, 8), "uint32"), places)
+    row = np.array([[9, 9, 9, 4, 5, 6, 7, 8]], np.float32)
+    ran = [Executable(b.program()).run([row, row], poison=poison).outputs[0][0] for poison in (0, 1)]
+    assert [one[:3].tolist() for one in ran] == either
+
+
 def told(op: str, form: tuple[int, int], dtype: str, poison: int, **attributes: Any) -> list[float]:
     """What an instruction makes of one row of an input, or of none."""
     b = ProgramBuilder()
