@@ -191,7 +191,7 @@ def _cancelled(base: Event, others: Sequence[Event], multiples: _Multiples) -> t
     sides.append([(right, left) for left, right in sides[0]])
     for side in sides:
         found = multiples.of([own for own, _ in side[1:]])
-        met = [in_shape_of(own, other) for own, other in side]
+        met = [_in_shape_of(own, other) for own, other in side]
         if not len(found.places) or any(one is None for one in met):
             continue
         rest, *drawn = [one.reshape(-1)[found.at] for one in met if one is not None]
@@ -259,7 +259,7 @@ def _equal(a: Array, b: Array) -> Array:
     return np.abs(a - b) <= EQUAL * np.maximum(np.abs(a), np.abs(b))
 
 
-def in_shape_of(own: Array, other: Array) -> Array | None:
+def _in_shape_of(own: Array, other: Array) -> Array | None:
     """What each element of an operand meets; of several rows that one of it meets, the first counts."""
     try:
         full = np.broadcast_shapes(own.shape, other.shape)

@@ -24,7 +24,11 @@ class _Member(Enum):
             raise self._asked(f"is compared with {other!r}")
         return self is other
 
-    __hash__ = Enum.__hash__
+    def __hash__(self) -> int:
+        raise self._asked("is looked up in a table or a set")
+
+    def __bool__(self) -> bool:
+        raise self._asked("is true or false")
 
     def _asked(self, how: str) -> TraceError:
         return TraceError(

@@ -62,9 +62,8 @@ def num_programs(axes: Any = None) -> Any:
 
 
 def program_ndim() -> int:
-    """The axes of the launch grid; none where it is of one program, however that was launched."""
-    extents = recorder().extents
-    return len(extents) if prod(extents) > 1 else 0
+    """The axes of the launch grid; none for a launch without brackets."""
+    return len(recorder().extents)
 
 
 class nc:  # noqa: N801 - the name is NKI's

@@ -15,7 +15,7 @@ from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.masks import Box, boxes, in_one_run, sliced
 from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.dtypes import INTEGERS
-from nki_anvil.sim.errors import TraceError
+from nki_anvil.sim.errors import NotSimulated, TraceError
 from nki_anvil.sim.isa.operands import operation
 from nki_anvil.sim.language import reductions as current
 from nki_anvil.sim.layout import Shape
@@ -129,6 +129,7 @@ def var(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, **options: An
 
 def softmax(x: Any, axis: Any, *, dtype: Any = None, compute_dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     """exp(x - max) over its sum."""
+    _require_full(dtype, "nl.softmax")
     in_one_run(mask, x.shape, "nl.softmax")
     return masked(mask, x.shape, lambda cut: current.softmax(cut(x), axis, dtype or x.format))
 
@@ -146,11 +147,21 @@ def rms_norm(
     **options: Any,
 ) -> Tile:
     """x / sqrt(sum(x^2) / n + epsilon) * w."""
-    square = OPERATIONS["square"](x, dtype=compute_dtype or "float32", mask=mask)
+    _require_full(dtype, "nl.rms_norm")
+    square = OPERATIONS["square"](x, dtype="float32", mask=mask)
     total = reduced("add", square, axis, dtype="float32", mask=mask, keepdims=True)
     scaled = OPERATIONS["add"](OPERATIONS["multiply"](total, 1.0 / n), epsilon)
     normal = OPERATIONS["multiply"](x, OPERATIONS["rsqrt"](scaled), dtype="float32", mask=mask)
     return OPERATIONS["multiply"](normal, w, dtype=dtype or x.format, mask=mask)
+
+
+def _require_full(dtype: Any, name: str) -> None:
+    """Raises NotSimulated for a narrow result: the pages have all steps in its format, and do not say which."""
+    if dtype not in (None, "float32"):
+        raise NotSimulated(
+            f"{name}(dtype={dtype}) computes in {dtype} inside as well, and is not simulated.",
+            remedy="Leave dtype out, and let nl.copy(result, dtype=...) round.",
+        )
 
 
 class LoopReduction:
@@ -164,7 +175,12 @@ class LoopReduction:
         self.mask = mask
 
     def onto(self, target: Tile) -> None:
-        """Set or combine the target."""
+        """Set or combine the target. Raises TraceError where ``dtype`` is another format than the target's."""
+        if self.dtype is not None and self.dtype != target.format:
+            raise TraceError(
+                "NKI-DTYPE", f"nl.loop_reduce(dtype={self.dtype}) into a tile of {target.format}.",
+                remedy="Give dtype the format of the destination, or leave it out.",
+            )  # fmt: skip
         shape = self.value.shape
         for box in boxes(self.mask, shape):
             before = recorder().instructions_before()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -55,11 +55,19 @@ def as_predicate(condition: Any, shape: Shape) -> Tile:
     return Tile(_constant(values, "uint8"))
 
 
+_WIDE_INTEGERS: Final = frozenset({"int32", "uint32"})
+
+
 def affine_select(
     pred: Any, on_true_tile: Any, on_false_value: Any, *, mask: Any = None, dtype: Any = None, **options: Any
 ) -> Tile:
     """The tile where an index comparison holds, else a number."""
     tile = require(on_true_tile, "nisa.affine_select")
+    if {tile.format, dtype} & _WIDE_INTEGERS:
+        raise TraceError(
+            "NKI-DTYPE", "nisa.affine_select of 32-bit integers, which Beta 1 does not take.",
+            remedy="Use nl.where with a condition of index grids, or float32 as long as numbers are below 2^24.",
+        )  # fmt: skip
     wanted = dtype or tile.format
     number = operand(on_false_value)
     if isinstance(pred, Condition) and pred.holds is None and len(pred.terms) == 1 and mask is None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from nki_anvil.sim.beta1.enums import meant
 from nki_anvil.sim.errors import NotSimulated, TraceError
+from nki_anvil.sim.language.creation import format_of
 
 PLACING: Final = ("name", "engine", "dge_mode", "directives", "lazy_initialization", "precise_schedule")
 """Which say where and how something is done, not what."""
@@ -17,6 +18,7 @@ UNREAD: Final[Mapping[str, tuple[str, ...]]] = {
     "gather_flattened": ("mask",),
     "broadcast_to": ("dtype", "mask"),
     "softmax": ("compute_dtype",),
+    "rms_norm": ("compute_dtype",),
     "iota": ("mask",),
     "local_gather": ("mask",),
     "dma_transpose": ("mask",),
@@ -44,9 +46,14 @@ def strict(function: Callable[..., Any]) -> Callable[..., Any]:
                     f"{function.__name__}(..., {name}=...) is not simulated.",
                     remedy=f"Leave {name} out, and do that in a step of its own.",
                 )
-        return function(*map(meant, given), **{name: meant(value) for name, value in named.items()})
+        return function(*map(meant, given), **{name: _meant(name, value) for name, value in named.items()})
 
     return read
+
+
+def _meant(name: str, value: Any) -> Any:
+    """Formats by the language's own names, whoever named them: NumPy or the language."""
+    return format_of(value) if name == "dtype" and value is not None else meant(value)
 
 
 def refuse_unknown(function: object, names: Iterable[str]) -> None:

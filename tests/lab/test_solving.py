@@ -36,6 +36,8 @@ def opposites(tmp_path: Path, body: str, watched: int = 0) -> tuple[Array, ...]:
     [
         ("return np.square(3 * np.tanh(x) + 2 * np.tanh(z))", np.arctanh(-2 / 3 * np.tanh(Z))),
         ("return np.square(np.exp(x) - (2 + z))", np.log(2 + Z)),
+        ("return np.square(x * x * x - (2 + z))", np.cbrt(2 + Z)),
+        ("return np.square(np.exp(x) - 3 * np.exp(-x))", np.log(3) / 2 + 0 * X),
         ("return np.square(np.exp(x) + np.exp(x) * 0.5 - (2 + z[0]))", np.log((2 + Z[0]) / 1.5) + 0 * X),
     ],
 )

@@ -370,6 +370,25 @@ class TestCores:
         assert opcodes(trace(kernel, X)) == ["dma_copy", "dma_copy"]
         validate(program)
 
+    @pytest.mark.parametrize("ask", [nl.program_id, nl.num_programs])
+    def test_cores_stand_on_one_axis(self, ask: Any):
+        def kernel(x):
+            ask(1)
+            return copied(x)
+
+        with pytest.raises(TraceError) as caught:
+            trace(jit(kernel)[2], X)
+        assert caught.value.code == "NKI-ARGUMENT"
+
+    def test_programs_are_counted_with_an_axis_or_without(self):
+        def kernel(x):
+            counts.append((nl.num_programs(0), nl.num_programs(axes=0), nl.num_programs()))
+            return copied(x)
+
+        counts: list[tuple[int, ...]] = []
+        trace(jit(kernel)[2], X)
+        assert set(counts) == {(2, 2, 2)}
+
     def test_a_launch_has_an_axis_where_it_has_brackets(self):
         def kernel(x):
             axes.append(nl.program_ndim())

@@ -15,6 +15,7 @@ from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.tracing import ArraySpec, trace
 
 REFUSED = [
+    "nl.tfloat32 == np.dtype('|V4')",
     "{'float32': 2.0}.get(x.dtype, 3.0)",
     "{nl.float32: 2.0}.get(x.dtype, 3.0)",
     "x.dtype in {nl.float32, nl.bfloat16}",

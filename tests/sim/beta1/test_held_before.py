@@ -94,3 +94,22 @@ def test_a_sum_that_begins_again_in_an_outer_loop_is_refused(beta1: Any):
     with pytest.raises(TraceError) as caught:
         kernel(X)
     assert caught.value.code == "NKI-LOOP-REDUCE"
+
+
+@pytest.mark.parametrize("dtype", [np.int32, "bfloat16"])
+def test_a_format_that_is_not_the_destinations_is_refused(beta1: Any, dtype: Any):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray((64, 4), dtype=np.float32, buffer=nl.shared_hbm)
+        p, f = nl.arange(64)[:, None], nl.arange(4)[None, :]
+        total = nl.ndarray((nl.par_dim(64), 4), dtype=np.float32, buffer=nl.sbuf)
+        for i in nl.affine_range(3):
+            total[p, f] = nl.loop_reduce(nl.load(x[p, 4 * i + f]), op=np.add, loop_indices=[i], dtype=dtype)
+        nl.store(out[p, f], total)
+        return out
+
+    with pytest.raises(TraceError) as caught:
+        kernel(X)
+    assert caught.value.code == "NKI-DTYPE"

@@ -94,3 +94,30 @@ def test_what_a_matmul_would_leave_unread_is_refused(beta1: Any, columns: int, o
             kernel(x)
     else:
         kernel(x)
+
+
+@pytest.mark.parametrize("function", ["softmax", "rms_norm"])
+def test_what_would_compute_in_few_bits_inside_is_refused_and_float32_is_not(beta1: Any, function: str) -> None:
+    nl = beta1.nl
+
+    def result(x: Any, dtype: Any) -> Any:
+        tile = nl.load(x)
+        return (
+            nl.softmax(tile, 1, dtype=dtype) if function == "softmax" else nl.rms_norm(tile, tile, 1, 32, dtype=dtype)
+        )
+
+    assert traced(beta1, lambda x: result(x, np.float32)).shape == (32, 32)
+    with pytest.raises(NotSimulated):
+        traced(beta1, lambda x: result(x, nl.bfloat16))
+
+
+@pytest.mark.parametrize("function", ["where", "transpose", "copy"])
+def test_numpy_names_formats_as_well(beta1: Any, function: str) -> None:
+    nl = beta1.nl
+
+    def result(x: Any) -> Any:
+        tile = nl.load(x)
+        operands = (tile, tile, 0.0) if function == "where" else (tile,)
+        return nl.copy(getattr(nl, function)(*operands, dtype=np.int32), dtype=np.float32)
+
+    assert (traced(beta1, result) == 1).all()

@@ -128,6 +128,40 @@ def test_programs_are_counted_along_an_axis_or_in_all(beta1: Any, rng: np.random
     assert set(counts) == {(2, 3, (2, 3), 6)}
 
 
+@pytest.mark.parametrize(("grid", "axes"), [((), 0), ((1,), 1), ((1, 1), 2), ((2, 3), 2)])
+def test_a_launch_has_as_many_axes_as_its_brackets(beta1: Any, grid: tuple[int, ...], axes: int):
+    nl = beta1.nl
+    asked: list[int] = []
+
+    @beta1.nki.jit
+    def kernel(x):
+        asked.append(nl.program_ndim())
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        row = sum(nl.program_id(axis) * step for axis, step in zip(range(len(grid)), (3, 1), strict=False))
+        rows, columns = row + nl.arange(1)[:, None], nl.arange(4)[None, :]
+        nl.store(out[rows, columns], nl.load(x[rows, columns]))
+        return out
+
+    (kernel[grid] if grid else kernel)(np.ones((6 if len(grid) == 2 and grid[0] > 1 else 1, 4), np.float32))
+    assert set(asked) == {axes}
+
+
+def test_affine_select_takes_no_integers_of_32_bits(beta1: Any):
+    nl, nisa = beta1.nl, beta1.nisa
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        p, f = nl.arange(8)[:, None], nl.arange(8)[None, :]
+        nl.store(out[p, f], nisa.affine_select(f <= p, nl.load(x[p, f]), 0.0))
+        return out
+
+    assert (kernel(np.ones((8, 8), np.float32)) == np.tri(8)).all()
+    with pytest.raises(TraceError) as caught:
+        kernel(np.ones((8, 8), np.int32))
+    assert caught.value.code == "NKI-DTYPE"
+
+
 def test_matmul_transposes_its_left_operand_by_itself(beta1: Any, rng: np.random.Generator):
     nl = beta1.nl
 
