@@ -59,7 +59,7 @@ class ArrayDType:
             return self._format == other.format
         if other is None:
             return False
-        if isinstance(other, np.dtype) and other.type is np.void:
+        if isinstance(other, np.dtype) and cast("np.dtype[Any]", other).type is np.void:
             raise DTypeAsked("is compared with bytes of no format")
         if isinstance(other, np.dtype) or (isinstance(other, type) and issubclass(other, np.generic)):
             return self._is_stored_as(other)
