@@ -24,7 +24,7 @@ MOST: Final = 2
 """Sums that are solved."""
 TRIED: Final = 4
 """The first sums of a run, of which these are."""
-LARGEST: Final = 1 << 16
+LARGEST: Final = 1 << 18
 """Elements of an input at most: each of them takes part in some hundred runs."""
 
 

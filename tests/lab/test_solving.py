@@ -73,7 +73,7 @@ def test_a_large_input_takes_part_in_no_run():
         raise AssertionError
 
     big: Callable[..., Any] = np.zeros
-    assert solved(big(1 << 17), record) == ()
+    assert solved(big(1 << 19), record) == ()
 
 
 def test_numbers_that_a_reference_does_not_take_leave_it_unsolved(tmp_path: Path):
