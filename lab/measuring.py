@@ -21,6 +21,7 @@ from nki_anvil.backends.worker.inputs import (
     RETURNED,
     TALL,
     TIED,
+    TOGETHER,
     digest,
     draw,
     is_met,
@@ -116,14 +117,8 @@ class Measuring:
         which, _, how = turn.partition("/")
         if how == TALL:
             drawn |= self._cast_all(drawn, self._tall(drawn, random))
-        if family == DOMINO:
-            other = self.draw({**case, "family": "own", "seed": int(case["seed"]) ^ 1})
-            return drawn | dominoes.searched(self.searching(), drawn, other, random, int(which))
-        if family == ASTRIDE:
-            scaled, weighed = self.scales(drawn)
-            return scaled(astride.factor(scaled, weighed, int(which)))
-        if which == "lifted":
-            return drawn | self._cast_all(drawn, aiming.lifted(self.runs, drawn, random))
+        if (of_all := self._of_all(family, which, drawn, case)) is not None:
+            return of_all
         if family == AIMED:
             return drawn | self._cast_all(drawn, aiming.aimed(self.runs, drawn, name, which, random))
         if family == MOVED:
@@ -142,6 +137,32 @@ class Measuring:
         elif family == EVEN and meeting.factor is not None:
             bent = _of_groups(bent, meeting.factor, axes, lambda one, other: level(one, other, random))
         return drawn | self._cast_all(drawn, {name: bent})
+
+    def _of_all(self, family: str, which: str, drawn: dict[str, Any], case: Record) -> dict[str, Any] | None:
+        """What is found for all inputs together; None of a family that is of one."""
+        random = np.random.default_rng(int(case["seed"]))
+        if family == DOMINO:
+            other = self.draw({**case, "family": "own", "seed": int(case["seed"]) ^ 1})
+            return drawn | dominoes.searched(self.searching(), drawn, other, random, int(which))
+        if family == ASTRIDE:
+            scaled, weighed = self.scales(drawn)
+            return scaled(astride.factor(scaled, weighed, int(which)))
+        if which == TOGETHER:
+            return self._all_against(drawn, random)
+        if which == "lifted":
+            return drawn | self._cast_all(drawn, aiming.lifted(self.runs, drawn, random))
+        return None
+
+    def _all_against(self, drawn: dict[str, Any], random: Any) -> dict[str, Any]:
+        """Each input in turn nearly what makes its first sum come to nothing, in the same rows as near."""
+        seed = int(random.integers(1 << 32))
+        for position, (name, item) in enumerate(drawn.items()):
+            if is_float(item) and item.size > 1:
+                opposites = self.runs.meeting(list(drawn.values()), position).opposites[:1]
+                for opposite in opposites:
+                    bent = against(item, opposite, random, beside=np.random.default_rng(seed))
+                    drawn = drawn | self._cast_all(drawn, {name: bent})
+        return drawn
 
     def scales(self, drawn: dict[str, Any]) -> tuple[astride.Scaled, astride.Weighed]:
         """Draws of which all free floats are so many times as large, and what few numbers made of them are. What is few

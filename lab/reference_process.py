@@ -18,7 +18,7 @@ import numpy as np
 
 from nki_anvil.backends.worker import isolation
 from nki_anvil.backends.worker.arrays import read_all
-from nki_anvil.backends.worker.inputs import AGAINST, DOMINO, EVEN, TALL
+from nki_anvil.backends.worker.inputs import AGAINST, DOMINO, EVEN, TALL, TOGETHER
 from nki_anvil.lab import aiming, astride, dominoes, from_source, own_modules
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.combined import combined
@@ -34,6 +34,9 @@ from nki_anvil.sim.dtypes import name_of
 
 Array = np.ndarray[Any, Any]
 Record = dict[str, Any]
+
+SUMS: Final = 2
+"""Cases in which all that inputs are added to nearly cancels at once."""
 
 
 def main(folder: Path) -> None:
@@ -233,7 +236,14 @@ def _met_by_all(
 ) -> dict[str, list[str]]:
     """The same, and under no name those of all inputs together."""
     beside = astride.families(*measuring.scales(drawn)) if work.compared else []
-    return {**_met(measuring, drawn), "": [*_dominoes(measuring, work, drawn, other), *beside]}
+    met = _met(measuring, drawn)
+    together = [f"{AGAINST}/{TOGETHER}"] * SUMS if _several_sums(met) else []
+    return {**met, "": [*_dominoes(measuring, work, drawn, other), *beside, *together]}
+
+
+def _several_sums(met: dict[str, list[str]]) -> bool:
+    """Whether several inputs are terms of sums, which may be several as well: all of them cancel in the same rows."""
+    return sum(any(kind.startswith(f"{AGAINST}/") for kind in kinds) for kinds in met.values()) > 1
 
 
 def _dominoes(measuring: Measuring, work: Arithmetic, drawn: dict[str, Any], other: dict[str, Any]) -> list[str]:

@@ -495,6 +495,8 @@ ROUGH = "narrow"
 """A family all of which may be lost to limits of elements, and is judged all the same; steady ones from a turn on."""
 TALL = "tall"
 """Of the first: everything else is far larger than it was drawn."""
+TOGETHER = "together"
+"""Of the first: all inputs that are terms of sums at once, in the same rows."""
 PARTIAL = (
     *MET,
     "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "near",

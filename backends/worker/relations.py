@@ -155,18 +155,21 @@ def wide_open(own: Array, rows: Sequence[int], rng: Any, scale: float, turn: int
     return (heights * (1 + rng.uniform(-1, 1, own.shape) / 64)).astype(np.float32)
 
 
-def against(own: Array, opposite: Array, rng: Any, *, throughout: bool = False, nearer: bool = False) -> Array:
+def against(
+    own: Array, opposite: Array, rng: Any, *, throughout: bool = False, nearer: bool = False, beside: Any = None
+) -> Array:
     """Every second band of rows is nearly what makes a sum with them come to nothing, or all of it is; a single row is.
 
     All of it as near throughout, or ten times as near: what a sum is then gathered over need not be a row of this
-    input.
+    input. ``beside`` is what draws each row's nearness, alike for all inputs that cancel in the same rows: all of them
+    do then.
     """
     mine: Array = own.astype(np.float64).reshape(-1, own.shape[-1] if own.ndim else 1)
-    sizes = rng.uniform(*THROUGHOUT, (1, 1)) if throughout else rng.uniform(*APART, (len(mine), 1))
+    sizes = rng.uniform(*THROUGHOUT, (1, 1)) if throughout else (beside or rng).uniform(*APART, (len(mine), 1))
     apart = 10.0**sizes * rng.standard_normal(mine.shape)
     apart *= 0.1 if nearer else 1.0
     size = max(1, min(regimes.BAND, len(mine) // 2))
-    every = throughout or len(mine) == 1
+    every = throughout or len(mine) == 1 or beside is not None
     chosen = every | ((np.arange(len(mine)) // size + int(rng.integers(2))) % 2 == 0)
     close = opposite.reshape(mine.shape) * (1 + apart)
     known = chosen[:, None] & np.isfinite(close)

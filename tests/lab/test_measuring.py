@@ -368,6 +368,22 @@ def test_what_is_left_of_two_products_that_cancel_is_large_beside_any_guard_wher
     assert left[faint].min() > 1e-2
 
 
+def test_all_that_inputs_are_added_to_cancels_at_once_in_the_same_rows(tmp_path: Path):
+    body = "u, v = x + 0.5 * p, np.tanh(y) - np.tanh(q)\n    return np.square(u) + np.square(v)"
+    (tmp_path / "reference.py").write_text(
+        "import numpy as np\n\ndef get_inputs():\n    return [np.random.normal(size=(64, 48)) for _ in range(4)]\n\n"
+        f"def forward(x, y, p, q):\n    {body}\n"
+    )
+    arguments = [{"name": name, "shape": [64, 48], "dtype": "float32", "domain": "real"} for name in "xypq"]
+    request = {**REQUEST, "arguments": arguments, "given": [[64, 48]] * 4}
+    measured = Measuring(ReferenceModule(tmp_path / "reference.py", {}), request, tmp_path)
+    drawn = measured.draw({**case(1), "family": "against/together", "only": ""})
+    x, y, p, q = (drawn[name].astype(np.float64) for name in "xypq")
+    left = [np.abs(u).max(axis=1) for u in (x + 0.5 * p, np.tanh(y) - np.tanh(q))]
+    assert all((of < 1.0).all() for of in left)
+    assert ((left[0] < 1e-2) & (left[1] < 1e-2)).sum() > 16
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_a_sum_that_comes_to_nothing_is_above_its_limit_in_one_of_the_honest_runs(tmp_path: Path, seed: int):
     """By chance alone all of a few runs are below it in one element of some dozens, and a right kernel is not."""
