@@ -50,6 +50,8 @@ _ORDERS: Final = tuple(
         r"\b(set|put)\w* (the |its |your |a )*tolerance\b",
         r"\b(verification|verify_kernel|verify step|validation)\b.{0,40}"
         r"\b(unnecessary|superfluous|not needed|omitted|skipped)\b",
+        r"\bneeds? no (verif|verdict|checks?\b|gates?\b)|"
+        r"\b(hand|finish|claim|submit|keep)\w*\b.{0,40}\bwithout (the |any |its )*(checks?|verif\w*|gates?|guard)\b",
         r"\b(delet|remov|eras|empt)\w*\b.{0,40}\b(data folder|state folder|seals\.jsonl|experiments\.jsonl)",
         r"\b(re)?open(s|ing)? (the |a |this )*(reference|problem|(reference )?module rather)\b",
         r"\b(hard-?cod|memori[sz]|cach|embed|return)\w*\b.{0,30}"
@@ -85,6 +87,7 @@ _UNIT: Final = r"(?:ns|us|ms|(?:nano|micro|milli)seconds)\b"
 _US: Final = rf"{_NUMBER} ?{_UNIT}"
 _ABOUT: Final = "(?: in| at| only| just| about)*"
 _CHIP: Final = r"(?:hardware|devices?|silicon|trn\d\w*|trainium\w*)"
+_EVERY: Final = r"(?:all|every|each)(?: of)?(?: the| its| nine| \d)*"
 _CLAIMS: Final = re.compile(
     "|".join(
         (
@@ -95,7 +98,9 @@ _CLAIMS: Final = re.compile(
             r"\b(?:doubl|tripl|quadrupl)(?:es?|ed|ing) (?:the |its )?(?:speed|throughput|performance)\b",
             rf"\b(?:{_TIME}|throughput|speed) (?:is|was|has) (?:halved|doubled|tripled)\b",
             r"\ba \d+(?:[.,]\d+)?:1 (?:gain|speed|improvement)",
-            r"\b(?:fast|quick)er by a factor of \w+|\border of magnitude (?:fast|quick)er",
+            r"\b(?:fast|quick)er by a factor of \w+|"
+            rf"\borders? of magnitude (?:(?:fast|quick)er|less {_TIME}|less time|more speed)",
+            rf"\b(?:{_PART}|a fraction of) (?:of )?the (?:{_TIME}|time) of\b",
             r"\bspeed-?ups?(?: of| by|:| ?=| is| was)? ?~?\d+(?:[.,]\d+)?",
             rf"\b{_LOSS} [^.\d]{{0,20}}(?<![\d.]){_TIMES} (?:of )?(?:the )?(?:cycles|run|{_TIME})\b",
             rf"(?<![\d.]){_TIMES} less {_TIME}",
@@ -109,8 +114,9 @@ _CLAIMS: Final = re.compile(
             rf"\b{_TIME}:? {_NUMBER}(?: ?{_UNIT})? ?(?:to|->|→|=>) ?{_US}",
             rf"\bkernel (?:now )?(?:runs|takes|needs|finishes){_ABOUT} {_US}",
             rf"\b(?:measured|verified|timed|benchmarked|confirmed)(?: \w+){{0,2}} on (?:an? |the |real )*{_CHIP}\b",
-            r"\bpass(?:es|ed) (?:all|every|each)(?: of)?(?: the| its| nine| \d)* (?:gates?|checks?|tests?)\b",
-            r"\b(?<!not )passed (?:the )?verif\w+|\bverified (?:as |to be )?(?:right|correct)\b",
+            rf"\bpass(?:es|ed) {_EVERY} (?:gates?|checks?|tests?)\b",
+            rf"\b(?:right|correct) (?:on|by|in|at) {_EVERY} (?:gates?|checks?)\b",
+            r"\b(?<!not )passed (?:the )?verif\w+|\b(?:verified|found) (?:as |to be )?(?:right|correct)\b(?! of)",
             r"\bkept (?:\d+ times|(?:in )?(?:every|each|all) (?:its )?(?:attempts?|times?))\b",
         )
     ),

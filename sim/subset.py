@@ -17,9 +17,8 @@ from nki_anvil.sim import versions
 from nki_anvil.sim.parsing import parsed
 from nki_anvil.sim.rules.finding import Finding
 
+_DEFINITIONS: Final = (ast.FunctionDef, ast.ClassDef)
 _BASES: Final = frozenset({"NKIObject", "Enum", "IntEnum", "object", "NamedTuple"})
-_WRITTEN_OUT: Final = (ast.Constant, ast.UnaryOp, ast.Tuple, ast.Name)
-"""Values of an enumeration's members that can be told apart by their text."""
 _JIT: Final = "jit"
 _DECORATORS: Final = frozenset({_JIT, "nki_jit", "baremetal", "benchmark", "profile", "simulate_kernel", "trace"})
 """What makes a function a kernel, in both dialects."""
@@ -47,15 +46,17 @@ def findings(text: str, version: str, entry: str | None = None) -> tuple[Finding
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
     wanted = versions.release(version)
-    defined = {s.name: s for s in tree.body if isinstance(s, (ast.FunctionDef, ast.ClassDef))}
+    defined = {s.name: s for s in tree.body if isinstance(s, _DEFINITIONS)}
+    assigned = {name: s for s in tree.body if isinstance(s, (ast.Assign, ast.AnnAssign)) for name in _targets(s)}
     entries = [entry] if entry is not None and entry in defined else [n for n, s in defined.items() if _is_kernel(s)]
     seen: set[Finding] = set()
-    for patterns, definitions in ((SIGNATURES, [defined[n] for n in entries]), (PATTERNS, _reached(defined, entries))):
+    reached = [one for one in _reached({**assigned, **defined}, entries) if isinstance(one, _DEFINITIONS)]
+    for patterns, definitions in ((SIGNATURES, [defined[n] for n in entries]), (PATTERNS, reached)):
         for pattern in patterns:
             if versions.release(pattern.first) <= wanted <= versions.release(pattern.last):
                 seen |= {_finding(pattern, line) for definition in definitions for line in pattern.found(definition)}
     if versions.before(version, "0.7"):
-        seen |= set(_nested_kernels(defined, entries))
+        seen |= set(_nested_kernels(defined, reached))
     return tuple(sorted(seen, key=lambda finding: (finding.line, finding.code)))
 
 
@@ -64,7 +65,7 @@ def _finding(pattern: Pattern, line: int) -> Finding:
 
 
 def _reached(defined: Mapping[str, ast.stmt], entries: Sequence[str]) -> list[ast.stmt]:
-    """Top-level functions and classes that the entries name, directly or not."""
+    """Top-level functions, classes and assignments that the entries name, directly or not."""
     waiting = list(entries)
     found: dict[str, ast.stmt] = {}
     while waiting:
@@ -73,6 +74,11 @@ def _reached(defined: Mapping[str, ast.stmt], entries: Sequence[str]) -> list[as
             found[name] = defined[name]
             waiting += [node.id for node in ast.walk(defined[name]) if isinstance(node, ast.Name)]
     return list(found.values())
+
+
+def _targets(statement: ast.Assign | ast.AnnAssign) -> Iterator[str]:
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    return (node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name))
 
 
 def _is_kernel(statement: ast.stmt) -> bool:
@@ -86,10 +92,10 @@ def _last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def _nested_kernels(defined: Mapping[str, ast.stmt], entries: Sequence[str]) -> Iterator[Finding]:
+def _nested_kernels(defined: Mapping[str, ast.stmt], reached: Sequence[ast.stmt]) -> Iterator[Finding]:
     """Calls of jitted functions inside what is reached: helpers have to be plain."""
     kernels = {name for name, statement in defined.items() if _is_kernel(statement)}
-    for definition in _reached(defined, entries):
+    for definition in reached:
         for node in ast.walk(definition):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in kernels:
                 message = f"`{node.func.id}` is jitted and called from a kernel, which only NKI 0.7 takes."
@@ -148,21 +154,42 @@ def _inheritance(definition: ast.stmt) -> Iterator[int]:
 
 
 def _aliases(definition: ast.stmt) -> Iterator[int]:
-    """Second names of an enumeration's members, as far as their values are written out."""
+    """Members of enumerations whose values may be another's: all are whole numbers or texts, or all are ``auto()``."""
     for node in _classes(definition):
-        seen: set[str] = set()
-        for part in node.body if any(_last_name(base).endswith("Enum") for base in node.bases) else ():
-            if isinstance(part, ast.Assign) and isinstance(part.value, _WRITTEN_OUT):
-                value = ast.dump(part.value)
-                if value in seen or isinstance(part.value, ast.Name):
-                    yield part.lineno
-                seen.add(value)
+        if not any(_last_name(base).endswith("Enum") for base in node.bases):
+            continue
+        members = [part for part in node.body if isinstance(part, (ast.Assign, ast.AnnAssign)) and part.value]
+        seen: set[object] = set()
+        for part in members if not all(map(_is_auto, members)) else ():
+            value = _plain_value(part.value)
+            if value is None or value in seen:
+                yield part.lineno
+            seen.add(value)
+
+
+def _is_auto(part: ast.Assign | ast.AnnAssign) -> bool:
+    return isinstance(part.value, ast.Call) and _last_name(part.value) == "auto" and not part.value.args
+
+
+def _plain_value(value: ast.expr | None) -> object:
+    """A whole number or a text that is written out; None for anything else, which may equal another value."""
+    try:
+        found: object = ast.literal_eval(value) if value is not None else None
+    except ValueError:
+        return None
+    return found if type(found) in (int, str) else None
 
 
 def _bare_post_init(definition: ast.stmt) -> Iterator[int]:
     for node in _classes(definition):
-        if "dataclass" not in map(_last_name, node.decorator_list):
+        if not any(map(_calls_post_init, node.decorator_list)):
             yield from (p.lineno for p in node.body if isinstance(p, ast.FunctionDef) and p.name == "__post_init__")
+
+
+def _calls_post_init(decorator: ast.expr) -> bool:
+    """Whether it is ``@dataclass``, which is not told what to do about ``__init__``."""
+    told = decorator.keywords if isinstance(decorator, ast.Call) else []
+    return _last_name(decorator) == "dataclass" and all(keyword.arg not in ("init", None) for keyword in told)
 
 
 def _dynamic_ranges(definition: ast.AST) -> Iterator[int]:
@@ -221,12 +248,12 @@ PATTERNS: Final = (
     ),
     Pattern(
         "NKI-SUBSET-ALIAS", "0.2", "0.6", "error",
-        "An enumeration has two names of one value: one member to Python, two to these compilers.",
-        "Give each member a value of its own.", _aliases,
+        "An enumeration has two names of one value, or may have: one member to Python, two to these compilers.",
+        "Give each member a whole number or a text of its own, written out, or each of them auto().", _aliases,
     ),
     Pattern(
         "NKI-SUBSET-INIT", "0.2", "0.6", "error",
-        "`__post_init__` of a class without `@dataclass`, which these compilers call and Python does not.",
+        "`__post_init__` of a class without `@dataclass`, or told `init=`: these compilers call it, Python does not.",
         "Write @dataclass above the class, or `__init__`.", _bare_post_init,
     ),
     Pattern(

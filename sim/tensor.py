@@ -56,6 +56,14 @@ _COMPARE: Final = (
     "nl.where or nisa.tensor_copy_predicated, or loop at execution with nl.while_loop."
 )
 _DROPPED: Final = -1
+_NO_PARTITIONS: Final = (
+    "An integer on the partitions of a tile: guides up to NKI 0.4 leave that dimension out, later ones do not.",
+    "Write t[i : i + 1, ...].",
+)
+_FROM_THE_STORAGE: Final = (
+    "`.ap()` of a slice: up to NKI 0.4 it counts from the beginning of the tensor, whatever was sliced, and not later.",
+    "Call it on the tensor itself, with an offset.",
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -204,6 +212,7 @@ class NkiTensor:
             if taken == _DROPPED:
                 if axis or not self.storage.on_chip:
                     continue
+                self._require_views(_NO_PARTITIONS)
                 taken = 1
             shape.append(taken)
             strides.append(step * stride)
@@ -448,6 +457,8 @@ class NkiTensor:
         One that lies outside is refused by the first instruction that it is given to: kernels make patterns one tile
         too far and then leave the instruction out.
         """
+        if self.offset:
+            self._require_views(_FROM_THE_STORAGE)
         wanted = self.dtype if dtype is None else _dtype(dtype)
         old, new = size_of(self.dtype), size_of(wanted)
         start = self.offset * old // new + (0 if offset is None else _integer(offset, "offset"))
@@ -469,6 +480,11 @@ class NkiTensor:
         raise NotSimulated("NkiTensor.indirect() needs NeuronCore-v4.", remedy="Gather with nisa.nc_n_gather.")
 
     # what the views are made of
+
+    def _require_views(self, why: tuple[str, str]) -> None:
+        """Raises TraceError before NKI 0.5, whose pages are the first to say what later ones say."""
+        if not self.storage.trace.views:
+            raise TraceError("NKI-INDEXING", why[0], remedy=why[1])
 
     def check_layout(self) -> None:
         """Raise TraceError where on chip the first pair does not walk whole partitions."""

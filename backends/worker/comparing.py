@@ -6,6 +6,7 @@ language guide of SDK 2.32, and its announcement of 2026-10-16).
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -21,9 +22,30 @@ class ComparedByIdentity(Exception):
 
 def by_fields(one: _Class) -> _Class:
     """The class, whose objects say so where Python would compare two of them by which they are."""
-    if one.__eq__ is object.__eq__ and not issubclass(one, (Enum, BaseException)):
-        one.__eq__ = _refusing
+    kind: Any = one
+    if kind.__eq__ is object.__eq__ and not issubclass(kind, (Enum, BaseException)):
+        kind.__eq__ = _refusing
+    elif is_dataclass(kind):
+        kind.__eq__ = _by_all(kind)
     return one
+
+
+def _by_all(one: Any) -> Any:
+    """Its way to compare, which counts declared fields, for objects that hold nothing else."""
+    own, counted = one.__eq__, {field.name for field in fields(one) if field.compare}
+
+    def compared(self: Any, other: Any) -> Any:
+        if type(self) is type(other) and (_held(self) | _held(other)) - counted:
+            raise ComparedByIdentity(
+                f"Two objects of {type(self).__name__} are compared that hold more than its fields."
+            )
+        return own(self, other)
+
+    return compared
+
+
+def _held(one: Any) -> set[str]:
+    return {*getattr(one, "__dict__", ())}
 
 
 def _refusing(one: Any, other: Any) -> Any:

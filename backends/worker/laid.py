@@ -18,6 +18,8 @@ WIDTHS = (0, 1, 16, 64)
 FILLED = (2.0, 4.0)
 """Powers of ten of how far below zero the rest lies, as what is added to scores is, where it is not nothing."""
 
+LEFT = (-4.5, -1.5)
+"""Powers of ten of what is left of a sum of a column and a row."""
 RUN = 32
 """Rows that each are a step beyond the one before, at most."""
 SPAN, COARSE = 2, (0, 2, 4)
@@ -108,6 +110,11 @@ def _product(own: Array, rng: Any) -> Array:
     return own[:, :1] * own[:1]
 
 
+def _added(own: Array, rng: Any) -> Array:
+    """A column and a row, nearly: little is left once means of rows and of columns are taken off."""
+    return own[:, :1] + own[:1] + 10.0 ** rng.uniform(*LEFT) * rng.standard_normal(own.shape)
+
+
 def _along_diagonals(own: Array, rng: Any) -> Array:
     """One number along each diagonal, as of a convolution that is written as a matrix."""
     drawn: Array = np.resize(own, sum(own.shape))
@@ -156,7 +163,7 @@ def _stepping(coarse: float) -> Callable[[Array, Any], Array]:
 
 
 TABLES: tuple[Callable[[Array, Any], Array], ...] = (
-    _product, _along_diagonals, _mirrored, _each_alike, _column_after_column, *map(_stepping, COARSE),
+    _product, _along_diagonals, _mirrored, _each_alike, _column_after_column, _added, *map(_stepping, COARSE),
 )  # fmt: skip
 """Own draws [height, width], randomness -> values."""
 WHOLE_TURNS = len(MASKS) + len(PATHS)

@@ -84,9 +84,22 @@ def kernel(x):
     [
         (ENUMERATION.format(second="1"), "NKI-SUBSET-ALIAS"),
         (ENUMERATION.format(second="FIRST"), "NKI-SUBSET-ALIAS"),
+        (ENUMERATION.format(second="1.0"), "NKI-SUBSET-ALIAS"),
+        (ENUMERATION.format(second="True"), "NKI-SUBSET-ALIAS"),
+        (ENUMERATION.format(second="auto()"), "NKI-SUBSET-ALIAS"),
+        (ENUMERATION.format(second="len('a')"), "NKI-SUBSET-ALIAS"),
+        (ENUMERATION.format(second="1").replace("SECOND =", "SECOND: int ="), "NKI-SUBSET-ALIAS"),
+        (
+            ENUMERATION.format(second="1").replace("    return Mode", "    return PAIR[0]\n\nPAIR = (Mode,)  #"),
+            "NKI-SUBSET-ALIAS",
+        ),
         (ENUMERATION.format(second="2"), None),
+        (ENUMERATION.format(second="'second'"), None),
+        (ENUMERATION.format(second="auto()").replace("FIRST = 1", "FIRST = auto()"), None),
         (AFTERWARDS.format(decorator=""), "NKI-SUBSET-INIT"),
+        (AFTERWARDS.format(decorator="@dataclass(init=False)"), "NKI-SUBSET-INIT"),
         (AFTERWARDS.format(decorator="@dataclass"), None),
+        (AFTERWARDS.format(decorator="@dataclass(frozen=True)"), None),
     ],
 )
 def test_classes_that_older_compilers_take_otherwise_are_refused_there(version: str, text: str, code: str | None):

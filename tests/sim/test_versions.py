@@ -296,6 +296,19 @@ def test_a_shape_has_another_name_in_0_4_alone():
     assert seen == [(24,)]
 
 
+@pytest.mark.parametrize(
+    "view", [lambda tile: tile[0, ...], lambda tile: tile[1, 2:4], lambda tile: tile[:, 2:4].ap([[6, 4], [1, 2]])]
+)
+def test_views_that_older_guides_read_otherwise_are_refused_there(view: Any):
+    def kernel(x):
+        view(Modules("0.4").nl.ndarray((4, 6), dtype=x.dtype))
+
+    for version in ("0.2", "0.3", "0.4"):
+        with pytest.raises(TraceError, match=r"up to NKI 0\.4"):
+            trace(kernel, X, version=version)
+    trace(kernel, X, version="0.5")
+
+
 def test_the_third_argument_of_a_copy_is_the_one_of_its_time():
     def kernel(nisa):
         return lambda x: nisa.dma_copy(x, x, nisa.oob_mode.skip) and None

@@ -1,6 +1,6 @@
 """Objects of a text's classes are compared by their fields, or the kernel is refused."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 import pytest
@@ -43,3 +43,19 @@ def test_what_says_how_it_is_compared_is_compared() -> None:
     assert Fields(1) == Fields(1)
     assert len({Fields(1), Fields(1)}) == 1
     assert Kind(1) == Kind.ONE
+
+
+@by_fields
+@dataclass
+class Marked:
+    size: int
+    note: str = field(default="", compare=False)
+
+
+def test_what_holds_more_than_it_is_compared_by_is_not_compared() -> None:
+    one, other = Fields(1), Fields(1)
+    object.__setattr__(other, "seen", 5)
+    for compare in (lambda: one == other, lambda: other == one, lambda: Marked(1) == Marked(1)):
+        with pytest.raises(ComparedByIdentity, match="more than"):
+            compare()
+    assert one != Marked(1)

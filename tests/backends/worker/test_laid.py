@@ -71,6 +71,13 @@ def test_each_column_is_a_step_beyond_the_one_before_in_rows_of_steps_of_their_o
     assert len(np.unique(steps[:, 0].round(6))) > 100
 
 
+def test_little_is_left_of_a_table_once_means_of_rows_and_of_columns_are_taken_off() -> None:
+    for seed in range(4):
+        x = drawn(SQUARE, f"laid/{laid.WHOLE_TURNS + 5}", seed).astype(np.float64)
+        left = x - x.mean(axis=1, keepdims=True) - x.mean(axis=0) + x.mean()
+        assert 1e-5 < left.std() / x.std() < 1e-1
+
+
 def test_masks_are_triangles_as_well() -> None:
     masks = [drawn(MASK, "whole/laid/0", seed) for seed in range(8)]
     assert any((mask == np.tri(128)).all() for mask in masks)
