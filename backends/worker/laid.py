@@ -18,8 +18,8 @@ WIDTHS = (0, 1, 16, 64)
 FILLED = (2.0, 4.0)
 """Powers of ten of how far below zero the rest lies, as what is added to scores is, where it is not nothing."""
 
-LEFT = (-4.5, -1.5)
-"""Powers of ten of what is left of a sum of a column and a row."""
+LEFT = (-3.1, -2.8)
+"""Powers of ten of what is left of a sum of a column and a row: about as little as float32 holds to 2^-12."""
 RUN = 32
 """Rows that each are a step beyond the one before, at most."""
 SPAN, COARSE = 2, (0, 2, 4)
