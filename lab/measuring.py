@@ -174,10 +174,7 @@ class Measuring:
             times = self._times(drawn, factor)
             return drawn | self._cast_all(drawn, {name: times[name] for name in many})
 
-        return (
-            scaled,
-            lambda given: self.runs.weighed(list(given.values())),
-        )
+        return scaled, lambda given: self.runs.weighed(list(given.values()))
 
     def searching(self) -> dominoes.Reference:
         """The reference for a search of inputs."""

@@ -32,14 +32,10 @@ def solved(argument: Array, record: Record) -> tuple[Array, ...]:
     """In the argument's shape, for each sum with it; with NaN for elements of which none was found."""
     if argument.size > LARGEST:
         return ()
-    base = record(argument.astype(np.float64))
-    found: list[Array] = []
-    for place in _of_its_own(argument, base, record):
-        total = _Sum(record, place, argument.shape)
-        solution = _halved(total, *_between(total))
-        if len(found) < MOST and np.isfinite(solution).sum() >= max(2, argument.size // LEAST):
-            found.append(solution)
-    return tuple(found)
+    totals = (_Sum(record, place, argument.shape) for place in _of_its_own(argument, record))
+    solutions = (_halved(total, *_between(total)) for total in totals)
+    enough = max(2, argument.size // LEAST)
+    return tuple(islice((one for one in solutions if np.isfinite(one).sum() >= enough), MOST))
 
 
 class _Sum:
@@ -52,17 +48,17 @@ class _Sum:
         """What it comes to: NaN where the run went another way."""
         events = self._record(argument)
         total = _total(events[self._at]) if self._at < len(events) else None
-        return (
-            np.full(self.shape, np.nan) if total is None or total.size != argument.size else total.reshape(self.shape)
-        )
+        if total is None or total.size != argument.size:
+            return np.full(self.shape, np.nan)
+        return total.reshape(self.shape)
 
 
-def _of_its_own(argument: Array, base: list[Event], record: Record) -> Iterator[int]:
+def _of_its_own(argument: Array, record: Record) -> Iterator[int]:
     """The first sums each of whose elements hangs on one element of the argument."""
     rng: Any = np.random.default_rng(argument.size)
     moved: Array = argument + rng.uniform(0.5, 1.0, argument.shape)
     some = (np.arange(argument.size) % 2 == 0).reshape(argument.shape)
-    runs = zip(base, record(moved), record(np.where(some, moved, argument)), strict=False)
+    runs = zip(*map(record, (argument.astype(np.float64), moved, np.where(some, moved, argument))), strict=False)
     found = (at for at, events in enumerate(runs) if _is_one(events, some.reshape(-1)))
     return islice(found, TRIED)
 

@@ -32,8 +32,6 @@ _NEUTRAL: Final[dict[str, Callable[[float], bool]]] = {
     "maximum": lambda value: value <= -_HUGE,
     "minimum": lambda value: value >= _HUGE,
 }
-
-
 _WHOLE: Final = ()
 """Where a fill stands beside its own place: for whatever part of the tile is reduced into."""
 
@@ -65,6 +63,9 @@ def refuse(instructions: Rows, sites: Rows, attributes: list[dict[str, Any]]) ->
             last.clear()
             last[_WHOLE] = write
         last[place] = write
+    for place, fill in held.items():  # of one turn alone: with which operation, is not recorded
+        if not any(neutral(attributes[fill.record]["value"]) for neutral in _NEUTRAL.values()):
+            raise _held(written[place[0]][place].line, f"{attributes[fill.record]['value']:g}")
 
 
 def _writes(instructions: Rows, sites: Rows) -> Iterator[_Write]:

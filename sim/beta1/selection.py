@@ -16,6 +16,8 @@ from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.layout import Shape
 from nki_anvil.sim.tensor import NkiTensor
 
+_WIDE_INTEGERS: Final = frozenset({"int32", "uint32"})
+
 
 def iota(expr: Any, dtype: Any, *, mask: Any = None, **options: Any) -> Tile:
     """A tile of the values of an index expression."""
@@ -53,9 +55,6 @@ def as_predicate(condition: Any, shape: Shape) -> Tile:
         raise TraceError("NKI-TYPE", "A condition is neither a tile nor a comparison.", remedy="Compare with nl.less.")
     values = np.broadcast_to(condition.array(), shape).astype(np.uint8)
     return Tile(_constant(values, "uint8"))
-
-
-_WIDE_INTEGERS: Final = frozenset({"int32", "uint32"})
 
 
 def affine_select(

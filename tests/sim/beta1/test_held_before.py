@@ -66,7 +66,7 @@ def test_what_leaves_the_result_as_it_is_may_stand_there(beta1: Any, op: Any, be
     ("op", "begins", "turns"),
     [
         (np.add, by(7.0), 3), (np.max, by(0.0), 3), (np.min, by(0.0), 3), (np.multiply, by(0.0), 3),
-        (np.add, loaded, 3), (np.add, loaded, 1),
+        (np.add, loaded, 3), (np.add, loaded, 1), (np.add, by(7.0), 1),
     ],
 )  # fmt: skip
 def test_what_changes_it_is_refused_with_its_line(beta1: Any, op: Any, begins: Any, turns: int):
