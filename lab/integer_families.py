@@ -37,6 +37,7 @@ def whole(integers: list[InputSpec]) -> Iterator[Plan]:
     yield from (Plan(f"whole/edges/{turn}") for turn in range(min(cases, EDGES)))
     if any(len(shape) > 1 and min(shape[-2:]) > 1 for shape in shapes):
         yield from (Plan(f"whole/laid/{turn}") for turn in range(laid.WHOLE_TURNS))
+        yield from (Plan(f"whole/tiles/{turn}") for turn in range(whole_numbers.TILED))
     if len(integers) > 1:
         yield from (Plan("whole", spec.name) for spec in integers)
         yield from (Plan(f"whole/ends/{turn}") for turn in range(2))

@@ -151,6 +151,7 @@ class _Problem:
             work={shapes: self._work(dims[shapes], arguments[shapes], outputs, seen, shapes) for shapes in dims},
             own_draws="reference" if _undeclared(self.file, seen) and not _frozen(seen) else "inputs",
             transforms=kernels is not arguments,
+            reshapes=self._reshapes(seen["kernel_outputs"]),
             inferred=self.bare,
             warnings=(
                 *warnings,
@@ -253,6 +254,14 @@ class _Problem:
         others = sorted(set(arguments) - {"default"})
         note = [f"transform_to_nki_inputs is applied at the shape set default only, not at {', '.join(others)}."]
         return {"default": default}, note if others else []
+
+    @staticmethod
+    def _reshapes(told: dict[str, Any]) -> bool:
+        """Whether kernels may return other shapes. Raises ProblemInvalid where transform_nki_outputs does more."""
+        if told["kind"] == "other":
+            message = f"transform_nki_outputs does more than reshape what a kernel returns: {told['why']}."
+            raise ProblemInvalid(message, "Let forward return what the kernel is to return, or reshape alone.")
+        return told["kind"] == "reshaped"
 
     def _work(
         self,

@@ -50,7 +50,7 @@ async def _compared(bench: Workbench, case: Case, result: CaseResult) -> str | N
         return None  # other inputs than the server's: they cannot be judged here
     observed = Observed(case, result, await pool.yardstick(case))
     shapes = [np.shape(output) for output in result.outputs]
-    if not specification.transforms and shapes != [wanted.r.shape for wanted in observed.yardstick.outputs]:
+    if not specification.reshapes and shapes != [wanted.r.shape for wanted in observed.yardstick.outputs]:
         return f"the outputs have the shapes {shapes}"
     worst = comparing.worst(observed, specification)
     return None if worst.share <= 1 else comparing.explain(observed, worst).sentence

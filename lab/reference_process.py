@@ -12,7 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -153,7 +153,36 @@ def _run_once(module: ReferenceModule, drawn: Sequence[Any]) -> Record:
     updated = _updated(_names(module, len(drawn)), drawn, given, plain)
     outputs = [{"shape": list(o.shape), "dtype": d} for o, d in zip(exact, dtypes, strict=True)]
     work = {"matmul_flops": counting.matmul_flops, "vector_flops": counting.vector_flops}
-    return {"outputs": outputs, "compared": sorted(counting.compared | module.compared), **updated, **work}
+    told = {"compared": sorted(counting.compared | module.compared), "kernel_outputs": _kernel_outputs(module, exact)}
+    return {"outputs": outputs, **told, **updated, **work}
+
+
+def _kernel_outputs(module: ReferenceModule, outputs: Sequence[Array]) -> Record:
+    """What ``transform_nki_outputs`` makes of what kernels return: the same elements in other shapes, or else."""
+    transform = module.function("transform_nki_outputs")
+    if transform is None:
+        return {"kind": "same"}
+    numbered: list[Array] = [np.arange(float(output.size)).reshape(output.shape) for output in outputs]
+    why = ""
+    for given in (numbered, [one.reshape(-1) for one in numbered]):
+        try:
+            arrays = _arrays(transform(_one_or_all(given), _one_or_all(outputs)))
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}"
+            continue
+        if len(arrays) == len(numbered) and all(map(_reshaped, arrays, numbered)):
+            return {"kind": "reshaped"}
+        return {"kind": "other", "why": "it changes or moves elements"}
+    return {"kind": "other", "why": why}
+
+
+def _arrays(made: Any) -> list[Array]:
+    many: Sequence[Any] = cast("Sequence[Any]", made) if isinstance(made, (list, tuple)) else [made]
+    return [np.asarray(one) for one in many]
+
+
+def _one_or_all(arrays: Sequence[Array]) -> Any:
+    return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
 def _updated(names: Sequence[str], before: Sequence[Any], after: Sequence[Any], outputs: Sequence[Array]) -> Record:

@@ -87,7 +87,9 @@ class Specification(Record):
     own_draws: Literal["inputs", "reference"] = "inputs"
     """Whether the problem's own distribution is in the input specifications, or only in ``get_inputs``."""
     transforms: bool = False
-    """The reference declares transform_to_nki_inputs / transform_nki_outputs that change something."""
+    """The reference declares a transform_to_nki_inputs that changes something."""
+    reshapes: bool = False
+    """It declares a transform_nki_outputs, which reshapes: kernels return as many elements in whatever shape."""
     inferred: bool = False
     e2e: EndToEnd | None = None
     warnings: tuple[str, ...] = ()

@@ -248,6 +248,8 @@ def _whole(spec: Spec, own: Array, axes: Sequence[int], rng: Any, variant: str, 
     """Bands of integers, of rows or of columns (``turned``); the variant ends in the case's number."""
     turned = variant.startswith("turned")
     within = whole_range(spec)
+    if variant.startswith("tiles/"):
+        return whole_numbers.tiles(own, rng, within, turn_of(variant.removeprefix("tiles/")))
     if variant.startswith("laid/"):
         return laid.of_integers(own, rng, within.low, within.high, turn_of(variant.removeprefix("laid/")))
     if variant.startswith("beside:"):

@@ -182,6 +182,8 @@ def framed(own: Array, within: Range) -> Array:
     return np.full_like(own, high)
 
 
+TILE, TILED = 128, 6
+"""Rows, and cases: a stretch of few numbers at the low end of a range, at its high one, anywhere, and of many."""
 _PAIRED = np.array([(sign, step) for step in (0, 1, -1) for sign in (1, 0, -1)])
 """Whether a mark is added, taken away, or the sum; and how far beside it."""
 
@@ -210,6 +212,22 @@ def bands(own: Array, rng: Any, within: Range, turned: bool, turn: int) -> Array
         part = slice(band * size, (band + 1) * size)
         values[part] = REGIMES[kind](rows[part], rng, within)
     return (values.T if turned and own.ndim > 1 else values).reshape(own.shape)
+
+
+def tiles(own: Array, rng: Any, within: Range, turn: int) -> Array:
+    """Every 128-row tile from a stretch of the range: its low end, its high one, or anywhere, of few numbers or many.
+
+    Dark pictures, small counts: a row's or a column's regime makes no tile of them.
+    """
+    rows, most = _rows(own, False), within.high - within.low
+    values = np.array(rows)
+    for place, start in enumerate(range(0, len(rows), TILE)):
+        many, where = divmod((turn + place) % TILED, 3)
+        span = int((most + 1) ** ((many + rng.random()) / 2)) - 1
+        low = within.low + (0, most - span, int((most - span) * rng.random()))[where]
+        part = slice(start, start + TILE)
+        values[part] = rng.integers(low, low + span + 1, rows[part].shape)
+    return values.reshape(own.shape)
 
 
 def throughout(own: Array, axes: Sequence[int], rng: Any, within: Range, turn: int) -> Array:

@@ -18,7 +18,7 @@ def judge(evidence: Evidence) -> Judgement:
     if not evidence.observed or not evidence.poisoned:
         return Judgement(False, "The backend returned no outputs.")
     for observed in evidence.observed:
-        if wrong := _form(observed, evidence.specification.transforms):
+        if wrong := _form(observed, evidence.specification.reshapes):
             return Judgement(False, wrong, hint="Return exactly what the reference returns, in its order.")
         if wrong := _changed_inputs(observed.result, evidence):
             return Judgement(False, wrong, hint="Write to the kernel's own tensors only, even for a while.")
@@ -43,19 +43,19 @@ def _holds_what_memory_held(evidence: Evidence) -> Judgement | None:
     return None
 
 
-def _form(observed: Observed, transforms: bool) -> str:
+def _form(observed: Observed, reshapes: bool) -> str:
     given = [ArraySpec(shape=o.shape, dtype=_name(o.dtype)) for o in observed.result.outputs]
     expected = observed.yardstick.outputs
     if len(given) != len(expected):
         return f"The kernel returns {len(given)} outputs, the reference {len(expected)}."
     for position, (spec, wanted) in enumerate(zip(given, expected, strict=True)):
-        if wrong := _difference(spec, wanted, transforms):
+        if wrong := _difference(spec, wanted, reshapes):
             return f"Output {position} {wrong}."
     return ""
 
 
-def _difference(given: ArraySpec, wanted: Expected, transforms: bool) -> str:
-    same = np.prod(given.shape, dtype=int) == wanted.r.size if transforms else given.shape == wanted.r.shape
+def _difference(given: ArraySpec, wanted: Expected, reshapes: bool) -> str:
+    same = np.prod(given.shape, dtype=int) == wanted.r.size if reshapes else given.shape == wanted.r.shape
     if not same:
         return f"has the shape {list(given.shape)}; the reference's has {list(wanted.r.shape)}"
     if given.dtype != wanted.dtype.replace("tfloat32", "float32"):
@@ -141,7 +141,7 @@ def _hangs_on_order(turned: Turned, specification: Specification) -> Judgement |
         )
         return Judgement(False, failed, code=result.error.code, line=result.error.line, hint=_ORDER)
     other = replace(turned.observed, result=result)
-    if wrong := _form(other, specification.transforms):
+    if wrong := _form(other, specification.reshapes):
         return Judgement(False, f"{said} it is of another form: {wrong}", hint=_ORDER)
     found = worst(other, specification)
     if found.share <= 1.0 or worst(turned.observed, specification).share > 1.0:  # that one is for the gate of values

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim import dtypes
-from nki_anvil.sim.instructions import NAMES, TABLE
 from nki_anvil.sim.liveness import NEVER, liveness
 from nki_anvil.sim.program import MEMORIES, NONE, Program
 from nki_anvil.sim.rules.reading import Reading
 from nki_anvil.sim.rules.rule import Rule, Violation
-
-Events = dict[int, list[int]]
-"""By tensor, the instructions that touch it, in order."""
+from nki_anvil.sim.rules.taking_turns import spoiled
 
 
 def _overlaid(reading: Reading) -> Iterator[Violation]:
@@ -26,12 +22,8 @@ def _overlaid(reading: Reading) -> Iterator[Violation]:
     pairs = list(_neighbours(program, placed)) if len(placed) > 1 else []
     if not pairs:
         return
-    written, read = _events(program, {tensor for pair in pairs for tensor in pair})
-    for pair in pairs:
-        for victim, guest in (pair, pair[::-1]):
-            at = _spoiled(written[victim], read[victim], written[guest])
-            if at != NONE:
-                yield _sharing(program, victim, guest, at)
+    for victim, guest, at in spoiled(program, pairs):
+        yield _sharing(program, victim, guest, at)
 
 
 def _sharing(program: Program, victim: int, guest: int, at: int) -> Violation:
@@ -56,34 +48,6 @@ def _neighbours(program: Program, placed: NDArray[np.intp]) -> Iterator[tuple[in
         both &= partition[tensor] < partition[others] + rows["partitions"][others]
         both &= (live.first[others] <= live.last[tensor]) & (live.first[tensor] <= live.last[others])
         yield from ((tensor, other) for other in others[both].tolist())
-
-
-def _events(program: Program, chosen: set[int]) -> tuple[Events, Events]:
-    """The writes and the reads of some tensors; what an instruction both reads and writes counts as both."""
-    owner = program.tables["accesses"]["tensor"].tolist()
-    written: Events = {tensor: [] for tensor in chosen}
-    read: Events = {tensor: [] for tensor in chosen}
-    for index, opcode in enumerate(program.tables["instructions"]["opcode"].tolist()):
-        count = len(TABLE[NAMES[opcode]].writes)
-        for position, access in enumerate(program.operands(index)):
-            if access != NONE and owner[access] in chosen:
-                (written if position < count else read)[owner[access]].append(index)
-    return written, read
-
-
-def _spoiled(written: list[int], read: list[int], foreign: list[int]) -> int:
-    """The first read whose tile was last written before a foreign write; NONE where there is none."""
-    for index in read:
-        own, other = _before(written, index), _before(foreign, index)
-        if own < other:
-            return index
-    return NONE
-
-
-def _before(events: list[int], index: int) -> int:
-    """The last event before an instruction, else NONE."""
-    position = bisect_left(events, index)
-    return events[position - 1] if position else NONE
 
 
 def _outside(reading: Reading) -> Iterator[Violation]:

@@ -106,6 +106,33 @@ async def test_a_bare_module_is_inferred_from_its_draws(tmp_path: Path) -> None:
     assert found.work["default"].bytes == 4 * (3 * 64 * 96 + 64)
 
 
+OUTPUTS = "\n\ndef transform_nki_outputs(k_res, ref):\n    {body}\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "reshapes"),
+    [
+        (None, False),
+        ("return [np.reshape(k_res, ref.shape)]", True),
+        ("return np.reshape(k_res, ref.shape)", True),
+        ("return k_res[None]", True),
+    ],
+)
+async def test_outputs_may_have_other_shapes_where_the_reference_reshapes_them(
+    tmp_path: Path, body: str | None, reshapes: bool
+) -> None:
+    found = await load(written(tmp_path, BARE + (OUTPUTS.format(body=body) if body else "")))
+    assert found.reshapes is reshapes
+
+
+@pytest.mark.parametrize(
+    "body", ["return [np.asarray(k_res).T]", "return 2 * k_res", "return k_res[:, ::-1]", "raise ValueError('no')"]
+)
+async def test_what_moves_or_changes_a_kernels_outputs_afterwards_is_refused(tmp_path: Path, body: str) -> None:
+    with pytest.raises(ProblemInvalid, match="transform_nki_outputs"):
+        await load(written(tmp_path, BARE + OUTPUTS.format(body=body)))
+
+
 async def test_the_version_follows_source_and_tolerance(tmp_path: Path) -> None:
     one = await load(written(tmp_path, BARE))
     tight = await load(written(tmp_path, BARE), tolerance=1e-6)

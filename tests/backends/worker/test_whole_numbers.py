@@ -29,10 +29,20 @@ def test_a_mask_keeps_nothing_everything_all_but_one_and_what_padding_leaves(fam
     assert ((steps == 1) & (kept > 0.05) & (kept < 0.95)).sum() >= 20
 
 
+def test_a_tile_is_dark_bright_or_narrow_as_a_whole() -> None:
+    found = []
+    for turn in range(whole_numbers.TILED):
+        x = drawn(f"whole/tiles/{turn}", [256, 64], 0, 255)
+        found += [(int(x[rows].min()), int(np.ptp(x[rows]))) for rows in (slice(0, 128), slice(128, 256))]
+    assert sum(low == 0 and span <= 16 for low, span in found) >= 2
+    assert sum(low + span == 255 for low, span in found) >= 3
+    assert sum(span > 16 for _, span in found) >= 4
+
+
 @pytest.mark.parametrize(("low", "high"), [(-100, -1), (-5, 5), (3, 3), (0, 2**31 - 1)])
 def test_every_range_is_kept(low: int, high: int) -> None:
-    for turn in range(4):
-        x = drawn(f"whole/{turn}", [9, 40], low, high)
+    for family in (*(f"whole/{turn}" for turn in range(4)), *(f"whole/tiles/{turn}" for turn in range(6))):
+        x = drawn(family, [9, 40], low, high)
         assert low <= x.min() <= x.max() <= high
 
 

@@ -647,6 +647,61 @@ def test_tiles_at_one_address_may_take_turns() -> None:
     assert findings(turns, PAIRS["TRN2-ADDRESS"]) == []
 
 
+OVERLAID = """
+one = nl.ndarray((4, 4), nl.float32, address=(0, 0)); nisa.memset(one, 1)
+two = nl.ndarray((4, 4), nl.float32, address=(0, 0)); nisa.memset({written}, 2)
+{mended}
+nisa.tensor_copy(tile(*{read}.shape), {read})
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "mended", "read", "refused"),
+    [
+        ("two", "pass", "one", True),
+        ("two", "nisa.memset(one, 3)", "one", False),
+        ("two", "nisa.memset(one[:, 0:1], 3)", "one", True),
+        ("two", "nisa.memset(one[:, 0:1], 3)", "one[:, 0:1]", False),
+        ("two", "nisa.memset(one[:, 0:2], 3); nisa.memset(one[:, 2:4], 3)", "one", False),
+        ("two", "nisa.tensor_copy_predicated(one, tile(4, 4), tile(4, 4, dtype=nl.uint8))", "one", True),
+        ("two[:, 0:1]", "pass", "one[:, 1:4]", False),
+        ("two[:, 0:1]", "pass", "one[:, 0:1]", True),
+        ("two[0:1, :]", "nisa.memset(one[0:1, :], 3)", "one", False),
+    ],
+)
+def test_bytes_of_two_tiles_are_whose_wrote_them_last(written: str, mended: str, read: str, refused: bool) -> None:
+    text = OVERLAID.format(written=written, mended=mended, read=read)
+    assert ("TRN2-ADDRESS" in {one.code for one in findings(text, PAIRS["TRN2-ADDRESS"])}) == refused
+
+
+@pytest.mark.parametrize(
+    ("dst", "src", "refused"),
+    [("two", "one", False), ("two[:, 0:3]", "one[:, 1:4]", True), ("two[:, 0:2]", "one[:, 2:4]", False),
+     ("two[:, 0:1]", "one[:, 0:1]", False)],
+)  # fmt: skip
+def test_one_instruction_passes_from_tile_to_tile_of_the_same_bytes_in_place_alone(
+    dst: str, src: str, refused: bool
+) -> None:
+    text = f"""
+one = nl.ndarray((4, 4), nl.float32, address=(0, 0)); nisa.memset(one, 1)
+two = nl.ndarray((4, 4), nl.float32, address=(0, 0))
+nisa.tensor_copy({dst}, {src})
+nisa.tensor_copy(tile(*{dst}.shape), {dst})
+"""
+    assert ("TRN2-ADDRESS" in {one.code for one in findings(text, PAIRS["TRN2-ADDRESS"])}) == refused
+
+
+def test_an_index_tile_that_was_written_over_is_read() -> None:
+    text = """
+at = nl.ndarray((4, 1), nl.int32, address=(0, 0)); nisa.memset(at, 1)
+over = nl.ndarray((4, 4), nl.float32, address=(0, 0)); nisa.memset(over, 2)
+rows = nl.ndarray((4, 4), nl.float32, buffer=nl.private_hbm); nisa.dma_copy(rows, tile(4, 4))
+nisa.dma_copy(tile(4, 4), rows.ap([[4, 4], [1, 4]], vector_offset=at))
+nisa.tensor_copy(tile(4, 4), over)
+"""
+    assert "TRN2-ADDRESS" in {one.code for one in findings(text, PAIRS["TRN2-ADDRESS"])}
+
+
 def test_waiting_for_a_transfer_by_copying_a_tensor_onto_itself_is_no_race() -> None:
     pair = PAIRS["TRN2-RACE"]
     assert findings(HALVES + "nisa.core_barrier(middle, cores=(0, 1))\nnisa.dma_copy(middle, middle)", pair) == []
