@@ -10,7 +10,8 @@ import contextlib
 import json
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -158,22 +159,46 @@ def _run_once(module: ReferenceModule, drawn: Sequence[Any]) -> Record:
 
 
 def _kernel_outputs(module: ReferenceModule, outputs: Sequence[Array]) -> Record:
-    """What ``transform_nki_outputs`` makes of what kernels return: the same elements in other shapes, or else."""
+    """What ``transform_nki_outputs`` makes of what kernels return: the same elements, of whatever shape, or else."""
     transform = module.function("transform_nki_outputs")
     if transform is None:
         return {"kind": "same"}
-    numbered: list[Array] = [np.arange(float(output.size)).reshape(output.shape) for output in outputs]
-    why = ""
-    for given in (numbered, [one.reshape(-1) for one in numbered]):
+    counted: Array = np.arange(float(sum(output.size for output in outputs)))
+    ends = np.cumsum([output.size for output in outputs])
+    parts: list[Array] = np.split(counted, ends[:-1])
+    numbered = [part.reshape(output.shape) for part, output in zip(parts, outputs, strict=True)]
+    kinds: list[str] = []
+    for shapes in _other_shapes([output.shape for output in outputs]):
+        given = [one.reshape(shape) for one, shape in zip(numbered, shapes, strict=True)]
         try:
-            arrays = _arrays(transform(_one_or_all(given), _one_or_all(outputs)))
+            made = _arrays(transform(_one_or_all(given), _one_or_all(outputs)))
         except Exception as error:
-            why = f"{type(error).__name__}: {error}"
+            kinds.append(f"{type(error).__name__}: {error}")
             continue
-        if len(arrays) == len(numbered) and all(map(_reshaped, arrays, numbered)):
-            return {"kind": "reshaped"}
-        return {"kind": "other", "why": "it changes or moves elements"}
-    return {"kind": "other", "why": why}
+        if len(made) != len(numbered) or not all(map(_reshaped, made, numbered)):
+            return {"kind": "other", "why": "it changes or moves elements"}
+        kinds.append("" if all(m.shape == o.shape for m, o in zip(made, outputs, strict=True)) else "another shape")
+    if kinds[0]:
+        return {"kind": "other", "why": f"of results in forward's own shapes it makes {kinds[0]}"}
+    return {"kind": "same" if any(kinds) else "reshaped"}
+
+
+def _other_shapes(shapes: Sequence[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
+    """Those of forward's outputs, then others of as many elements: flat, with axes more, turned round, split in two."""
+    yield [*shapes]
+    yield [(prod(shape),) for shape in shapes]
+    yield [(1, *shape) for shape in shapes]
+    yield [shape[::-1] for shape in shapes]
+    for axis in range(max(map(len, shapes), default=0)):
+        for first in (True, False):
+            yield [_split(shape, axis, first) for shape in shapes]
+
+
+def _split(shape: tuple[int, ...], axis: int, first: bool) -> tuple[int, ...]:
+    if axis >= len(shape) or shape[axis] % 2:
+        return shape
+    halves = (2, shape[axis] // 2) if first else (shape[axis] // 2, 2)
+    return (*shape[:axis], *halves, *shape[axis + 1 :])
 
 
 def _arrays(made: Any) -> list[Array]:

@@ -115,7 +115,8 @@ OUTPUTS = "\n\ndef transform_nki_outputs(k_res, ref):\n    {body}\n"
         (None, False),
         ("return [np.reshape(k_res, ref.shape)]", True),
         ("return np.reshape(k_res, ref.shape)", True),
-        ("return k_res[None]", True),
+        ("return k_res", False),
+        ("return [np.asarray(k_res)[:, :]]", False),
     ],
 )
 async def test_outputs_may_have_other_shapes_where_the_reference_reshapes_them(
@@ -126,7 +127,16 @@ async def test_outputs_may_have_other_shapes_where_the_reference_reshapes_them(
 
 
 @pytest.mark.parametrize(
-    "body", ["return [np.asarray(k_res).T]", "return 2 * k_res", "return k_res[:, ::-1]", "raise ValueError('no')"]
+    "body",
+    [
+        "return [np.asarray(k_res).T]",
+        "return 2 * k_res",
+        "return k_res[:, ::-1]",
+        "raise ValueError('no')",
+        "return k_res[None]",
+        "return np.reshape(k_res.transpose(1, 0, 2) if k_res.ndim == 3 else k_res, ref.shape)",
+        "return np.hstack(k_res).reshape(ref.shape)",
+    ],
 )
 async def test_what_moves_or_changes_a_kernels_outputs_afterwards_is_refused(tmp_path: Path, body: str) -> None:
     with pytest.raises(ProblemInvalid, match="transform_nki_outputs"):
