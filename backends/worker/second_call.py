@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
@@ -75,6 +75,8 @@ def is_the_kernel(
     kernel: Kernel = jit(function)
     if not has_callers(kernel):
         return True
+    if kernel.cores > 1 and _returns_an_input(call.program):  # each core has private memory of its own
+        memory = "shared_hbm"
     handed, alone = _alone(function, call, version, single=single)
     if alone is not call.program and not one_after_the_other([Part(alone, 0)], call.program, nearly=True):
         return False
@@ -98,6 +100,13 @@ def is_the_kernel(
             raise RaisesBehind(error) from error
     parts = [Part(each.program, first) for each, first in zip(before, firsts, strict=True)]
     return one_after_the_other([*parts, Part(alone, sum(counts))], together, nearly=single)
+
+
+def _returns_an_input(program: Program) -> bool:
+    from nki_anvil.sim.program import ROLES
+
+    returned = program.tables["accesses"]["tensor"][program.tables["outputs"]["access"]]
+    return bool((program.tables["tensors"]["role"][returned] == ROLES.index("input")).any())
 
 
 def _alone(function: Any, call: Call, version: dict[str, Any], *, single: bool) -> tuple[Arguments, Program]:
@@ -140,31 +149,37 @@ def _caller(
     """What calls the kernel with so many of its arguments each, then with the rest.
 
     It hands the rest's numbers on as they are in ``handed``, and tensors of its own from argument ``count`` on, by
-    their ``names`` where there are any.
+    their ``names`` where there are any. Those in shared memory are the same to every core on which it runs.
     """
+    shared: dict[int, Any] = {}
+
+    def own(value: Any, number: int) -> Any:
+        if memory != "shared_hbm":
+            return _own(value, memory, number)
+        if number not in shared:
+            shared[number] = _own(value, memory, number)
+        return shared[number]
 
     def caller(*arguments: Any) -> Any:
         left = [*arguments]
         returned = [function(*(left.pop(0) for _ in range(length))) for length in lengths]
         numbers = iter(range(count, count + len(left)))
-        pairs = zip(left, handed, strict=True)
         given: list[Any] = [
-            known if isinstance(known, np.generic) else _own(one, memory, numbers) for one, known in pairs
+            known if isinstance(known, np.generic) else own(one, next(numbers)) if hasattr(one, "buffer") else one
+            for one, known in zip(left, handed, strict=True)
         ]
         return *returned, function(**dict(zip(names, given, strict=True))) if names else function(*given)
 
     return caller
 
 
-def _own(value: Any, memory: str, numbers: Iterator[int]) -> Any:
+def _own(value: Any, memory: str, number: int) -> Any:
     """A tensor of the caller's, whose values nobody asks for."""
     from nki_anvil.sim.beta1.tile import Tile
     from nki_anvil.sim.builder import live
     from nki_anvil.sim.dtypes import as_dtype
     from nki_anvil.sim.memory import MemoryRegion
 
-    if not hasattr(value, "buffer"):
-        return value
     dtype = as_dtype(value.dtype)
-    tensor = live().allocate(value.shape, dtype, MemoryRegion[memory], role="input", argument=next(numbers))
+    tensor = live().allocate(value.shape, dtype, MemoryRegion[memory], role="input", argument=number)
     return Tile(tensor) if isinstance(value, Tile) else tensor

@@ -55,6 +55,20 @@ def test_it_is_called_with_tensors_of_its_callers_in_either_memory(memory: str, 
     assert is_the_kernel(Kernel(asking, cores), WIDE, WIDE, memory=memory) == (memory == "shared_hbm")
 
 
+@pytest.mark.parametrize("cores", [1, 2])
+@pytest.mark.parametrize("memory", ["shared_hbm", "private_hbm"])
+def test_one_that_returns_what_it_updates_does_so_for_callers_on_as_many_cores(memory: str, cores: int) -> None:
+    def adding(x: Any, scale: float) -> Any:
+        rows = nl.ds(nl.program_id(0) * 64, 64) if cores > 1 else nl.ds(0, 128)
+        tile = nl.ndarray(x[rows].shape, dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=x[rows])
+        nisa.tensor_scalar(dst=tile, data=tile, op0=nl.add, operand0=scale)
+        nisa.dma_copy(dst=x[rows], src=tile)
+        return x
+
+    assert is_the_kernel(Kernel(adding, cores), WIDE, WIDE, memory=memory)
+
+
 @pytest.mark.parametrize(
     ("kind", "single"), [(np.generic, False), (np.generic, True), (np.float64, False), (np.float32, True)]
 )
