@@ -130,9 +130,15 @@ def _kernel_inputs(module: ReferenceModule, drawn: Sequence[Any]) -> Record:
         return {"kind": "fails", "why": f"{type(error).__name__}: {error}"}
     shapes = [list(item.shape) if is_array(item) else None for item in given]
     if len(given) == len(drawn) and all(map(_reshaped, given, drawn)):
+        if not all(map(_of_one_format, given, drawn)):
+            return {"kind": "fails", "why": "it casts inputs; let get_inputs draw them in the kernel's format"}
         same = all(not is_array(g) or g.shape == d.shape for g, d in zip(given, drawn, strict=True))
         return {"kind": "same"} if same else {"kind": "reshaped", "shapes": shapes}
     return {"kind": "other", "arguments": [_described(item) for item in given]}
+
+
+def _of_one_format(given: Any, drawn: Any) -> bool:
+    return not is_array(drawn) or given.dtype == drawn.dtype
 
 
 def _reshaped(given: Any, drawn: Any) -> bool:
@@ -163,7 +169,8 @@ def _kernel_outputs(module: ReferenceModule, outputs: Sequence[Array]) -> Record
     transform = module.function("transform_nki_outputs")
     if transform is None:
         return {"kind": "same"}
-    counted: Array = np.arange(float(sum(output.size for output in outputs)))
+    counted: Array = 0.25 + np.arange(float(sum(output.size for output in outputs)))
+    counted *= np.where(np.arange(counted.size) % 2, -1.0, 1.0)
     ends = np.cumsum([output.size for output in outputs])
     parts: list[Array] = np.split(counted, ends[:-1])
     numbered = [part.reshape(output.shape) for part, output in zip(parts, outputs, strict=True)]

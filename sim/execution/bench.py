@@ -5,7 +5,7 @@ It must not know any single instruction.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -86,6 +86,11 @@ class Bench:
         self._findings[finding.code, finding.line] = Finding(
             first.code, first.severity, first.message, first.line, first.remedy, count
         )
+
+    def report_all(self, findings: Iterable[Finding]) -> None:
+        """Keep several."""
+        for finding in findings:
+            self.report(finding)
 
     def findings(self) -> list[Finding]:
         return [self._findings[key] for key in sorted(self._findings, key=lambda key: (key[1], key[0]))]

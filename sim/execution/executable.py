@@ -20,6 +20,7 @@ from nki_anvil.sim.execution.linker import Linker
 from nki_anvil.sim.execution.lots import Lots
 from nki_anvil.sim.execution.memory import Memory
 from nki_anvil.sim.execution.outcome import Outcome
+from nki_anvil.sim.execution.paired_loops import unlike_loops
 from nki_anvil.sim.execution.races import Touched
 from nki_anvil.sim.execution.sums import Foreign
 from nki_anvil.sim.operands import operands
@@ -69,6 +70,7 @@ class Executable:
                     step()
             except (ValueError, IndexError, FloatingPointError, OverflowError, TypeError) as error:
                 raise ExecutionError("SIM-FAILED", f"an instruction cannot be carried out: {error}") from error
+        self._bench.report_all(unlike_loops(self.program, self._bench.trips))
         return self._outcome(inputs)
 
     def _outcome(self, inputs: Sequence[NDArray[Any]]) -> Outcome:

@@ -136,11 +136,21 @@ async def test_outputs_may_have_other_shapes_where_the_reference_reshapes_them(
         "return k_res[None]",
         "return np.reshape(k_res.transpose(1, 0, 2) if k_res.ndim == 3 else k_res, ref.shape)",
         "return np.hstack(k_res).reshape(ref.shape)",
+        "return np.abs(k_res)",
+        "return np.rint(k_res)",
     ],
 )
 async def test_what_moves_or_changes_a_kernels_outputs_afterwards_is_refused(tmp_path: Path, body: str) -> None:
     with pytest.raises(ProblemInvalid, match="transform_nki_outputs"):
         await load(written(tmp_path, BARE + OUTPUTS.format(body=body)))
+
+
+async def test_inputs_that_a_transform_casts_are_refused(tmp_path: Path) -> None:
+    casting = (
+        BARE + "\n\ndef transform_to_nki_inputs(inputs):\n    return [*inputs[:3], inputs[3].astype(np.float32)]\n"
+    )
+    with pytest.raises(ProblemInvalid, match="casts inputs"):
+        await load(written(tmp_path, casting))
 
 
 async def test_the_version_follows_source_and_tolerance(tmp_path: Path) -> None:

@@ -611,6 +611,28 @@ def test_a_core_that_loops_on_alone_would_wait_for_ever(kind: str) -> None:
         Executable(swapping(kind).program()).run([numbers(2, 4), np.array([[4], [3]], np.int32)])
 
 
+@pytest.mark.parametrize(("often", "unlike"), [((3, 3), False), ((3, 4), True), ((0, 1), True)])
+@pytest.mark.parametrize("kind", ["fori", "while"])
+def test_cores_that_run_a_loop_unlike_often_are_told(kind: str, often: tuple[int, int], unlike: bool) -> None:
+    b = ProgramBuilder(cores=2)
+    counts, out = b.input((2, 1), "int32"), b.result((2, 4))
+    for core in (0, 1):
+        b.core = core
+        mine, bound = slice(core, core + 1), b.register()
+        tile, left = b.tensor((1, 4)), b.tensor((1, 1), "int32")
+        b.emit("memset", tile, value=1.0)
+        b.emit("dma_copy", left, counts[mine])
+        b.emit("register_load", left, register=bound)
+        with b.loop("while", bound) if kind == "while" else b.loop("fori", b.register(), upper_register=bound):
+            b.emit("tensor_scalar", tile, tile, op0="multiply", value0=2.0, line=70)
+            b.emit("tensor_scalar", left, left, op0="subtract", value0=1.0)
+            if kind == "while":
+                b.emit("register_load", left, register=bound)
+        b.emit("dma_copy", out[mine], tile)
+    found = Executable(b.program()).run([np.array(often, np.int32)[:, None]]).findings
+    assert [(one.code, one.line) for one in found] == ([("TRN2-LNC-LOOP", 70)] if unlike else [])
+
+
 def test_cores_that_do_not_meet_are_refused() -> None:
     b, _ = pair()
     b.emit("core_barrier", None, cores=[0, 1])
