@@ -200,6 +200,8 @@ def _families(varied: list[InputSpec], floats: list[InputSpec], large: bool) -> 
     if len(floats) > 1 and not large:
         yield from _beyond(varied)
     yield from (Plan(f"peaks/{turn}") for turn in range(_turns(floats)))
+    if not large:
+        yield from (Plan(f"peaks/down/{turn}") for turn in range(_turns(floats)))
     short = max((regimes.last_turns(drawn_shape(spec)) for spec in floats), default=0)
     yield from (Plan(f"last/{turn}") for turn in range(LAST_LARGE if short and large else short))
     yield from _cancelling(floats)
@@ -344,18 +346,20 @@ def _planes(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], larg
             continue
         few = len(axes) > 1 or planes.how_many(shape, axes) <= FEW_COLUMNS
         bent = planes.turns(shape, axes) if few else 0
-        towers = min(planes.tower_turns(shape, axes), TOWERS // 2 if large else TOWERS)
-        yield from _throughout_axes(spec.name, axes, bent, towers)
+        every = planes.tower_turns(shape, axes)
+        towers = range(min(every, TOWERS // 2 if large else TOWERS))
+        down = [] if large else [every + turn for turn in towers]
+        yield from _throughout_axes(spec.name, axes, bent, [*towers, *down])
         if len(axes) == 1:
             turned = places.turns(planes.how_many(shape, axes), shape[axes[0]], PEAKS)
             yield from (Plan(f"peaks/turned/{turn}", spec.name) for turn in range(turned))
 
 
-def _throughout_axes(name: str, axes: Sequence[int], bent: int, towers: int) -> Iterator[Plan]:
+def _throughout_axes(name: str, axes: Sequence[int], bent: int, towers: Sequence[int]) -> Iterator[Plan]:
     named = ",".join(map(str, axes))
     yield from (Plan(f"planes/{named}/{turn}", name) for turn in range(bent))
     yield from (Plan(f"narrow/{named}/{turn}", name) for turn in range(len(planes.NARROWS) if bent else 0))
-    yield from (Plan(f"towers/{named}/{turn}", name) for turn in range(towers))
+    yield from (Plan(f"towers/{named}/{turn}", name) for turn in towers)
 
 
 def _exact(specification: Specification, exact: dict[str, Any] | None) -> Iterator[Plan]:

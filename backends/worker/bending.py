@@ -121,14 +121,16 @@ def spike(d: Draw) -> Array:
 def peaks(d: Draw) -> Array:
     """In every row one element towers over the rest by 10^U(2, 2.3): at edges, then in every column in turn.
 
-    The variant counts cases; ``turned/`` before it, what an output gathers along another axis has them.
+    The variant counts cases; ``turned/`` before it, what an output gathers along another axis has them, and ``down/``,
+    they lie as far below the rest, as what a minimum looks for.
     """
     way, _, turn = d.variant.rpartition("/")
     axes = tuple(d.axes) if way == "turned" and d.axes else (d.own.ndim - 1,)
     rows = np.array(planes.laid_out(d.own, axes), dtype=np.float32)
     count, length = rows.shape
     columns = places.peaks(d.rng, count, length, turn_of(turn))
-    rows[np.arange(count), columns] = 10.0 ** d.rng.uniform(2, 2.3, count) * d.scale * d.sigma
+    height = -d.sigma if way == "down" else d.sigma
+    rows[np.arange(count), columns] = 10.0 ** d.rng.uniform(2, 2.3, count) * d.scale * height
     return planes.put_back(rows, d.own, axes)
 
 

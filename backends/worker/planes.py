@@ -66,7 +66,9 @@ def turns(shape: Sequence[int], axes: Sequence[int]) -> int:
 def towers(own: Array, axes: Sequence[int], rng: Any, height: float, turn: int) -> Array:
     """In every plane one element stands 10^U(3, 4) high: in even cases at an end of one of the axes, in odd ones at
     an edge of tiles between, and anywhere along the others; or where a bank begins or ends in the plane's own order.
+    Once all of these had one (``tower_turns``), as far below.
     """
+    down, turn = divmod(turn, tower_turns(own.shape, axes))
     values = np.array(laid_out(own, axes), np.float32)
     lengths = [own.shape[axis] for axis in axes]
     chosen, count = _edges(lengths)[turn % 2], len(values)
@@ -79,7 +81,7 @@ def towers(own: Array, axes: Sequence[int], rng: Any, height: float, turn: int) 
         else:
             for axis, place in enumerate(np.unravel_index(edge, lengths)):
                 coordinates[axis][plane] = place
-    heights = height * 10.0 ** rng.uniform(3, 4, count)
+    heights = (-height if down else height) * 10.0 ** rng.uniform(3, 4, count)
     values[np.arange(count), np.ravel_multi_index(coordinates, lengths)] = heights
     return put_back(values, own, axes)
 

@@ -128,7 +128,7 @@ def near_edges(within: Range) -> list[int]:
     begun = places.TILE * np.unique(np.linspace(0, tiles, min(tiles + 1, MOST)).astype(np.int64))
     near = [low, high, *chunks, *quarters, *marks]
     near += [at + step for at in (*chunks, *marks, *quarters, *rounds) for step in (-1, 1, 0)]
-    near += sorted({int(n) for n in (*places.edges(high + 1, 0), *(begun - 1), *begun, *(begun + 1))})
+    near += sorted({int(n) for n in (*places.edges(max(0, high + 1), 0), *(begun - 1), *begun, *(begun + 1))})
     near += (begun + places.TILE // 2).tolist()
     return [n for n in dict.fromkeys(near) if low <= n <= high]
 

@@ -42,7 +42,10 @@ def test_a_level_plane_has_one_offset_in_all_of_its_rows() -> None:
 
 @pytest.mark.parametrize(("shape", "axes"), SHAPES[:4], ids=str)
 def test_towers_stand_alone_in_their_planes_and_reach_every_end_of_each_axis(shape: list[int], axes: list[int]) -> None:
-    cases = [drawn("towers", shape, axes, turn) for turn in range(planes.tower_turns(shape, axes))]
+    every = planes.tower_turns(shape, axes)
+    cases = [drawn("towers", shape, axes, turn) for turn in range(every)]
+    below = [-drawn("towers", shape, axes, every + turn) for turn in range(every)]
+    assert [(x > 50).sum() for x in below] == [(x > 50).sum() for x in cases]
     assert all(((rows(x, axes) > 50).sum(-1) == 1).all() for x in cases)
     places = np.concatenate([np.argwhere(x > 50) for x in cases])
     for axis in axes:
