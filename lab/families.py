@@ -181,7 +181,7 @@ def _throughout(
     for spec in floats:
         shape, axes = drawn_shape(spec), gathered.get(spec.name, ())
         if len(axes) > 1:
-            towers = TOWERS // 2 if large else TOWERS
+            towers = range(TOWERS // 2 if large else TOWERS)
             yield from _throughout_axes(spec.name, axes, min(2, planes.turns(shape, axes)), towers)
         elif axes and axes[0] != len(shape) - 1:
             yield Plan("bands/turned", spec.name)
