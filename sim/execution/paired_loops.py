@@ -9,24 +9,20 @@ from collections.abc import Iterator, Sequence
 
 from nki_anvil.sim.program import Program
 from nki_anvil.sim.rules.finding import Finding
+from nki_anvil.sim.rules.loops import of_core
 
 
 def unlike_loops(program: Program, trips: Sequence[int]) -> Iterator[Finding]:
     """For each loop of the first core that the second ran more often, or less."""
     if program.cores < 2:
         return
-    regions, rows = program.tables["regions"], program.tables["instructions"]
-    first: list[int] = regions["first"].tolist()
-    last: list[int] = regions["last"].tolist()
-    cores: list[int] = rows["core"].tolist()
-    bodies = [region for region in range(len(first)) if first[region] < last[region]]
-    one, other = ([region for region in bodies if cores[first[region]] == core] for core in (0, 1))
-    for mine, theirs in zip(one, other, strict=False):
+    first, lines = program.tables["regions"]["first"], program.tables["instructions"]["line"]
+    for mine, theirs in zip(of_core(program, 0), of_core(program, 1), strict=False):
         if trips[mine] != trips[theirs]:
             yield Finding(
                 code="TRN2-LNC-LOOP",
                 severity="error",
                 message=f"a loop on the device runs {trips[mine]} times on one core and {trips[theirs]} on the other",
-                line=int(rows["line"][first[mine]]),
+                line=int(lines[first[mine]]),
                 remedy="Let both cores run as many turns, each on its own part.",
             )

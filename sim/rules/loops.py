@@ -41,13 +41,17 @@ def _left(reading: Reading) -> Iterator[Violation]:
             )
 
 
+def of_core(program: Program, core: int) -> list[int]:
+    """The regions of a core's loops in order, but for those whose bodies do nothing."""
+    regions, cores = program.tables["regions"], program.tables["instructions"]["core"]
+    bodies = np.flatnonzero(regions["first"] < regions["last"])
+    return bodies[cores[regions["first"][bodies]] == core].tolist()
+
+
 def _loops(program: Program, core: int) -> list[tuple[int, str]]:
     """The loops of a core in order: how deep each of them is, and how often it runs."""
-    regions, cores = program.tables["regions"], program.tables["instructions"]["core"]
-    parents: list[int] = regions["parent"].tolist()
-    bodies = [index for index in range(len(parents)) if int(regions["first"][index]) < int(regions["last"][index])]
-    mine = [index for index in bodies if int(cores[regions["first"][index]]) == core]
-    return [(len(list(_around(parents, index))), _turns(program, index)) for index in mine]
+    parents: list[int] = program.tables["regions"]["parent"].tolist()
+    return [(len(list(_around(parents, index))), _turns(program, index)) for index in of_core(program, core)]
 
 
 def _turns(program: Program, region: int) -> str:

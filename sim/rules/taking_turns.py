@@ -48,7 +48,8 @@ def spoiled(program: Program, pairs: Iterable[tuple[int, int]]) -> Iterator[Spoi
 
 def _looks(program: Program, shared: Iterable[int]) -> Iterator[tuple[int, int, bool, bool]]:
     """What instructions read and write of some tiles, in their order: all that one reads before what it writes."""
-    every, (at, index) = operands(program), indices(program, operands(program))
+    every = operands(program)
+    at, index = indices(program, every)
     opcode = program.tables["instructions"]["opcode"][every.instruction]
     overwrites = np.array([record.get("accumulate") is False for record in program.attributes], np.bool_)
     fresh = (opcode == _MATMUL) & overwrites[program.tables["instructions"]["attributes"][every.instruction]]
