@@ -33,8 +33,8 @@ LEAST: Final = 1e-3
 """Of what a product is multiplied with, beside its largest: of less no product is one value with."""
 LEVEL: Final = 2.0**7
 """How far above and below zero, times the root of the contraction's length, by which what is softened is divided."""
-DEPTHS: Final = (12000.0, 2.0**31, 2.0**46, 2.0**105)
-"""How far below as a whole: beyond what maxima start at, -10000, -1e9, -1e13, -1e30."""
+DEPTHS: Final = (12000.0, 2.0**31, 2.0**46, 2.0**105, -12000.0)
+"""How far below as a whole: beyond what maxima start at, -10000, -1e9, -1e13, -1e30; and above, for minima."""
 BITS: Final = 23
 """Of what float32 holds exactly, one for what a product has besides."""
 LIFTED: Final = 2.0**8
@@ -95,10 +95,10 @@ def multiplied(factor: Factor) -> Array:
 
 
 def moved(runs: HonestRuns, drawn: dict[str, Any], name: str, turn: int, rng: Any) -> dict[str, Array]:
-    """Both factors of that product, which is far below zero as a whole and otherwise as it was, or nearly.
+    """Both factors of that product, which is far from zero as a whole and otherwise as it was, or nearly.
 
     It is exact in float32 in whatever order it is summed, so that what hangs on its differences is known as well as
-    ever. From so far below that these are nothing or everything, they are few numbers, for ties among the largest.
+    ever. From so far that these are nothing or everything, they are few numbers, for ties among the largest.
     """
     factors = factors_of(runs, drawn)
     factor = preferred(factors[name])
@@ -107,16 +107,16 @@ def moved(runs: HonestRuns, drawn: dict[str, Any], name: str, turn: int, rng: An
         return {}
     mine, theirs = _along(factor.operand, factor.left), _along(factor.other, not factor.left)
     length = int(mine.shape[-1])
-    power = int(np.ceil(np.log2(DEPTHS[turn] * np.sqrt(length))))
+    power = int(np.ceil(np.log2(abs(DEPTHS[turn]) * np.sqrt(length))))
     step = 2.0 ** -((BITS - power) // 2)
-    if turn:
+    if power > BITS:
         mine, theirs = step * np.rint(np.clip(mine, -1, 1)), step * np.rint(np.clip(theirs, -1, 1))
         only: Array = np.equal(np.arange(length), rng.integers(0, length, (*theirs.shape[:-1], 1)))
         theirs = np.where(only, theirs, 0.0)
     else:
         mine, theirs = step * np.rint(mine / step), step * np.rint(theirs / step)
     place = int(rng.integers(length))
-    mine[..., place], theirs[..., place] = -SHORT, 2.0**power / SHORT
+    mine[..., place], theirs[..., place] = -SHORT, np.sign(DEPTHS[turn]) * 2.0**power / SHORT
     mine, theirs = _along(mine, factor.left), _along(theirs, not factor.left)
     return {name: _laid(drawn[name], factor, mine), other[0]: _laid(drawn[other[0]], other[1], theirs)}
 

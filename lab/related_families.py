@@ -146,7 +146,7 @@ def terraces(
         axes = gathered.get(name) or (len(shape) - 1,)
         length = prod(shape[axis] for axis in axes) if shape else 0
         if length >= LONGEST_PLAIN and not depths.is_small(prod(shape), largest):
-            turns = 1 if large else max(2, steps.turns(prod(shape) // length))
+            turns = 1 if large else steps.plain(prod(shape) // length) + 1
             yield from (Plan(f"terraces/{turn}", name) for turn in range(turns))
     work = specification.work.get(shapes)
     if work and work.matmul_flops and not large:

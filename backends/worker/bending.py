@@ -14,6 +14,12 @@ from nki_anvil.backends.worker.arguments import Array, Spec
 FINEST = 6
 """Powers of two down to which ties go: a rounding of so many binary places meets its half-way points."""
 
+HEIGHTS, FAR = (2.0, 2.3), (3.0, 6.0)
+"""Powers of ten of how far one element towers above a row, or lies below it; and how far some do, as what stands for no
+number at all."""
+DISTANT = {"": 0.25, "turned": 0.25, "down": 0.5}
+"""How many of them."""
+
 ABOUT = (-3.5, -0.5)
 """Powers of ten of how far rows lie about a number: nearer, what is left of it is lost to roundings of inputs."""
 
@@ -119,7 +125,7 @@ def spike(d: Draw) -> Array:
 
 
 def peaks(d: Draw) -> Array:
-    """In every row one element towers over the rest by 10^U(2, 2.3): at edges, then in every column in turn.
+    """In every row one element towers over the rest: at edges, then in every column in turn.
 
     The variant counts cases; ``turned/`` before it, what an output gathers along another axis has them, and ``down/``,
     they lie as far below the rest, as what a minimum looks for.
@@ -129,8 +135,9 @@ def peaks(d: Draw) -> Array:
     rows = np.array(planes.laid_out(d.own, axes), dtype=np.float32)
     count, length = rows.shape
     columns = places.peaks(d.rng, count, length, turn_of(turn))
+    low, high = np.where(d.rng.random((count, 1)) < DISTANT[way], FAR, HEIGHTS).T
     height = -d.sigma if way == "down" else d.sigma
-    rows[np.arange(count), columns] = 10.0 ** d.rng.uniform(2, 2.3, count) * d.scale * height
+    rows[np.arange(count), columns] = 10.0 ** d.rng.uniform(low, high) * d.scale * height
     return planes.put_back(rows, d.own, axes)
 
 

@@ -16,7 +16,9 @@ BLOCKS = (32, 64, 128)
 WIDTHS = (0, 1, 16, 64)
 """Of a band to either side of the diagonal."""
 FILLED = (2.0, 4.0)
-"""Powers of ten of how far below zero the rest lies, as what is added to scores is, where it is not nothing."""
+"""Powers of ten of how far from zero the rest lies, where it is not nothing."""
+SIDES = (0, 0, 0, 0, -1, -1, -1, 1)
+"""Below it more often than not, as what is added to scores is; above, what a minimum passes over."""
 
 LEFT = (-3.1, -2.8)
 """Powers of ten of what is left of a sum of a column and a row: about as little as float32 holds to 2^-12."""
@@ -184,7 +186,7 @@ def of_floats(own: Array, rng: Any, scale: float, turn: int) -> Array:
         if kind >= len(MASKS):
             path = _kept(matrix, PATHS[kind - len(MASKS)], rng) ^ (rng.random() < 0.5)
             return cast(Any, np).where(path, 1.0, -1.0) * np.abs(matrix)
-        rest = 0.0 if rng.random() < 0.5 else -(10.0 ** (scale * rng.uniform(*FILLED)))
+        rest = rng.choice(SIDES) * 10.0 ** (scale * rng.uniform(*FILLED))
         return cast(Any, np).where(_kept(matrix, MASKS[kind], rng), matrix, rest)
 
     return _each(own, turn, TURNS, bent).astype(np.float32)

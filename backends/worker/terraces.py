@@ -27,13 +27,20 @@ SHARES = (0.7, 0.1, 0.1, 0.1)
 
 
 def of_rows(rows: Array, rng: Any, scale: float, turn: int) -> Array:
-    """Each row [rows, elements] lies by its own depth below its top, which is one element of it, or one chunk."""
+    """Each row [rows, elements] lies by its own depth below its top, which is one element of it, or one chunk; in the
+    case after the ``plain`` ones as far above what is its bottom then."""
     count, length = rows.shape
     cases = turns(count)
     strata = (rng.permutation(count) * cases + turn % cases + rng.random(count)) / (count * cases)
     depths = scale * (DEPTHS[0] + (DEPTHS[1] - DEPTHS[0]) * strata)
     steps = np.stack([_steps(length, rng, SHARES if cases == 1 else (1.0,)) for _ in range(count)])
-    return rows / NOISE * _noisy(count, rng) - depths[:, None] * steps
+    side = -1 if turn < plain(count) else 1
+    return rows / NOISE * _noisy(count, rng) + side * depths[:, None] * steps
+
+
+def plain(rows: int) -> int:
+    """Cases with a top in each row: two at least."""
+    return max(2, turns(rows))
 
 
 def turns(rows: int) -> int:

@@ -93,6 +93,9 @@ def test_peaks_tower_over_their_rows_and_stand_at_different_places() -> None:
     down = drawn("peaks/down/0")
     assert (down.min(-1) < -90).all()
     assert len(set(down.argmin(-1).tolist())) >= places.in_turn(len(x), x.shape[-1])
+    assert (x.max(-1) > 900).any()
+    assert (x.max(-1) < 300).any()
+    assert (down.min(-1) < -900).any()
 
 
 def test_integers_and_indices_keep_their_range_in_every_family() -> None:

@@ -31,6 +31,13 @@ def test_all_but_one_element_of_few_rows_weigh_as_much_as_they_can() -> None:
     assert ((rows == 0).sum(axis=-1) == 1).all()
 
 
+def test_one_case_more_has_a_bottom_in_each_row_and_the_rest_as_far_above_it() -> None:
+    last = terraces.plain(200)
+    rows = terraces.of_rows(np.zeros((200, 640)), np.random.default_rng(6), 1.0, last)
+    assert (rows.min(-1) == 0).all()
+    assert (rows.max(-1) >= terraces.DEPTHS[0]).all()
+
+
 def test_a_half_of_the_rows_is_exactly_one_number_but_for_its_terraces() -> None:
     rng = np.random.default_rng(6)
     rows = terraces.of_rows(rng.standard_normal((400, 640)), rng, 1.0, 0)
