@@ -10,7 +10,7 @@ from math import prod
 from typing import Any, Final
 
 from nki_anvil.backends.job import InputSpec
-from nki_anvil.backends.worker import depths, laid, places, planes, regimes, throughout
+from nki_anvil.backends.worker import depths, foremost, laid, places, planes, regimes, throughout
 from nki_anvil.backends.worker.bending import FINEST, mixed_turns
 from nki_anvil.backends.worker.inputs import FEW
 from nki_anvil.lab import families_by_lot, integer_families, related_families
@@ -142,6 +142,7 @@ def _planned(
         *integer_families.level(whole, varied),
         *_exact(specification, exact),
         *(_planes(floats, gathered or {}, large) if exact is None else ()),
+        *(_foremost(floats, gathered or {}, large) if exact is None else ()),
         *_probes(floats, large),
     ]
 
@@ -353,6 +354,16 @@ def _planes(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], larg
         if len(axes) == 1:
             turned = places.turns(planes.how_many(shape, axes), shape[axes[0]], PEAKS)
             yield from (Plan(f"peaks/turned/{turn}", spec.name) for turn in range(turned))
+
+
+def _foremost(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], large: bool) -> Iterator[Plan]:
+    """The largest and the smallest of what one output gathers, in every class and chunk of it."""
+    for spec in floats:
+        shape = drawn_shape(spec)
+        axes = gathered.get(spec.name) or range(len(shape))[-1:]
+        length = prod(shape[axis] for axis in axes)
+        turns = foremost.turns(prod(shape) // max(1, length), length)
+        yield from (Plan(f"foremost/{turn}", spec.name) for turn in range(min(turns, 1) if large else turns))
 
 
 def _throughout_axes(name: str, axes: Sequence[int], bent: int, towers: Sequence[int]) -> Iterator[Plan]:

@@ -18,6 +18,7 @@ from nki_anvil.backends.worker import (
     circles,
     companions,
     depths,
+    foremost,
     kindred,
     laid,
     medley,
@@ -382,6 +383,12 @@ def _terraces(d: Draw) -> Array:
     return planes.put_back(bent, d.own, axes).astype(np.float32)
 
 
+def _foremost(d: Draw) -> Array:
+    axes = planes.along(d.own, d.axes)
+    bent = foremost.in_turn(planes.laid_out(d.own, axes), d.rng, d.scale, d.sigma, turn_of(d.variant))
+    return planes.put_back(bent, d.own, axes).astype(np.float32)
+
+
 def _circle(d: Draw) -> Array:
     """Of inputs between bounds, the circle that fits in them."""
     bounds = _bounds(d.spec)
@@ -443,6 +450,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "patterns": lambda d: regimes.bands(
         d.own, d.rng, d.scale, d.sigma, of=regimes.PATTERNS, turn=turn_of(d.variant), reach=d.reach
     ),
+    "foremost": _foremost,
     "planes": _planes,
     "narrow": _narrow,
     "towers": _towers,
@@ -501,8 +509,8 @@ TOGETHER = "together"
 """Of the first: all inputs that are terms of sums at once, in the same rows."""
 PARTIAL = (
     *MET,
-    "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "lone", "alike", "near",
-    "level", "opposed", "faint", "mixed", "whole", "planes", "steady", "sided",
+    "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "foremost", "lone", "alike",
+    "near", "level", "opposed", "faint", "mixed", "whole", "planes", "steady", "sided",
     "medley", "halved", "nothing", "named", "last", "kindred", "sole",
     "terraces", "narrow", "about", "between", "laid", "circle", "gated",
 )  # fmt: skip

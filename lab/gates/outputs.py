@@ -109,7 +109,7 @@ _BARRIER = " Where one core uses what the other stores, let both meet in between
 
 def _unwritten(repeat: Repeat, cores: int) -> str:
     """An element that depends on what fresh memory held, or on which core runs first, was never written for certain."""
-    or_order = " or depend on which core runs first" if cores > 1 else ""
+    or_order = " or with which core runs first" if cores > 1 else ""
     for position, (first, second) in enumerate(zip(repeat.first.outputs, repeat.second.outputs, strict=False)):
         differs = _bits(first) != _bits(second)
         if differs.any():
@@ -117,8 +117,8 @@ def _unwritten(repeat: Repeat, cores: int) -> str:
             place = np.unravel_index(int(np.argmax(differs.reshape(*first.shape, -1).any(axis=-1))), first.shape)
             index = [int(i) for i in place]
             return (
-                f"Output {position} is not written everywhere: {count} elements hold what memory held{or_order}, "
-                f"first {index}."
+                f"Output {position} is not written everywhere, or rests on what NKI's documents leave open: {count} "
+                f"elements change with what memory held{or_order}, first {index}."
             )
     return "" if _same_count([repeat.first, repeat.second]) else "The two runs returned different numbers of outputs."
 

@@ -48,7 +48,7 @@ def _activate(site: Site, command: str) -> None:
     if site["op"] not in FUNCTIONS:
         raise site.missing(f"with op={site['op']}")
     out = site.target("dst", shape)
-    site.do(on_the_engine(site["op"]), values, out)
+    site.do(on_the_engine(site["op"], site.bench), values, out)
     if command == "load_reduce":
         raise site.missing(NOTHING_TO_LOAD)
     site.settle("data", command, site.has("reduce_res"))

@@ -1,6 +1,7 @@
 """Conversions between the formats: float32 to integers rounds to nearest even and saturates, all else rounds once.
 
-What integer is made of what is no number, is told nowhere: nothing, or the format's end, by lot.
+What integer is made of what is no number, is told nowhere: nothing, or the format's end, by lot. Nor is what a boolean
+is made of, which is stored as a uint8: of whatever is not zero, or of what that has left of it, by lot.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def from_working(name: str, bench: Bench) -> Any:
         return shorten
     if name in dtypes.FLOATS:
         return _plain
-    return _booleans if name == "bool_" else partial(to_integers, bench)
+    return partial(_booleans if name == "bool_" else to_integers, bench)
 
 
 def shorten(source: NDArray[np.float32], out: NDArray[np.float32]) -> None:
@@ -59,8 +60,9 @@ def _plain(source: Array, target: Array) -> None:
     np.copyto(target, source, casting="unsafe")
 
 
-def _booleans(source: Array, target: Array) -> None:
-    np.not_equal(source, 0, out=target, casting="unsafe")
+def _booleans(bench: Bench, source: Array, target: Array) -> None:
+    values = np.rint(source).clip(0) if bench.lots.other("booleans") else source
+    np.not_equal(values, 0, out=target, casting="unsafe")
 
 
 def converted(values: Array, source: str, target: str, bench: Bench) -> Array:

@@ -12,6 +12,7 @@ from nki_anvil.sim.execution.alu import operation
 from nki_anvil.sim.execution.registry import defines
 from nki_anvil.sim.execution.shifting import bit_operation
 from nki_anvil.sim.execution.site import Site
+from nki_anvil.sim.execution.untold import float_operation
 from nki_anvil.sim.operations import BITVEC, COMPARISONS, LOGICAL, WORDS, exact
 
 Array = NDArray[Any]
@@ -28,7 +29,7 @@ def tensor_tensor(site: Site) -> None:
         _words(site, shape, op)
     else:
         first, second = site.read("data1", shape), site.read("data2", shape)
-        site.do(operation(op), first, second, site.target("dst", shape))
+        site.do(float_operation(site.bench, op), first, second, site.target("dst", shape))
 
 
 def _exact_integers(site: Site, op: str) -> bool:
@@ -73,11 +74,11 @@ def tensor_scalar(site: Site) -> None:
     second = None if site["op1"] is None else _second_operand(site, 1, shape)
     out = site.target("dst", shape)
     if site["op1"] is None:
-        site.do(operation(site["op0"], site["reverse0"]), data, first, out)
+        site.do(float_operation(site.bench, site["op0"], site["reverse0"]), data, first, out)
         return
     middle = site.work(shape)
-    site.do(operation(site["op0"], site["reverse0"]), data, first, middle)
-    site.do(operation(site["op1"], site["reverse1"]), middle, second, out)
+    site.do(float_operation(site.bench, site["op0"], site["reverse0"]), data, first, middle)
+    site.do(float_operation(site.bench, site["op1"], site["reverse1"]), middle, second, out)
 
 
 def _second_operand(site: Site, position: int, shape: tuple[int, ...]) -> Any:
@@ -120,8 +121,8 @@ def scalar_tensor_tensor(site: Site) -> None:
     data, last = site.read("data", shape), site.read("operand1", shape)
     first = _second_operand(site, 0, shape)
     out, middle = site.target("dst", shape), site.work(shape)
-    site.do(operation(site["op0"], site["reverse0"]), data, first, middle)
-    site.do(operation(site["op1"], site["reverse1"]), middle, last, out)
+    site.do(float_operation(site.bench, site["op0"], site["reverse0"]), data, first, middle)
+    site.do(float_operation(site.bench, site["op1"], site["reverse1"]), middle, last, out)
 
 
 @defines("reciprocal")

@@ -190,49 +190,57 @@ class _Shifted:
 
 
 class _Gathered:
-    """A pattern whose first dimension takes its rows from an index tile, column by column."""
+    """A pattern whose first dimension takes its rows from an index tile, column by column.
+
+    A number below zero that leads to a row before the pattern's offset is outside of it, or is that row, by lot.
+    """
 
     def __init__(self, memory: Memory, where: _Where, line: int, skip: bool) -> None:
         row, access = memory.program.tables["accesses"], where.access
         self._index = memory.view(int(row["vector_access"][access]))
         self._line, self._skip, self._where = line, skip, where
         self._count = memory.program.shape(access)[0]
-        base = memory.view(access, drop=1)
         self._step = step = int(row["vector_step"][access])
-        _, high = slack(memory, access, drop=1)
+        low, high = slack(memory, access, drop=1)
+        self._before = -low // step
+        base = memory.view(access, -self._before * step, drop=1)
         self._rows = np.lib.stride_tricks.as_strided(
-            base, shape=(high // step + 1, *base.shape), strides=(step * base.itemsize, *base.strides)
+            base, shape=(self._before + high // step + 1, *base.shape), strides=(step * base.itemsize, *base.strides)
         )
 
-    def _indices(self) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+    def _found(self) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+        """Rows by number, counted from the first that lies before the offset, and which of them are there."""
         flat = self._index.reshape(self._index.shape[0], -1).T.reshape(-1)[: self._count].astype(np.int64)
-        valid = (flat >= 0) & (flat < len(self._rows))
+        found = flat + self._before
+        valid = (flat >= 0) & (found < len(self._rows))
         if valid.all():
-            return flat, None
+            return found, None
         if not self._skip:
-            raise out_of_bounds(int(flat[~valid][0]), 0, len(self._rows) - 1, self._line)
-        return flat, valid
+            raise out_of_bounds(int(flat[~valid][0]), 0, len(self._rows) - self._before - 1, self._line)
+        if self._before and self._where.other():
+            valid |= (flat < 0) & (found >= 0)
+        return found, valid
 
     def starts(self) -> NDArray[np.int64]:
         """Elements from the pattern's offset to each of its valid rows."""
-        indices, valid = self._indices()
-        return (indices if valid is None else indices[valid]) * self._step
+        found, valid = self._found()
+        return ((found if valid is None else found[valid]) - self._before) * self._step
 
     def get(self) -> tuple[Array, NDArray[np.bool_] | None]:
-        indices, valid = self._indices()
+        found, valid = self._found()
         if valid is None:
-            return self._rows[indices], None
+            return self._rows[found], None
         values = np.zeros((self._count, *self._rows.shape[1:]), self._rows.dtype)
-        values[valid] = self._rows[indices[valid]]
+        values[valid] = self._rows[found[valid]]
         return values, valid
 
     def put(self, values: Array) -> None:
         """Rows arrive in no order: of those that go to one place any stays, by lot."""
-        indices, valid = self._indices()
+        found, valid = self._found()
         if valid is not None:
-            indices, values = indices[valid], values[valid]
-        order = self._where.order(len(indices))
-        self._rows[indices[order]] = values[order]
+            found, values = found[valid], values[valid]
+        order = self._where.order(len(found))
+        self._rows[found[order]] = values[order]
 
 
 def _mover(memory: Memory, where: _Where, line: int, skip: bool) -> _Shifted | _Gathered:

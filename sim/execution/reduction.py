@@ -8,9 +8,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.sim.execution.alu import IDENTITIES, REDUCERS, operation
+from nki_anvil.sim.execution.alu import IDENTITIES, REDUCERS
 from nki_anvil.sim.execution.registry import defines
 from nki_anvil.sim.execution.site import Site
+from nki_anvil.sim.execution.untold import float_operation
 from nki_anvil.sim.operations import BITVEC
 
 Array = NDArray[Any]
@@ -100,7 +101,7 @@ def tensor_scalar_reduce(site: Site) -> None:
     out, op = site.target("dst", shape), site["reduce_op"] or "add"
     initial = site.scalar("reduce_init", "reduce_init_value", (shape[0], 1))
     lanes = begin(site, "data", site["reduce_cmd"], op, initial, answers=site.has("reduce_res"))
-    site.do(operation(site["op0"], site["reverse0"]), data, operand, out)
+    site.do(float_operation(site.bench, site["op0"], site["reverse0"]), data, operand, out)
     if site["reduce_cmd"] not in ("idle", "reset"):
         accumulate(site, out, lanes, op)
     if site.has("reduce_res"):
@@ -118,8 +119,8 @@ def tensor_scalar_cumulative(site: Site) -> None:
     initial = site.scalar("operand1", "value1", (shape[0], 1))
     lanes = begin(site, "src", site["reduce_cmd"], site["op1"], initial, answers=True)
     middle, out = site.work(flat), site.target("dst", flat)
-    site.do(operation(site["op0"]), values, operand, middle)
-    site.do(_cumulate, operation(site["op1"]), middle, lanes, out)
+    site.do(float_operation(site.bench, site["op0"]), values, operand, middle)
+    site.do(_cumulate, float_operation(site.bench, site["op1"]), middle, lanes, out)
 
 
 def _cumulate(function: Any, values: Array, lanes: Array, out: Array) -> None:
@@ -137,7 +138,7 @@ def tensor_tensor_scan(site: Site) -> None:
     flat = (shape[0], math.prod(shape[1:]))
     first, second = site.read("data0", flat), site.read("data1", flat)
     initial = site.scalar("initial", "initial_value", flat)
-    op0, op1 = operation(site["op0"], site["reverse0"]), operation(site["op1"], site["reverse1"])
+    op0, op1 = (float_operation(site.bench, site[f"op{i}"], site[f"reverse{i}"]) for i in (0, 1))
     site.do(_scan, op0, op1, first, second, initial, site.target("dst", flat))
 
 

@@ -1,7 +1,7 @@
 """Activation functions as the Scalar Engine has them: outside of the range of its table, a function is another one.
 
 Only where such a table ends within what a verdict promises. Those of exponentials, roots and logarithms hold for all
-numbers but zero and those beyond any guard, for which a warning is enough.
+numbers above zero but those beyond any guard, for which a warning is enough.
 """
 
 from __future__ import annotations
@@ -12,53 +12,77 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from nki_anvil.sim.execution.bench import Bench
 from nki_anvil.sim.execution.functions import FUNCTIONS, Function
 from nki_anvil.sim.operations import RANGES
 
 Array = NDArray[Any]
+Mask = NDArray[np.bool_]
 
-UNTOLD: Final = ("arctan", "reciprocal")
-"""Of which no document says what they are out there."""
-AT_ZERO: Final = ("log", "rsqrt")
-"""Of which that is told for all numbers but zero."""
+_ROOTS: Final = ("log", "rsqrt", "sqrt")
 
 
 def _sine(x: Array, out: Array) -> None:
     """Behind half a turn its last cubic goes on: the documents have 27.65 for the sine of 9."""
-    beyond = _beyond("sin", x)
+    beyond = np.abs(x) > _ends("sin")[1]
     past = x[beyond] - np.copysign(np.asarray(np.pi, x.dtype), x[beyond])
     np.sin(x, out=out)
     out[beyond] = past * past * past / 6 - past
 
 
-def _untold(op: str, x: Array, out: Array) -> None:
-    """No number where nobody knows one, so that no right answer can rest on it."""
-    beyond = _beyond(op, x)
-    FUNCTIONS[op](x, out)
-    out[beyond] = np.nan
+def _arctan_untold(x: Array) -> Mask:
+    return np.abs(x) > _ends("arctan")[1]
 
 
-def _but_zero(op: str, x: Array, out: Array) -> None:
-    """No number at zero: the infinity that mathematics has there is no result of a table that ends before."""
-    zero = x == 0
-    FUNCTIONS[op](x, out)
-    out[zero] = np.nan
-
-
-def _beyond(op: str, x: Array) -> NDArray[np.bool_]:
-    """Where a table does not reach; its ends are numbers of the engine's own format."""
-    low, high = np.array(RANGES[op], np.float32)
+def _reciprocal_untold(x: Array) -> Mask:
+    low, high = _ends("reciprocal")
     size = np.abs(x)
-    return (size > high) | (size < low) if op == "reciprocal" else size > high
+    return (size > high) | (size < low)
 
 
-def on_the_engine(op: str) -> Function:
+def _root_untold(x: Array) -> Mask:
+    """The infinity that mathematics has at zero is no result of a table that ends before."""
+    return x <= 0
+
+
+def _square_root_untold(x: Array) -> Mask:
+    return x < 0
+
+
+UNTOLD: Final = {
+    "arctan": _arctan_untold, "reciprocal": _reciprocal_untold, "log": _root_untold, "rsqrt": _root_untold,
+    "sqrt": _square_root_untold,
+}  # fmt: skip
+"""Where no document says what a function of the engine is."""
+
+
+def _ends(op: str) -> Array:
+    """Where a table ends, in the engine's own format."""
+    return np.array(RANGES[op], np.float32)
+
+
+def _told(op: str, bench: Bench, x: Array, out: Array) -> None:
+    """No number where nobody knows one, or the table's end, by lot: no right answer can rest on it, nor on asking."""
+    untold = UNTOLD[op](x)
+    if not untold.any():
+        FUNCTIONS[op](x, out)
+        return
+    end = np.full_like(x[untold], np.nan)
+    if bench.lots.other("untold", op):
+        FUNCTIONS[op](_at_the_end(op, x[untold]), end)
+    FUNCTIONS[op](x, out)
+    out[untold] = end
+
+
+def _at_the_end(op: str, x: Array) -> Array:
+    low, high = _ends(op).astype(x.dtype)
+    if op in _ROOTS:
+        return np.full_like(x, low)
+    return np.copysign(np.clip(np.abs(x), max(low, 0), high), x)
+
+
+def on_the_engine(op: str, bench: Bench) -> Function:
     """What an activation computes, ``(x, out)``; ``out`` may be ``x``."""
-    return ON_THE_ENGINE.get(op, FUNCTIONS[op])
-
-
-ON_THE_ENGINE: Final[dict[str, Function]] = {
-    "sin": _sine,
-    **{op: partial(_untold, op) for op in UNTOLD},
-    **{op: partial(_but_zero, op) for op in AT_ZERO},
-}
+    if op == "sin":
+        return _sine
+    return partial(_told, op, bench) if op in UNTOLD else FUNCTIONS[op]

@@ -77,3 +77,28 @@ def test_mixed_rows_hold_them_as_patterns_do(family: str) -> None:
     x = inputs.draw({"inputs": [argument]}, {"seed": 1, "family": family})["x"]
     ordinary = x[(np.abs(x).max(-1) < 25) & (np.abs(np.median(x, axis=-1)) < 1)]
     assert 16 in most_in_one(ordinary, np.arange(WIDTH) % 32)
+
+
+@pytest.mark.parametrize("length", [480, 2016])
+def test_where_rows_are_few_cases_go_on_until_all_of_each_channel_and_of_each_layout_stood_out(length: int) -> None:
+    rng = np.random.default_rng(4)
+    cases = [
+        foremost.in_turn(rng.standard_normal((4, length)), rng, 1.0, 1.0, turn)
+        for turn in range(foremost.turns(4, length))
+    ]
+    rows = np.concatenate(cases)
+    layouts = [size for size in range(128, 16, -1) if length % size == 0 and length > 8 * size][: foremost.LAYOUTS]
+    for stride in [*foremost.CHANNELS, *layouts]:
+        largest = np.argsort(rows, axis=-1)[:, -(length // stride) :]
+        assert (np.ptp(largest % stride, axis=-1) == 0).any(), stride
+
+
+def test_what_an_output_gathers_along_columns_has_them_there() -> None:
+    argument = {"name": "x", "shape": [WIDTH, 64], "dtype": "float32"}
+    case = {"seed": 1, "family": "foremost/0", "gathered": {"x": [0]}}
+    x = inputs.draw({"inputs": [argument]}, case)["x"]
+    assert any(np.ptp(np.argsort(column)[-8:] % 32) == 0 for column in x.T)
+
+
+def test_rows_of_a_few_elements_have_no_such_cases() -> None:
+    assert foremost.turns(128, 8) == 0

@@ -164,3 +164,80 @@ def test_statistics_of_no_element_may_be_anything() -> None:
     assert first == [1, -1, 0, 0, 0, 0]
     assert second[:4] == first[:4]
     assert np.isnan(second[4:]).all()
+
+
+def computed(op: str, values: list[float], poison: int, **attributes: Any) -> list[float]:
+    """What one instruction makes of a row of numbers, an activation where no second operand is given."""
+    b = ProgramBuilder()
+    shape = (1, len(values))
+    source, held, out = b.input(shape), b.tensor(shape), b.tensor(shape)
+    b.emit("dma_copy", held, source)
+    if attributes:
+        b.emit("tensor_scalar", out, held, op0=op, **attributes)
+    else:
+        b.emit("activation", out, None, held, op=op)
+    b.emit("dma_copy", b.result(shape), out)
+    executable = Executable(b.program())
+    return executable.run([np.array([values], np.float32)], poison=poison).outputs[0][0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("op", "outside", "end"),
+    [
+        ("log", 0.0, -64 * np.log(2)),
+        ("log", -3.0, -64 * np.log(2)),
+        ("rsqrt", 0.0, 2.0**43.5),
+        ("sqrt", -2.0, 2.0**-58),
+        ("arctan", -3.0, -np.arctan(np.pi / 2)),
+        ("reciprocal", 2.0**50, 2.0**-42),
+        ("reciprocal", -(2.0**-60), -(2.0**42)),
+    ],
+)
+def test_outside_of_its_table_a_function_is_no_number_or_its_end(op: str, outside: float, end: float) -> None:
+    first, second = (computed(op, [0.5, outside], poison) for poison in (0, 1))
+    assert first[0] == second[0]
+    assert np.isnan(first[1])
+    assert second[1] == pytest.approx(end, rel=1e-5)
+
+
+def test_a_power_of_a_negative_number_is_no_number_or_that_of_its_magnitude() -> None:
+    first, second = (computed("power", [4.0, -4.0], poison, value0=-0.5) for poison in (0, 1))
+    assert (first[0], second) == (0.5, [0.5, 0.5])
+    assert np.isnan(first[1])
+    for poison in (0, 1):
+        assert computed("power", [4.0, -4.0], poison, value0=3.0) == [64, -64]
+
+
+def test_a_boolean_is_made_of_what_is_not_zero_or_of_what_a_byte_has_left_of_it() -> None:
+    for poison, found in ((0, [False, True, True, True]), (1, [False, False, True, False])):
+        b = ProgramBuilder()
+        source, held, out = b.input((1, 4)), b.tensor((1, 4)), b.tensor((1, 4), "bool_")
+        b.emit("dma_copy", held, source)
+        b.emit("tensor_copy", out, held)
+        b.emit("dma_copy", b.result((1, 4), "bool_"), out)
+        x = np.array([[0, 0.3, 1, -2]], np.float32)
+        assert Executable(b.program()).run([x], poison=poison).outputs[0].tolist() == [found]
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_a_row_before_an_offset_that_a_negative_index_names_is_skipped_or_taken(writes: bool) -> None:
+    b = ProgramBuilder()
+    table, at = b.input((6, 1)), b.input((3, 1), "int32")
+    rows, indices, out = b.tensor((3, 1)), b.tensor((3, 1), "int32"), b.result((6, 1))
+    b.emit("dma_copy", indices, at)
+    if writes:
+        b.emit("dma_copy", out, table)
+        b.emit("dma_copy", rows, table[0:3])
+        b.emit("dma_copy", b.gathered(out[2:5], 1, indices), rows, oob_mode="skip")
+    else:
+        b.emit("memset", rows, value=9.0)
+        b.emit("dma_copy", rows, b.gathered(table[2:5], 1, indices), oob_mode="skip")
+        b.emit("dma_copy", out[0:3], rows)
+        b.emit("dma_copy", out[3:6], rows)
+    given = [np.arange(6, dtype=np.float32)[:, None], np.array([[1], [-2], [-3]], np.int32)]
+    for poison, taken in ((0, False), (1, True)):
+        found = Executable(b.program()).run(given, poison=poison).outputs[0].ravel().tolist()
+        if writes:
+            assert found == [1.0 if taken else 0.0, 1, 2, 0, 4, 5]
+        else:
+            assert found[:3] == [3, 0 if taken else 9, 9]
