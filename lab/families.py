@@ -354,6 +354,8 @@ def _planes(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], larg
         if len(axes) == 1:
             turned = places.turns(planes.how_many(shape, axes), shape[axes[0]], PEAKS)
             yield from (Plan(f"peaks/turned/{turn}", spec.name) for turn in range(turned))
+            if axes[0] == len(shape) - 2:
+                yield from _through("patterns/turned", spec, spec.name)
 
 
 def _foremost(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], large: bool) -> Iterator[Plan]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from math import prod
-from typing import Final
+from typing import Final, TypeAlias
 
 from nki_anvil.backends.job import InputSpec
 from nki_anvil.backends.worker import circles, depths, pointing, relations
@@ -14,12 +15,16 @@ from nki_anvil.backends.worker import terraces as steps
 from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many
 from nki_anvil.lab.specification import Specification
 
+Pair: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+
 NEAR: Final = 4
 """Pairs of an input and another one that spreads over it, at most; half as many at large shapes."""
 COMBINED: Final = 8
 """Pairs at most of inputs that are known to be added or multiplied."""
 KINDRED: Final = 12
 """Cases at most of rows along another input's; half as many at large shapes."""
+CROSSING: Final = 12
+"""Cases at most of columns along another input's rows or columns; half as many at large shapes, and of terraces."""
 TERRACED: Final = 8
 """Cases at most of keys in terraces along queries."""
 LONGEST_PLAIN: Final = 64
@@ -73,6 +78,26 @@ def kindred(specification: Specification, shapes: str, floats: list[InputSpec], 
     pairs = [(one, two) for one in of for two in of if one != two and along.may_meet(of[one], of[two])]
     plans = [Plan(f"kindred/{two}/{turn}", one) for one, two in pairs for turn in along.turns(of[one], of[two])]
     yield from plans[: KINDRED // 2 if large else KINDRED]
+    yield from crossing(of)[: CROSSING // 2 if large else CROSSING]
+
+
+def crossing(of: Mapping[str, Sequence[int]]) -> list[Plan]:
+    """Columns along another input's rows or columns, by the inputs' shapes: of each pair the first case before others
+    have their second."""
+    plans = [
+        [Plan(f"kindred/{two}/{way}/{turn}", one) for turn in along.turns(*met)] for one, two, way, met in _crossing(of)
+    ]
+    return [plan for turn in zip_longest(*plans) for plan in turn if plan]
+
+
+def _crossing(of: Mapping[str, Sequence[int]]) -> Iterator[tuple[str, str, str, Pair]]:
+    """Two inputs of which one has in columns, or both, what the other has in rows: first those that have so as well."""
+    pairs = [(one, two) for one in of for two in of if one != two]
+    for one, two in sorted(pairs, key=lambda pair: not along.may_meet(of[pair[0]], of[pair[1]])):
+        for way in along.WAYS if len(of[one]) > 1 and len(of[two]) > 1 else ():
+            met = along.transposed_shapes(of[one], of[two], way)
+            if along.may_meet(*met):
+                yield one, two, way, met
 
 
 def near(floats: list[InputSpec], combined: Sequence[Mapping[str, str]], large: bool) -> Iterator[Plan]:
@@ -153,6 +178,8 @@ def terraces(
         pairs = [(one, two) for one in of for two in of if one != two and along.may_meet(of[one], of[two])]
         plans = [Plan(f"terraces/{two}/{turn}", one) for turn in range(TERRACED) for one, two in pairs]
         yield from plans[:TERRACED]
+        turned = [Plan(f"terraces/{two}/{way}/0", one) for one, two, way, _ in _crossing(of)]
+        yield from turned[: CROSSING // 2]
 
 
 def _attended(floats: list[InputSpec]) -> Iterator[Plan]:

@@ -171,14 +171,10 @@ def _peers(spec: Spec, target: Spec) -> bool:
     return is_float(spec) and spec.get("domain") != "constant" and drawn_shape(spec) == drawn_shape(target)
 
 
-def _bands(d: Draw) -> Array:
-    """Bands of rows, or of columns (``turned``), of as many regimes; what has another shape is as it was drawn."""
-    if not d.is_like:
-        return d.own
-    turned = d.variant.startswith("turned")
-    return regimes.bands(
-        d.own, d.rng, d.scale, d.sigma, turned, turn=turn_of(d.variant.removeprefix("turned/")), reach=d.reach
-    )
+def _bands(d: Draw, of: Sequence[regimes.Regime] = regimes.REGIMES) -> Array:
+    """Bands of rows, or of columns (``turned``), of as many regimes."""
+    turned, turn = d.variant.startswith("turned"), turn_of(d.variant.removeprefix("turned/"))
+    return regimes.bands(d.own, d.rng, d.scale, d.sigma, turned, of=of, turn=turn, reach=d.reach)
 
 
 def _planes(d: Draw) -> Array:
@@ -370,17 +366,29 @@ def _gated(d: Draw) -> Array:
 
 
 def _terraces(d: Draw) -> Array:
-    """The variant is the case's number; before it queries are named whose keys the target holds."""
-    named, _, turn = d.variant.rpartition("/")
+    """The variant is the case's number; before it queries are named whose keys the target holds, and which of both are
+    transposed."""
+    before, _, turn = d.variant.rpartition("/")
+    named, _, way = before.partition("/")
     if named:
         if d.is_target:
-            return terraces.keys(d.own, d.rng)
-        return terraces.queries(d.own, d.rng, d.scale) if d.spec["name"] == named else d.own
+            return kindred.transposed(terraces.keys(kindred.transposed(d.own, way), d.rng), way)
+        if d.spec["name"] != named:
+            return d.own
+        bent = terraces.queries(kindred.transposed(d.own, way, other=True), d.rng, d.scale)
+        return kindred.transposed(bent, way, other=True)
     if not d.is_target:
         return d.own
     axes = planes.along(d.own, d.axes)
     bent = terraces.of_rows(planes.laid_out(d.own.astype(np.float64), axes), d.rng, d.scale, turn_of(turn))
     return planes.put_back(bent, d.own, axes).astype(np.float32)
+
+
+def _kindred(d: Draw) -> Array:
+    """The variant names the other input, which of both are transposed, and the case's number."""
+    way, _, turn = d.variant.partition("/")[2].rpartition("/")
+    own, other = kindred.transposed(d.own, way), kindred.transposed(d.first(), way, other=True)
+    return kindred.transposed(kindred.kindred(own, other, d.rng, d.scale, turn_of(turn)), way)
 
 
 def _foremost(d: Draw) -> Array:
@@ -434,7 +442,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "marks": bending.marks,
     "about": bending.about,
     "between": lambda d: bending.between(d) if d.own.ndim else d.own,
-    "bands": _bands,
+    "bands": lambda d: _bands(d) if d.is_like else d.own,
     "signs": lambda d: regimes.signs(d.own, d.rng, d.scale, d.is_target, int(d.variant or 0)),
     "sunken": _sunken,
     "tiles": lambda d: (
@@ -447,9 +455,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "small": lambda d: regimes.everywhere(d.own, d.rng, d.scale, -6, -2),
     "huge": lambda d: regimes.everywhere(d.own, d.rng, d.scale, *regimes.HUGE),
     "scales": lambda d: regimes.scales(d.own, d.rng, int(d.variant or 0)),
-    "patterns": lambda d: regimes.bands(
-        d.own, d.rng, d.scale, d.sigma, of=regimes.PATTERNS, turn=turn_of(d.variant), reach=d.reach
-    ),
+    "patterns": lambda d: _bands(d, regimes.PATTERNS),
     "foremost": _foremost,
     "planes": _planes,
     "narrow": _narrow,
@@ -467,7 +473,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "opposed": _opposed,
     "faint": lambda d: relations.faint(d.own, d.shared_rows, d.scale, d.shared),
     "nothing": lambda d: relations.nothing(d.own, d.scale, turn_of(d.variant)),
-    "kindred": lambda d: kindred.kindred(d.own, d.first(), d.rng, d.scale, turn_of(d.variant.partition("/")[2])),
+    "kindred": _kindred,
     "sole": _sole,
     "terraces": _terraces,
     "named": _named,

@@ -22,6 +22,8 @@ LEAST = 8
 """Numbers of a row at least: of fewer none stands out."""
 MOST = 4
 """Cases at most in which few rows take edges in turn."""
+WAYS = {"mine": (True, False), "theirs": (False, True), "both": (True, True)}
+"""Which of two inputs is transposed before its rows are those that are meant, as queries [width, queries] are."""
 
 
 def kindred(
@@ -68,6 +70,19 @@ def turns(shape: Sequence[int], other: Sequence[int]) -> range:
     count = prod(other[shared_axes(shape, other) : -1])
     edged = -(-len(edges(shape[-2])) // count) if 2 * count <= shape[-2] else 0
     return range(0 if shape[-2] >= count else 1, 1 + min(MOST, edged))
+
+
+def transposed(own: Array, way: str, other: bool = False) -> Array:
+    """The one input, or the other, as that way has it; and back."""
+    return own.swapaxes(-1, -2) if WAYS.get(way, (False, False))[other] and own.ndim > 1 else own
+
+
+def transposed_shapes(shape: Sequence[int], other: Sequence[int], way: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Of both inputs."""
+    one, two = (
+        (*of[:-2], *of[:-3:-1]) if turn else tuple(of) for of, turn in zip((shape, other), WAYS[way], strict=True)
+    )
+    return one, two
 
 
 def shared_axes(shape: Sequence[int], other: Sequence[int]) -> int:

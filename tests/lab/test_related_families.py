@@ -50,3 +50,14 @@ def test_each_input_is_next_to_nothing_beside_each_gate_and_first_beside_those_t
     many = [InputSpec(name=name, shape=(64, 48)) for name in "abcdef"]
     assert len(list(related_families.gated(many, True))) == related_families.GATED // 2
     assert not list(related_families.gated([X], False))
+
+
+def test_columns_lie_along_what_another_input_has_of_their_length_and_first_where_both_have_columns():
+    heads = {"q": (64, 160), "k": (64, 160), "v": (160, 64)}
+    plans = related_families.crossing(heads)
+    assert [(plan.only, plan.family) for plan in plans[:2]] == [("q", "kindred/k/both/0"), ("k", "kindred/q/both/0")]
+    layer = related_families.crossing({"x": (128, 64), "w": (64, 96)})
+    assert [(plan.only, plan.family) for plan in layer] == [("x", "kindred/w/theirs/0")]
+    decoded = related_families.crossing({"x": (4, 64), "w": (64, 96)})
+    assert {(plan.only, plan.family.rpartition("/")[0]) for plan in decoded} == {("w", "kindred/x/mine")}
+    assert not related_families.crossing({"x": (128, 64), "bias": (64,)})

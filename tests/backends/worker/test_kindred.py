@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nki_anvil.backends.worker import kindred
+from nki_anvil.backends.worker import inputs, kindred
 
 
 def drawn(*shape: int) -> np.ndarray:
@@ -46,3 +46,16 @@ def test_only_leading_axes_that_both_have_keep_to_themselves() -> None:
     assert not kindred.may_meet((64,), (8, 64))
     assert not kindred.may_meet((8, 4), (8, 4))
     assert kindred.may_meet((8, 64), (16, 64))
+
+
+@pytest.mark.parametrize(
+    ("way", "queries", "keys"),
+    [("mine", (64, 160), (96, 64)), ("theirs", (160, 64), (64, 96)), ("both", (2, 64, 160), (2, 64, 96))],
+)
+def test_queries_and_keys_may_be_transposed(way: str, queries: tuple[int, ...], keys: tuple[int, ...]) -> None:
+    spec = [{"name": name, "shape": [*shape], "dtype": "float32"} for name, shape in (("q", queries), ("k", keys))]
+    bent = inputs.draw({"inputs": spec}, {"seed": 1, "family": f"kindred/k/{way}/0", "input": "q"})
+    q, k = kindred.transposed(bent["q"], way), kindred.transposed(bent["k"], way, other=True)
+    scores = np.sort(q @ k.swapaxes(-1, -2) / 8, axis=-1)
+    assert (scores[..., -1] - scores[..., -2]).min() > 30
+    assert kindred.transposed_shapes(queries, keys, way) == (q.shape, k.shape)
