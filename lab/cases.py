@@ -32,7 +32,7 @@ from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import numpy_dtype
 
-FORMAT: Final = 58
+FORMAT: Final = 59
 """Of a pool on disk; a pool of another format is made anew."""
 
 NOISE: Final = 2.0**-22
@@ -276,6 +276,7 @@ class Pool:
             "dtypes": dtypes,
             "precision": specification.precision,
             "noise": NOISE,
+            "lots": specification.stochastic,
             "own_draws": specification.own_draws,
         }
 

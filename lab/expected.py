@@ -33,6 +33,8 @@ class Expected:
     large: bool = False
     rounds: bool = False
     """The reference rounds to whole numbers: what kernels do for that rounds nothing in float64, or otherwise."""
+    by_lot: bool = False
+    """Honest runs round by lot: to no side, but any number either way."""
     brink: bool = False
     """Products of two of its inputs end beyond float32: a right kernel may multiply those first."""
     moved: NDArray[np.float32] | None = None

@@ -33,3 +33,10 @@ def stored(array: NDArray[Any], dtype: str) -> NDArray[np.float32]:
     """An output as its format keeps it: small numbers have fewer digits there, large ones none."""
     with np.errstate(over="ignore"):
         return array.astype(np.float32 if dtype == "tfloat32" else numpy_dtype(dtype)).astype(np.float32)
+
+
+def by_lot(array: NDArray[Any], precision: str, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Numbers whose nearest in a format is the one above or the one below, by lot, the nearer the more often."""
+    numbers = np.asarray(array, np.float64)
+    _, exponent = np.frexp(numbers)
+    return numbers + np.ldexp(UNIT_ROUNDOFF[precision], exponent) * rng.uniform(-0.5, 0.5, numbers.shape)

@@ -14,7 +14,7 @@ import numpy as np
 
 from nki_anvil.lab import constant_numbers, product_operands, yardstick
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
-from nki_anvil.lab.formats import UNIT_ROUNDOFF, rounded, stored
+from nki_anvil.lab.formats import UNIT_ROUNDOFF, by_lot, rounded, stored
 from nki_anvil.lab.meeting import Event, Meeting, Recording, meet
 from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule
 from nki_anvil.lab.solving import solved
@@ -62,6 +62,8 @@ class HonestRuns:
     dtypes: Sequence[str]
     precision: str
     noise: float
+    lots: bool = False
+    """Inputs and outputs may be rounded by lot."""
 
     def _forward(self, inputs: Sequence[Any], how: Arithmetic) -> list[Array]:
         how.precision = self.precision
@@ -130,9 +132,9 @@ class HonestRuns:
             return None
         rng = np.random.default_rng(seed)
         large = is_large(work, [*inputs, *exact])
-        honest = [self._honest(inputs, how) for how in self._arithmetics(large, rng, tied)]
+        honest = [self._honest(inputs, how, rng) for how in self._arithmetics(large, rng, tied)]
         if work.decides and not large and self.precision == "float32":
-            honest += self._lowered(inputs, exact)
+            honest += self._lowered(inputs, exact, rng)
         moved = self._pairs(inputs, rng, DISTURBED, TIED) if tied else self._several(inputs, rng, DISTURBED)
         if work.compared and not tied:
             moved[1:] = self._pairs(inputs, rng, 1, ROUNDED)
@@ -147,7 +149,7 @@ class HonestRuns:
             found = yardstick.measure(
                 exact, honest, moved, beside, constants, swung, dtypes=self.dtypes, precision=self.precision,
                 rowwise=work.matmul_flops == 0, large=large, partial=partial, tied=tied, rough=rough,
-                rounds=work.rounds, brink=work.matmul_flops > 0 and _is_at_the_brink(inputs),
+                rounds=work.rounds, by_lot=self.lots, brink=work.matmul_flops > 0 and _is_at_the_brink(inputs),
             )  # fmt: skip
             return found if wider == 1.0 else yardstick.widened(found, wider)
 
@@ -173,14 +175,18 @@ class HonestRuns:
             ),
         ]
 
-    def _honest(self, inputs: Sequence[Any], how: Arithmetic) -> list[Array]:
+    def _honest(self, inputs: Sequence[Any], how: Arithmetic, rng: np.random.Generator) -> list[Array]:
         """A float32 run of inputs and outputs rounded as the problem declares."""
         reduced = self.precision not in ("float32", "tfloat32")
-        given = [_rounded(i, self.precision) if reduced else i for i in inputs]
+        given = [_rounded(self._by_lot(i, self.precision, rng), self.precision) if reduced else i for i in inputs]
         outputs = self._forward(given, how)
-        return [_stored(o, dtype) for o, dtype in zip(outputs, self.dtypes, strict=True)]
+        return [_stored(self._by_lot(o, dtype, rng), dtype) for o, dtype in zip(outputs, self.dtypes, strict=True)]
 
-    def _lowered(self, inputs: Sequence[Any], exact: Sequence[Array]) -> list[list[Array]]:
+    def _by_lot(self, item: Any, precision: str, rng: np.random.Generator) -> Any:
+        """A number to be rounded, where that is done by lot."""
+        return by_lot(item, precision, rng) if self.lots and precision in UNIT_ROUNDOFF and _is_rounded(item) else item
+
+    def _lowered(self, inputs: Sequence[Any], exact: Sequence[Array], rng: np.random.Generator) -> list[list[Array]]:
         """Float32 runs of an input's rows less their largest element, where that leaves the result as it is.
 
         So kernels begin who compare numbers of a row: a zero among large ones is exact in every other run.
@@ -195,7 +201,7 @@ class HonestRuns:
                     single = [
                         _less_its_largest(one, np.float32) if at == position else one for at, one in enumerate(inputs)
                     ]
-                    runs.append(self._honest(single, Arithmetic()))
+                    runs.append(self._honest(single, Arithmetic(), rng))
         return runs
 
     def _several(self, inputs: Sequence[Any], rng: np.random.Generator, count: int) -> list[list[Array]]:

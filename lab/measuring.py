@@ -62,7 +62,7 @@ class Measuring:
         self.own_by_reference: bool = request["own_draws"] == "reference"
         self.given: list[Any] | None = request["given"]
         """Shapes of the kernel's arguments; None where only the module's own transform can make them."""
-        self.runs = HonestRuns(module, request["dtypes"], request["precision"], request["noise"])
+        self.runs = HonestRuns(module, request["dtypes"], request["precision"], request["noise"], request["lots"])
         self._known: tuple[int, dict[str, Any], Yardstick] | None = None
         """A large own draw with its seed: probes disturb it rather than each a draw of its own."""
 

@@ -40,7 +40,8 @@ def leaning(expected: Expected, r: F64, off: F64) -> Iterator[Use]:
     """Whether all of a coarsely stored output, or of one tile, is too large, or too small; ``off`` is y - r.
 
     A constant that is off by parts in a thousand drowns in the rounding of every element, and adds up over all of them.
-    What the nearest storable number is off counts for nothing; elements that honest runs round either way may lean.
+    What the nearest storable number is off counts for nothing; elements that honest runs round either way may lean,
+    unless all are rounded by lot.
     Only on own draws: where a family makes all elements alike, they are rounded alike as well.
     """
     coarse = UNIT_ROUNDOFF.get(expected.dtype, 0.0)
@@ -50,7 +51,7 @@ def leaning(expected: Expected, r: F64, off: F64) -> Iterator[Use]:
     known, half = r / largest, rounded(r, expected.dtype) - r
     leaned = (off - half) * known / largest
     undecided = expected.spread > np.abs(half) * (1 + 2.0**-16)
-    by_chance: F64 = np.where(undecided, expected.spread * np.abs(known) / largest, 0.0)
+    by_chance: F64 = np.where(undecided & (not expected.by_lot), expected.spread * np.abs(known) / largest, 0.0)
     squares = np.square(known)
     for direction in ("whole", "tile") if "tile" in directions(r.shape) else ("whole",):
         size = np.maximum(sums(squares, direction), NOTHING)

@@ -53,6 +53,7 @@ def measure(
     tied: bool = False,
     rough: bool = False,
     rounds: bool = False,
+    by_lot: bool = False,
     brink: bool = False,
 ) -> Yardstick:
     """Turn the runs into limits' material; ``disturbed`` runs are float64, inputs moved by u, functions by noise.
@@ -74,7 +75,13 @@ def measure(
             errors, exactly, fair = _of_whole_numbers(r, runs, most, tied)
         expected = errors.expected(exactly, dtype, precision, rowwise, large)
         outputs.append(
-            replace(expected, rounds=rounds, brink=brink, moved=_moved(r, [run[position] for run in constants]))
+            replace(
+                expected,
+                rounds=rounds,
+                by_lot=by_lot,
+                brink=brink,
+                moved=_moved(r, [run[position] for run in constants]),
+            )
         )
         finite = finite and errors.finite
         admissible = admissible and errors.finite and fair

@@ -26,7 +26,7 @@ def save(yardstick: Yardstick, path: Path) -> None:
             kept[f"moved{position}"] = output.moved
         if output.rough is not None:
             kept[f"rough{position}"], kept[f"around{position}"] = output.rough.r, output.rough.spread
-        names = ("whole", "dtype", "precision", "exact", "rowwise", "large", "rounds", "brink")
+        names = ("whole", "dtype", "precision", "exact", "rowwise", "large", "rounds", "by_lot", "brink")
         facts.append({name: getattr(output, name) for name in names} | {"directions": list(output.rows)})
     text = json.dumps({"admissible": yardstick.admissible, "outputs": facts}).encode()
     np.savez(path, facts=np.frombuffer(text, dtype=np.uint8), **kept)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nki_anvil.lab import honest_runs
+from nki_anvil.lab import formats, honest_runs
 from nki_anvil.lab.expected import Expected, needed
 from nki_anvil.lab.honest_runs import HonestRuns
 from nki_anvil.lab.reference_module import ReferenceModule
@@ -83,3 +83,19 @@ def test_a_number_that_is_nothing_beside_another_may_fall_to_either_side_of_it(t
     found = measured(tmp_path, "return np.floor(x + 4.0)", x)
     assert np.isnan(found.r[:, 3]).all()
     assert (found.r[:, 4] == 4.0).all(), "what is exactly four is judged"
+
+
+def test_where_lots_may_round_runs_err_more_and_to_no_side(tmp_path: Path) -> None:
+    (tmp_path / "reference.py").write_text(REFERENCE.replace("x, t):\n    return (1 - t) * x", "x):\n    return 2 * x"))
+    module = ReferenceModule(tmp_path / "reference.py", {})
+    x = np.random.default_rng(0).standard_normal((64, 128)).astype(np.float32)
+    found = [HonestRuns(module, ["bfloat16"], "bfloat16", 0.0, lots).measure([x], 1) for lots in (False, True)]
+    plain, by_lot = (one.outputs[0].whole for one in found if one is not None)
+    assert 1.5 * plain < by_lot < 3 * plain
+
+
+def test_a_number_by_lot_is_the_one_above_or_below_and_itself_on_average() -> None:
+    x = np.full(4096, 3.003)
+    drawn = formats.rounded(formats.by_lot(x, "bfloat16", np.random.default_rng(0)), "bfloat16")
+    assert set(drawn.tolist()) == {3.0, 3.015625}
+    assert drawn.mean() == pytest.approx(3.003, abs=0.001)

@@ -420,3 +420,19 @@ def test_one_element_of_a_small_output_in_which_all_honest_runs_were_lucky_refus
     assert not broken(limits.compare(known, y, 2e-5, own=False))
     y[6, 7] *= 1 + 30 * u
     assert broken(limits.compare(known, y, 2e-5, own=False)) == {"99.9 % of elements"}
+
+
+def test_what_is_rounded_by_lot_may_not_lean_either() -> None:
+    rng = np.random.default_rng(7)
+    r = rng.standard_normal((128, 256))
+
+    def stored(lean: float) -> np.ndarray:
+        leaned = r + lean * np.ldexp(2.0**-8, np.frexp(r)[1])
+        return formats.rounded(formats.by_lot(leaned, "bfloat16", rng), "bfloat16")
+
+    known = measure(
+        [r], [[stored(0)] for _ in range(5)], [], dtypes=["bfloat16"], precision="float32", rowwise=True, large=False,
+        by_lot=True,
+    ).outputs[0]  # fmt: skip
+    assert max(use.share for use in limits.compare(known, stored(0), 1.0, own=True)) < 1
+    assert limits.compare(known, stored(-0.25), 1.0, own=True)[0].limit.startswith("leaning")

@@ -33,6 +33,7 @@ REQUEST: dict[str, Any] = {
     "dtypes": ["float32"],
     "precision": "float32",
     "noise": 2.0**-22,
+    "lots": False,
     "own_draws": "reference",
     "given": [[64, 48]],
 }

@@ -28,7 +28,8 @@ def request() -> dict[str, Any]:
     shapes = {"x": [2, 32, 64], "w": [2, 64, 48]}
     return {
         "arguments": [{"name": n, "shape": s, "dtype": "float32", "domain": "real"} for n, s in shapes.items()],
-        "dtypes": ["float32"], "precision": "float32", "noise": 2.0**-22, "own_draws": "seed",
+        "dtypes": ["float32"], "precision": "float32", "noise": 2.0**-22, "lots": False,
+        "own_draws": "seed",
         "given": [*shapes.values()],
     }  # fmt: skip
 
