@@ -35,8 +35,12 @@ def stored(array: NDArray[Any], dtype: str) -> NDArray[np.float32]:
         return array.astype(np.float32 if dtype == "tfloat32" else numpy_dtype(dtype)).astype(np.float32)
 
 
+def apart(r: NDArray[np.float64], precision: str) -> NDArray[np.float64]:
+    """How far the two numbers of a format between which each lies are from each other."""
+    return np.ldexp(UNIT_ROUNDOFF[precision], np.frexp(r)[1])
+
+
 def by_lot(array: NDArray[Any], precision: str, rng: np.random.Generator) -> NDArray[np.float64]:
     """Numbers whose nearest in a format is the one above or the one below, by lot, the nearer the more often."""
     numbers = np.asarray(array, np.float64)
-    _, exponent = np.frexp(numbers)
-    return numbers + np.ldexp(UNIT_ROUNDOFF[precision], exponent) * rng.uniform(-0.5, 0.5, numbers.shape)
+    return numbers + apart(numbers, precision) * rng.uniform(-0.5, 0.5, numbers.shape)

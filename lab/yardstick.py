@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.lab.expected import Expected
-from nki_anvil.lab.formats import UNIT_ROUNDOFF
+from nki_anvil.lab.formats import UNIT_ROUNDOFF, apart
 from nki_anvil.lab.rough import Rough
 from nki_anvil.lab.rows import F64
 from nki_anvil.lab.run_errors import KNOWN_SHARE, RunErrors, is_chosen
@@ -74,15 +74,9 @@ def measure(
         else:
             errors, exactly, fair = _of_whole_numbers(r, runs, most, tied)
         expected = errors.expected(exactly, dtype, precision, rowwise, large)
-        outputs.append(
-            replace(
-                expected,
-                rounds=rounds,
-                by_lot=by_lot,
-                brink=brink,
-                moved=_moved(r, [run[position] for run in constants]),
-            )
-        )
+        moved = _moved(r, [run[position] for run in constants])
+        found = replace(expected, rounds=rounds, by_lot=by_lot, brink=brink, moved=moved)
+        outputs.append(_either_way(found) if by_lot and dtype in UNIT_ROUNDOFF else found)
         finite = finite and errors.finite
         admissible = admissible and errors.finite and fair
     return Yardstick(tuple(outputs), admissible, finite)
@@ -93,6 +87,11 @@ def _moved(r: F64, runs: Sequence[NDArray[Any]]) -> NDArray[np.float32] | None:
     off = [np.abs(np.subtract(run, r, dtype=np.float64)) for run in runs]
     most = np.nan_to_num(np.max(off, axis=0), nan=np.inf) if off else np.zeros(())
     return most.astype(np.float32) if most.any() else None
+
+
+def _either_way(output: Expected) -> Expected:
+    """A few runs rarely round a number to the farther of its two neighbours that nearly is the nearer one."""
+    return replace(output, spread=np.maximum(output.spread, apart(output.r, output.dtype).astype(np.float32)))
 
 
 def widened(found: Yardstick, factor: float, roughly: bool = False) -> Yardstick:
