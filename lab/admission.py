@@ -31,7 +31,7 @@ def settle(bench: Workbench, takes_up: Iterable[int] = ()) -> None:
 def begin(bench: Workbench, attempts: tuple[int, ...], judged: frozenset[int]) -> steps.Holding:
     """A step on these attempts from now on, also that which was broken off on the same ones and ``judged`` some."""
     found = [bench.problem.attempts.get(number) for number in attempts]
-    fresh = tuple(one.digest for one in found if one.number in judged or bench.verdict(one) is None)
+    fresh = tuple(one.digest for one in found if one.number in judged or bench.told(one) is None)
     problem = bench.problem
     step = Step(
         begun=steps.new(),

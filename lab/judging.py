@@ -22,7 +22,7 @@ async def judge(
     What it failed at under another name of the problem is a new failure here. A machine's failure, or a spent budget,
     raises.
     """
-    known = await run_sync(bench.verdict, attempt)
+    known = await run_sync(bench.told, attempt)
     if known is not None:
         return known, True
     if failed := await run_sync(bench.failed_anywhere, attempt):

@@ -52,7 +52,7 @@ async def verify_kernel(
 
 async def _judged(bench: Workbench, attempt: Attempt, report: Report) -> tuple[Verdict, bool]:
     """What is known needs no turn."""
-    if known := await run_sync(bench.verdict, attempt):
+    if known := await run_sync(bench.told, attempt):
         return known, True
     async with under_way.turn(bench, report):
         return await judge(bench, attempt, report, counts=True)

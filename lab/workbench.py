@@ -103,16 +103,29 @@ class Workbench:
     # judgements that are stored
 
     def verdict(self, attempt: Attempt) -> Verdict | None:
-        """The full verdict under today's key, if there is one; a failure also where it could not be stored."""
-        stored = attempt.verdict(
+        """The full verdict under today's key, if there is one; a failure also where it could not be stored, and where
+        the text, or the program that passed, failed under another name."""
+        known = self._of_its_text(attempt)
+        return known and self._of_its_program(attempt, known)
+
+    def _of_its_text(self, attempt: Attempt) -> Verdict | None:
+        stored = self.stored(attempt)
+        if stored is not None and not stored.passed:
+            return stored
+        return self.failed_anywhere(attempt) or stored
+
+    def stored(self, attempt: Attempt) -> Verdict | None:
+        """The full verdict under today's key that lies with the attempt, if there is one."""
+        return attempt.verdict(
             version=self.specification.version,
             backend=self.backend.name,
             toolchain=self.toolchain,
             gate_set=GATE_SET,
         )
-        if stored is None or not stored.passed:
-            return stored
-        return self.failed_anywhere(attempt) or stored
+
+    def told(self, attempt: Attempt) -> Verdict | None:
+        """The full verdict of an attempt to which one was told: what its text failed at elsewhere is news to others."""
+        return self.verdict(attempt) if self.stored(attempt) else None
 
     def failed_anywhere(self, attempt: Attempt) -> Verdict | None:
         """What this text failed at under any name of the problem, in any workspace, as a verdict of this one."""
@@ -286,7 +299,7 @@ class Workbench:
         if not verdict.passed:
             return verdict
         for other in self._there(programs.wrong(self.problem.folder, verdict.programs_digest)):
-            found = self.verdict(other)
+            found = self._of_its_text(other)
             if found is not None and found.condemns_program and found.programs_digest == verdict.programs_digest:
                 return found.passed_on(other.number, attempt.digest, verdict.seconds)
         return failures.of_program(self.lab.data, self.specification, verdict) or verdict
@@ -295,7 +308,7 @@ class Workbench:
         """Every other attempt that passed with the same instructions fails as this one did."""
         programs.note_wrong(self.problem.folder, verdict.programs_digest, attempt.number)
         for twin in self._there(programs.same(self.problem.folder, verdict.instruction_digest)):
-            known = self.verdict(twin)
+            known = self._of_its_text(twin)
             if known is not None and known.passed and known.programs_digest == verdict.programs_digest:
                 self.keep_verdict(twin, verdict.passed_on(attempt.number, twin.digest))
 

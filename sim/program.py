@@ -22,6 +22,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nki_anvil.sim import canonical
 from nki_anvil.sim.shuffling import shuffled
 
 FORMAT: Final = 3
@@ -171,16 +172,22 @@ class Program:
         return sum(constant.nbytes for constant in self.constants)
 
     def digest(self) -> str:
-        """SHA-256 over everything that decides what the program does; names and source lines do not count."""
+        """SHA-256 over everything that decides what the program does; names, source lines and what no instruction
+        uses do not count."""
         sha = hashlib.sha256(MAGIC)
-        lengths = [len(self.tables[table][next(iter(columns))]) for table, columns in SCHEMA.items()]
+        tables, kept = canonical.used(self.tables)
+        attributes, records = canonical.attributes(self.attributes)
+        tables["instructions"] = {
+            **tables["instructions"], "attributes": records[tables["instructions"]["attributes"]],
+        }  # fmt: skip
+        lengths = [len(tables[table][next(iter(columns))]) for table, columns in SCHEMA.items()]
         meaning = [self.chip, self.version, self.cores, self.registers, lengths]
-        meaning += [list(self.attributes), list(self.shapes)]
+        meaning += [attributes, [shape for shape, there in zip(self.shapes, kept, strict=True) if there]]
         sha.update(json.dumps(meaning, sort_keys=True).encode())
         for table, columns in SCHEMA.items():
             for column in columns:
                 if (table, column) not in _AUTOMATIC:
-                    sha.update(np.ascontiguousarray(self.tables[table][column]).tobytes())
+                    sha.update(np.ascontiguousarray(tables[table][column]).tobytes())
         for constant in self.constants:
             sha.update(f"{constant.dtype.name}{constant.shape}".encode())
             sha.update(np.ascontiguousarray(constant).tobytes())

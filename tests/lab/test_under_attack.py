@@ -677,7 +677,8 @@ async def test_a_judgement_of_another_kernel_is_none_of_the_attempt_in_whose_fol
     for name in ("verdict.json", "benchmark.json"):
         shutil.copy(attempts.get(1).folder / name, attempts.get(2).folder / name)
     bench = workbench(world.lab, "p")
-    assert bench.verdict(attempts.get(2)) is None
+    assert bench.stored(attempts.get(2)) is None
+    assert not bench.passes(attempts.get(2).digest)
     assert bench.comparison(attempts.get(2)) is None
 
 
@@ -763,6 +764,36 @@ async def test_another_name_gives_a_failed_kernel_no_other_cases(world: World) -
     assert other.passed, "with another tolerance it is another problem"
     assert len(world.verifications) == looks + 3
     assert audit(world.again(), "q").clean
+
+
+@pytest.mark.parametrize("claimed", [False, True])
+async def test_a_program_that_fails_under_another_name_is_best_under_no_name(world: World, claimed: bool) -> None:
+    await world.open()
+    await world.attempt(kernel(8))
+    best = await world.attempt(kernel(5, program="p1"))
+    if claimed:
+        assert (await world.finish()).best_digest == world.lab.problem("p").attempts.get(best.attempt).digest
+    (world.workspace / "other.py").write_text(kernel(10))
+    await world.open(name="q", kernel_path="other.py")
+    world.refused = "seldom"
+    assert not (await verify_kernel(world.lab, "q", source=kernel(5, program="p1", note="seldom"))).passed
+    world.lab = world.again()
+    assert (await world.status()).attempts[best.attempt].passed is False
+    again = await world.verify(kernel(5, program="p1"))
+    assert not again.passed
+    assert (await world.finish()).best_digest == world.lab.problem("p").attempts.get(1).digest
+
+
+async def test_a_removed_verdict_hides_no_failure(world: World) -> None:
+    await world.open()
+    kept = await world.attempt(kernel(5, note="seldom"))
+    attempt = world.lab.problem("p").attempts.get(kept.attempt)
+    world.refused = "seldom"
+    await world.finish()
+    (attempt.folder / "verdict.json").unlink()
+    world.lab = world.again()
+    line = (await world.status()).attempts[kept.attempt]
+    assert (line.passed, line.outcome) == (False, None)
 
 
 async def test_a_kernel_is_no_twin_because_somebody_says_so(world: World) -> None:
