@@ -10,7 +10,7 @@ from math import prod
 from typing import Any, Final
 
 from nki_anvil.backends.job import InputSpec
-from nki_anvil.backends.worker import depths, foremost, laid, places, planes, regimes, throughout
+from nki_anvil.backends.worker import depths, foremost, laid, normed, places, planes, regimes, throughout
 from nki_anvil.backends.worker.bending import FINEST, mixed_turns
 from nki_anvil.backends.worker.inputs import FEW
 from nki_anvil.lab import families_by_lot, integer_families, related_families
@@ -134,6 +134,7 @@ def _planned(
         *related_families.gated(floats, large),
         *related_families.circle(floats, large),
         *_laid(floats, large),
+        *_normed(floats, large),
         *(_of_one_kind(varied, floats, gathered or {}, lone) if exact is None else ()),
         *(related_families.terraces(specification, shapes, floats, gathered or {}, large) if exact is None else ()),
         *(families_by_lot.medleys(varied, large, lots) if exact is None else ()),
@@ -294,6 +295,13 @@ def _laid(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
     """Triangles, blocks and their like over two axes of all inputs at once."""
     if any(len(drawn_shape(spec)) > 1 and min(drawn_shape(spec)[-2:]) > 1 for spec in floats):
         yield from (Plan(f"laid/{turn}") for turn in range(0, laid.TURNS, LAID_LARGE if large else 1))
+
+
+def _normed(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
+    """Each input alone, and all of them at once."""
+    names = [spec.name for spec in floats] if len(floats) > 1 and not large else []
+    for turn in range(1 if large else normed.TURNS):
+        yield from (Plan(f"normed/{turn}", name) for name in (None, *names))
 
 
 def _of_one_kind(

@@ -16,6 +16,7 @@ from nki_anvil.lab import constant_numbers, product_operands, yardstick
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.formats import UNIT_ROUNDOFF, by_lot, rounded, stored
 from nki_anvil.lab.meeting import Event, Meeting, Recording, meet
+from nki_anvil.lab.recalled import Operands
 from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule
 from nki_anvil.lab.solving import solved
 from nki_anvil.lab.yardstick import Yardstick
@@ -94,6 +95,13 @@ class HonestRuns:
         with contextlib.suppress(ReferenceFault):
             self._forward(inputs, Arithmetic(dtype=np.float64, recording=recording))
         return recording.sides
+
+    def operands(self, inputs: Sequence[Any]) -> Operands:
+        """What a run in float64 computes with; as far as it comes."""
+        recording = Operands()
+        with contextlib.suppress(ReferenceFault):
+            self._forward(inputs, Arithmetic(dtype=np.float64, recording=recording))
+        return recording
 
     def meeting_of_product(self, inputs: Sequence[Any], number: int, product: Array) -> Meeting:
         """What one of the reference's products of matrices meets, by runs in which others stand instead of it."""

@@ -18,6 +18,7 @@ from nki_anvil.backends.worker.inputs import (
     EVEN,
     MOVED,
     PARTIAL,
+    RECALLED,
     RETURNED,
     TALL,
     TIED,
@@ -29,7 +30,7 @@ from nki_anvil.backends.worker.inputs import (
 )
 from nki_anvil.backends.worker.places import EDGES
 from nki_anvil.backends.worker.relations import TIMES, against, level
-from nki_anvil.lab import aiming, astride, dominoes, limits, yardstick, yardstick_file
+from nki_anvil.lab import aiming, astride, dominoes, limits, recalled, yardstick, yardstick_file
 from nki_anvil.lab.arithmetic import is_array
 from nki_anvil.lab.honest_runs import HonestRuns, is_float
 from nki_anvil.lab.meeting import WEIGHED
@@ -63,6 +64,7 @@ class Measuring:
         self.given: list[Any] | None = request["given"]
         """Shapes of the kernel's arguments; None where only the module's own transform can make them."""
         self.runs = HonestRuns(module, request["dtypes"], request["precision"], request["noise"], request["lots"])
+        self._held: list[Array] | None = None
         self._known: tuple[int, dict[str, Any], Yardstick] | None = None
         """A large own draw with its seed: probes disturb it rather than each a draw of its own."""
 
@@ -144,6 +146,9 @@ class Measuring:
         if family == DOMINO:
             other = self.draw({**case, "family": "own", "seed": int(case["seed"]) ^ 1})
             return drawn | dominoes.searched(self.searching(), drawn, other, random, int(which))
+        if family == RECALLED:
+            other = self.draw({**case, "family": "own", "seed": int(case["seed"]) ^ 1})
+            return drawn | self._cast_all(drawn, recalled.laid(self.held(drawn, other), drawn, random))
         if family == ASTRIDE:
             scaled, weighed = self.scales(drawn)
             return scaled(astride.factor(scaled, weighed, int(which)))
@@ -163,6 +168,14 @@ class Measuring:
                     bent = against(item, opposite, random, beside=np.random.default_rng(seed))
                     drawn = drawn | self._cast_all(drawn, {name: bent})
         return drawn
+
+    def held(self, drawn: dict[str, Any], other: dict[str, Any]) -> list[Array]:
+        """Sequences that the reference is written with, or computes with whatever it is given."""
+        if self._held is None:
+            runs = [self.runs.operands(list(given.values())) for given in (drawn, other)]
+            named = recalled.named(self.module.held)
+            self._held = recalled.sequences([*named, *recalled.unmoved(*runs)])
+        return self._held
 
     def scales(self, drawn: dict[str, Any]) -> tuple[astride.Scaled, astride.Weighed]:
         """Draws of which all free floats are so many times as large, and what few numbers made of them are. What is few

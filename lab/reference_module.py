@@ -59,6 +59,11 @@ class ReferenceModule:
         values: list[Any] = [self._plain.get(side) if isinstance(side, str) else side for side in self._compared]
         return {float(value) for value in values if isinstance(value, float) or type(value) is np.float32}
 
+    @property
+    def held(self) -> Mapping[str, Any]:
+        """What its names hold."""
+        return self._plain
+
     def function(self, name: str) -> Callable[..., Any] | None:
         found = self._plain.get(name)
         return found if callable(found) else None

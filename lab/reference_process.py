@@ -19,8 +19,8 @@ import numpy as np
 
 from nki_anvil.backends.worker import isolation
 from nki_anvil.backends.worker.arrays import read_all
-from nki_anvil.backends.worker.inputs import AGAINST, DOMINO, EVEN, TALL, TOGETHER
-from nki_anvil.lab import aiming, astride, dominoes, from_source, own_modules
+from nki_anvil.backends.worker.inputs import AGAINST, DOMINO, EVEN, RECALLED, TALL, TOGETHER
+from nki_anvil.lab import aiming, astride, dominoes, from_source, own_modules, recalled
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.combined import combined
 from nki_anvil.lab.footprint import Footprint
@@ -299,7 +299,13 @@ def _met_by_all(
     beside = astride.families(*measuring.scales(drawn)) if work.compared else []
     met = _met(measuring, drawn)
     together = [f"{AGAINST}/{TOGETHER}"] * SUMS if _several_sums(met) else []
-    return {**met, "": [*_dominoes(measuring, work, drawn, other), *beside, *together]}
+    recalls = [f"{RECALLED}/{turn}" for turn in range(recalled.CASES)] if _recalls(measuring, drawn, other) else []
+    return {**met, "": [*_dominoes(measuring, work, drawn, other), *beside, *together, *recalls]}
+
+
+def _recalls(measuring: Measuring, drawn: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether any sequence that the reference holds fits into an input."""
+    return bool(recalled.laid(measuring.held(drawn, other), drawn, np.random.default_rng(0)))
 
 
 def _several_sums(met: dict[str, list[str]]) -> bool:

@@ -22,6 +22,7 @@ from nki_anvil.backends.worker import (
     kindred,
     laid,
     medley,
+    normed,
     planes,
     pointing,
     regimes,
@@ -397,6 +398,15 @@ def _foremost(d: Draw) -> Array:
     return planes.put_back(bent, d.own, axes).astype(np.float32)
 
 
+def _normed(d: Draw) -> Array:
+    if turn_of(d.variant) and d.own.ndim > 1:
+        return normed.matrices(d.own, d.rng).astype(np.float32)
+    if not d.own.ndim:
+        return d.own
+    axes = planes.along(d.own, d.axes)
+    return planes.put_back(normed.rows(planes.laid_out(d.own, axes), d.rng), d.own, axes).astype(np.float32)
+
+
 def _circle(d: Draw) -> Array:
     """Of inputs between bounds, the circle that fits in them."""
     bounds = _bounds(d.spec)
@@ -457,6 +467,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "scales": lambda d: regimes.scales(d.own, d.rng, int(d.variant or 0)),
     "patterns": lambda d: _bands(d, regimes.PATTERNS),
     "foremost": _foremost,
+    "normed": _normed,
     "planes": _planes,
     "narrow": _narrow,
     "towers": _towers,
@@ -503,8 +514,8 @@ _PAIRED = ("cancelling", "exact20", "sole", "terraces", "named", "gated", *_RELA
 
 JOINED = 977
 """Beside a case's seed, of what two integers have in common."""
-MET = AGAINST, EVEN, AIMED, MOVED, RETURNED, DOMINO, ASTRIDE = (
-    "against", "even", "aimed", "moved", "returned", "domino", "astride",
+MET = AGAINST, EVEN, AIMED, MOVED, RETURNED, DOMINO, ASTRIDE, RECALLED = (
+    "against", "even", "aimed", "moved", "returned", "domino", "astride", "recalled",
 )  # fmt: skip
 """Families that only the reference's process can draw: they depend on what the reference computes, or the kernel."""
 ROUGH = "narrow"
@@ -515,8 +526,8 @@ TOGETHER = "together"
 """Of the first: all inputs that are terms of sums at once, in the same rows."""
 PARTIAL = (
     *MET,
-    "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "foremost", "lone", "alike",
-    "near", "level", "opposed", "faint", "mixed", "whole", "planes", "steady", "sided",
+    "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "foremost", "normed", "lone",
+    "alike", "near", "level", "opposed", "faint", "mixed", "whole", "planes", "steady", "sided",
     "medley", "halved", "nothing", "named", "last", "kindred", "sole",
     "terraces", "narrow", "about", "between", "laid", "circle", "gated",
 )  # fmt: skip

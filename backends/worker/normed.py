@@ -1,0 +1,48 @@
+"""The family of what is normed: rows of one length, of one strength, of one sum, and matrices that are orthonormal.
+
+A number is subtracted from a norm, a product with itself is compared with one, shares add up to a whole: of own draws
+none comes near that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = Any
+
+NEARLY = (-5.0, -1.0)
+"""Powers of ten by which every second row is longer or shorter than that."""
+BESIDE = (-6.0, -2.0)
+"""And of what is added to an orthonormal matrix, beside the length of its rows."""
+TURNS = 2
+"""Rows of each kind; matrices."""
+
+
+def rows(own: Array, rng: Any) -> Array:
+    """Each of [rows, elements] has another measure that is one: its length, its mean square, its sum, its largest."""
+    values = own.astype(np.float64)
+    kinds = rng.permutation(len(values)) % 4
+    values[kinds == 2] = np.abs(values[kinds == 2])
+    squares, sizes = np.square(values), np.abs(values)
+    lengths, strengths = np.sqrt(squares.sum(axis=1)), np.sqrt(squares.mean(axis=1))
+    measured = np.choose(kinds, [lengths, strengths, sizes.sum(axis=1), sizes.max(axis=1)])
+    off = rng.choice([-1.0, 1.0], len(values)) * 10.0 ** rng.uniform(*NEARLY, len(values))
+    off[rng.random(len(values)) < 0.5] = 0.0
+    return values * ((1.0 + off) / np.where(measured > 0, measured, 1.0))[:, None]
+
+
+def matrices(own: Array, rng: Any) -> Array:
+    """Each matrix of the last two axes has orthonormal rows, or columns where it has more rows, but for a little."""
+    height, width = own.shape[-2:]
+    every = own.astype(np.float64).reshape(-1, height, width)
+    bent = np.stack([_orthonormal(one) for one in every]) if len(every) else every
+    little = 10.0 ** rng.uniform(*BESIDE, (len(every), 1, 1)) / np.sqrt(max(height, width))
+    noise: Array = little * rng.standard_normal(every.shape)
+    return (bent + noise).reshape(own.shape)
+
+
+def _orthonormal(matrix: Array) -> Array:
+    height, width = matrix.shape
+    return np.linalg.qr(matrix)[0] if height > width else np.linalg.qr(matrix.T)[0].T

@@ -1,0 +1,170 @@
+"""Inputs that hold what the reference itself holds: the sequences and tables with which it computes.
+
+A stop sequence, an adapter, a template, a tone: what a kernel does where it occurs no draw by lot shows, for it occurs
+in none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import CodeType, FunctionType
+from typing import Any, Final, cast
+
+import numpy as np
+
+from nki_anvil.lab.arithmetic import Array, is_array
+from nki_anvil.lab.meeting import Recording
+
+SHORTEST: Final = 2
+LONGEST: Final = 4096
+"""Elements of a sequence."""
+SHORTEST_OF_FLOATS: Final = 8
+"""Of fewer numbers any row holds nearly as many times as much as of these."""
+AXES: Final = 4
+"""Numbers up to there, as few of them, are axes rather than a sequence."""
+DRAWING: Final = frozenset({"get_inputs"})
+"""What is written there is how inputs are drawn."""
+MOST: Final = 12
+"""Sequences that are told apart."""
+LINES: Final = 4
+"""Rows and columns of a table that are taken for sequences."""
+OPERANDS: Final = 64
+"""Of a run, that are looked at."""
+CASES: Final = 4
+HEIGHT, BESIDE = (-0.5, 1.5), (-5.0, -0.3)
+"""Powers of ten of how strong such a sequence is beside an input's spread, and of how much of the own draw is left
+beside that."""
+KEPT: Final = 1 / 8
+"""Rows that stay as they were drawn."""
+
+
+class Operands(Recording):
+    """What one run computes with, array by array."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.arrays: list[Array] = []
+
+    def see(self, ufunc: np.ufunc, method: str, operands: Sequence[Any], axis: Any, result: Any) -> Any:
+        """Take the operands alone."""
+        for one in operands:
+            if is_array(one) and one.dtype.kind in "fiu" and one.size <= LONGEST and len(self.arrays) < OPERANDS:
+                self.arrays.append(np.array(one, np.float64))
+        return result
+
+
+def unmoved(one: Operands, other: Operands) -> Iterator[Array]:
+    """What is the same in runs on different inputs."""
+    for first, second in zip(one.arrays, other.arrays, strict=False):
+        if first.shape == second.shape and np.array_equal(first, second):
+            yield first
+
+
+def named(held: Mapping[str, Any]) -> Iterator[Array]:
+    """Sequences of numbers that a module's names hold, and those that its functions are written with."""
+    for name, one in held.items():
+        if isinstance(one, FunctionType):
+            if name in DRAWING or one.__globals__ is not held:
+                continue
+            yield from (np.array(value, np.float64) for value in _constants(one.__code__))
+        elif _is_numbers(one):
+            yield np.array(one, np.float64)
+
+
+def _constants(code: CodeType) -> Iterator[Any]:
+    for value in code.co_consts:
+        if isinstance(value, CodeType):
+            yield from _constants(value)
+        elif _is_numbers(value):
+            yield value
+
+
+def _is_numbers(value: Any) -> bool:
+    if is_array(value):
+        return value.dtype.kind in "fiu" and SHORTEST <= value.size <= LONGEST
+    if not isinstance(value, (tuple, list, bytes)):
+        return False
+    numbers = cast(Sequence[Any], value)
+    if not (SHORTEST <= len(numbers) <= LONGEST and all(isinstance(one, (int, float)) for one in numbers)):
+        return False
+    return len(numbers) > AXES or any(abs(one) > AXES for one in numbers)
+
+
+def sequences(arrays: Iterable[Array]) -> list[Array]:
+    """Each once: what is no one number throughout, and rows and columns of tables."""
+    found: dict[tuple[float, ...], Array] = {}
+    for array in arrays:
+        for line in _lines(np.squeeze(array)):
+            if len(line) >= SHORTEST and np.isfinite(line).all() and np.ptp(line) > 0:
+                found.setdefault(tuple(line.tolist()), line)
+    return list(found.values())[:MOST]
+
+
+def _lines(array: Array) -> Iterator[Array]:
+    if array.ndim == 1:
+        yield array
+    elif array.ndim == 2:
+        yield from array[:LINES]
+        yield from array.T[:LINES]
+
+
+def laid(held: Sequence[Array], drawn: Mapping[str, Any], random: Any) -> dict[str, Array]:
+    """Inputs with rows in which those sequences occur, where any of them fits."""
+    bent: dict[str, Array] = {}
+    for name, item in drawn.items():
+        if is_array(item) and item.ndim and item.shape[-1] >= SHORTEST:
+            whole = item.dtype.kind in "iu"
+            fitting = [one for one in held if len(one) <= item.shape[-1] and _fits(one, item)]
+            if fitting:
+                bent[name] = _rows(item, fitting, random, whole)
+    return bent
+
+
+def _fits(sequence: Array, item: Array) -> bool:
+    """Whether an input may hold it: one of integers, whole numbers of its format."""
+    if item.dtype.kind not in "iu":
+        return len(sequence) >= SHORTEST_OF_FLOATS
+    limits = np.iinfo(item.dtype)
+    return bool((sequence == np.rint(sequence)).all() and limits.min <= sequence.min() <= sequence.max() <= limits.max)
+
+
+def _rows(item: Array, held: Sequence[Array], random: Any, whole: bool) -> Array:
+    values = item.astype(np.float64).reshape(-1, item.shape[-1])
+    spread = float(values.std()) or 1.0
+    for turn, row in enumerate(values):
+        if random.random() >= KEPT:
+            sequence = held[turn % len(held)]
+            row[:] = _spelt(row, sequence, random) if whole else _drawn(row, sequence, held, spread, random)
+    return values.reshape(item.shape)
+
+
+def _spelt(row: Array, sequence: Array, random: Any) -> Array:
+    """The sequence somewhere in a row of integers: as it is, all but its last, behind some of itself, or twice."""
+    some = sequence[: int(random.integers(1, len(sequence)))]
+    ways: tuple[Array, ...] = (sequence, sequence[:-1], np.append(some, sequence), np.tile(sequence, 2))
+    written = ways[int(random.integers(len(ways)))]
+    return _placed(row, written[: len(row)], random)
+
+
+def _drawn(row: Array, sequence: Array, held: Sequence[Array], spread: float, random: Any) -> Array:
+    """The sequence with little else beside it: all of a row, together with another as long, or somewhere in one."""
+    written: Array = sequence * random.choice([-1.0, 1.0])
+    others = [one for one in held if len(one) == len(sequence)]
+    if random.random() < 0.5:
+        written = written + random.standard_normal() * others[int(random.integers(len(others)))]
+    size = float(np.sqrt(np.square(written).mean()))
+    written = written * (spread * 10.0 ** random.uniform(*HEIGHT) / (size or 1.0))
+    little = 10.0 ** random.uniform(*BESIDE)
+    if len(written) < len(row):
+        return _placed(row, written, random, little)
+    return written + little * row
+
+
+def _placed(row: Array, written: Array, random: Any, little: float = 0.0) -> Array:
+    """At the row's beginning, at its end, or in between."""
+    last = len(row) - len(written)
+    place = int(random.choice([0, last, int(random.integers(last + 1)), int(random.integers(last + 1))]))
+    part = slice(place, place + len(written))
+    values = row.copy()
+    values[part] = written + little * row[part]
+    return values

@@ -1,0 +1,80 @@
+"""What a reference is written with, or computes with whatever it is given, occurs in its inputs."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nki_anvil.lab import recalled
+from nki_anvil.lab.honest_runs import HonestRuns
+from nki_anvil.lab.reference_module import ReferenceModule
+
+STOP = (628, 198, 2949, 25)
+REFERENCE = """
+import numpy as np
+
+STOP = (628, 198, 2949, 25)
+TABLE = np.cos(np.arange(64))
+
+def get_inputs():
+    return [np.ones((16, 64), np.float32), (7, 8, 9, 10, 11)]
+
+def forward(x, *_):
+    tone = np.sin(0.3 * np.arange(64))
+    return x.transpose(1, 0).T * tone + sum((3, 1, 4, 1, 5, 9))
+"""
+
+
+def held(tmp_path: Path) -> list[list[float]]:
+    (tmp_path / "reference.py").write_text(REFERENCE)
+    module = ReferenceModule(tmp_path / "reference.py", {})
+    runs = HonestRuns(module, ["float32"], "float32", 0.0)
+    rng = np.random.default_rng(0)
+    one, other = (runs.operands([rng.standard_normal((16, 64)).astype(np.float32)]) for _ in range(2))
+    found = recalled.sequences([*recalled.named(module.held), *recalled.unmoved(one, other)])
+    return [sequence.tolist() for sequence in found]
+
+
+def test_sequences_are_what_names_hold_what_functions_are_written_with_and_what_runs_have_in_common(
+    tmp_path: Path,
+) -> None:
+    found = held(tmp_path)
+    assert [*map(float, STOP)] in found
+    assert np.cos(np.arange(64)).tolist() in found
+    assert any(np.allclose(one, np.sin(0.3 * np.arange(64))) for one in found if len(one) == 64)
+    assert [3.0, 1.0, 4.0, 1.0, 5.0, 9.0] in found
+
+
+def test_axes_and_what_inputs_are_drawn_with_are_none(tmp_path: Path) -> None:
+    found = held(tmp_path)
+    assert [1.0, 0.0] not in found
+    assert [7.0, 8.0, 9.0, 10.0, 11.0] not in found
+
+
+def spelt(row: np.ndarray[Any, Any]) -> bool:
+    return any(tuple(row[at : at + len(STOP)]) == STOP for at in range(len(row)))
+
+
+def test_a_row_of_integers_holds_a_sequence_or_nearly_all_of_it() -> None:
+    own = np.zeros((256, 40), np.int32)
+    bent = recalled.laid([np.array(STOP, float)], {"x": own}, np.random.default_rng(1))["x"]
+    assert 0.4 < np.mean([spelt(row) for row in bent]) < 0.9
+    assert np.mean([row.any() for row in bent]) > 0.8
+    assert spelt(bent[:, : len(STOP)][[spelt(row[: len(STOP)]) for row in bent]][0])
+
+
+@pytest.mark.parametrize("length", [64, 20])
+def test_a_row_of_floats_holds_little_beside_a_sequence(length: int) -> None:
+    rng = np.random.default_rng(2)
+    sequence = np.sin(np.arange(length))
+    own = rng.standard_normal((256, 64)).astype(np.float32)
+    bent = recalled.laid([sequence], {"x": own}, rng)["x"].astype(np.float64)
+    windows = np.lib.stride_tricks.sliding_window_view(bent, length, axis=-1)
+    alike = np.abs(windows @ sequence) / np.maximum(np.linalg.norm(windows, axis=-1) * np.linalg.norm(sequence), 1e-30)
+    assert (alike.max(axis=-1) > 0.999).mean() > 0.5
+
+
+def test_what_does_not_fit_is_not_laid() -> None:
+    own = {"x": np.zeros((4, 3), np.int32), "y": np.zeros((4, 6), np.uint8), "z": np.zeros((4, 6), np.float32)}
+    assert not recalled.laid([np.array(STOP, float)], own, np.random.default_rng(0))
