@@ -15,6 +15,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from nki_anvil.lab.meeting import Recording
+    from nki_anvil.lab.sides import Sides
 
 Order = Literal["plain", "sequential", "reversed", "slabs"]
 Array = np.ndarray[Any, Any]
@@ -78,6 +79,8 @@ class Arithmetic:
     """What the problem declares: a cast to fewer bits is a rounding that the reference means."""
     recording: Recording | None = None
     """What takes every sum and product down."""
+    sides: Sides | None = None
+    """What conditions came to, where that is wanted."""
     matmul_flops: float = field(default=0.0, init=False)
     vector_flops: float = field(default=0.0, init=False)
     running: bool = field(default=False, init=False)

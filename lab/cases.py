@@ -28,11 +28,12 @@ from nki_anvil.lab.at_once import at_once
 from nki_anvil.lab.planned_case import Plan
 from nki_anvil.lab.problem_checks import Structure, check
 from nki_anvil.lab.reference import Reference
+from nki_anvil.lab.sides import Sides, joined, untaken
 from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import numpy_dtype
 
-FORMAT: Final = 60
+FORMAT: Final = 61
 """Of a pool on disk; a pool of another format is made anew."""
 
 NOISE: Final = 2.0**-22
@@ -63,6 +64,8 @@ class Index(Record):
     cases: tuple[Pooled, ...] = ()
     skipped: dict[str, int] = Field(default_factory=dict)
     """By family: cases that no magnitude made admissible."""
+    sides: dict[str, int] = Field(default_factory=dict)
+    """What the reference's conditions came to in its cases."""
 
 
 @dataclass(slots=True)
@@ -74,6 +77,7 @@ class Pool:
     lots: int = 1
     """So many times as many cases of kinds that are drawn by lot."""
     reference: Reference = field(init=False)
+    _sides: Sides = field(default_factory=dict[str, int], init=False)
 
     def __post_init__(self) -> None:
         known = self.specification
@@ -84,13 +88,15 @@ class Pool:
     async def prepare(self, random: np.random.Generator, report: Report = silent) -> tuple[str, ...]:
         """Make the first cases where there are none. Returns the problem's warnings; raises ProblemInvalid."""
         warnings: tuple[str, ...] = ()
+        seen: Sides = {}
         for shapes in self.shape_sets():
             index = await self._index(shapes)
             if index is None:
                 index = await self._make(shapes, random, report)
             warnings += self._checked(_structure(index))
             warnings += tuple(f"{count} cases of {f} were skipped." for f, count in index.skipped.items() if count > 4)
-        return tuple(dict.fromkeys(warnings))
+            joined(seen, index.sides)
+        return tuple(dict.fromkeys([*warnings, *untaken(seen)]))
 
     async def made(self) -> bool:
         """Whether every shape set has its first cases."""
@@ -213,7 +219,9 @@ class Pool:
             if answer is None:
                 family = "probe" if plan.probe else plan.family.partition("/")[0]
                 skipped[family] = skipped.get(family, 0) + 1
-        index = Index(structure=structure, cases=tuple(a for a in answers if a is not None), skipped=skipped)
+        index = Index(
+            structure=structure, cases=tuple(a for a in answers if a is not None), skipped=skipped, sides=self._sides
+        )
         return await anyio.to_thread.run_sync(self._establish, shapes, index)
 
     async def _measure_all(
@@ -258,6 +266,7 @@ class Pool:
                 _pooled(case, given) if given["admissible"] else None
                 for case, given in zip(cases, answer["cases"], strict=True)
             ]
+            joined(self._sides, answer["sides"])
             await anyio.to_thread.run_sync(self._take, folder, shapes, [p for p in found if p is not None])
         own_failed = any(
             not given["admissible"] and plan == Plan() for given, plan in zip(answer["cases"], plans, strict=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from nki_anvil.lab.formats import UNIT_ROUNDOFF, by_lot, rounded, stored
 from nki_anvil.lab.meeting import Event, Meeting, Recording, meet
 from nki_anvil.lab.recalled import Operands
 from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule
+from nki_anvil.lab.sides import Sides
 from nki_anvil.lab.solving import solved
 from nki_anvil.lab.yardstick import Yardstick
 
@@ -65,6 +66,8 @@ class HonestRuns:
     noise: float
     lots: bool = False
     """Inputs and outputs may be rounded by lot."""
+    sides: Sides = field(default_factory=dict[str, int])
+    """What conditions came to in the exact runs so far."""
 
     def _forward(self, inputs: Sequence[Any], how: Arithmetic) -> list[Array]:
         how.precision = self.precision
@@ -72,7 +75,7 @@ class HonestRuns:
 
     def exact(self, inputs: Sequence[Any]) -> tuple[list[Array], Arithmetic]:
         """The outputs in float64, and the work that was counted. Raises ReferenceFault."""
-        how = Arithmetic(dtype=np.float64, told=_told(inputs))
+        how = Arithmetic(dtype=np.float64, told=_told(inputs), sides=self.sides)
         outputs = self._forward(inputs, how)
         if len(outputs) != len(self.dtypes):
             raise ReferenceFault(f"forward returned {len(outputs)} outputs, and {len(self.dtypes)} when it was opened.")

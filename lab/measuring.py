@@ -35,6 +35,7 @@ from nki_anvil.lab.arithmetic import is_array
 from nki_anvil.lab.honest_runs import HonestRuns, is_float
 from nki_anvil.lab.meeting import WEIGHED
 from nki_anvil.lab.reference_module import ReferenceModule
+from nki_anvil.lab.sides import Sides, joined
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import numpy_dtype
 
@@ -64,6 +65,8 @@ class Measuring:
         self.given: list[Any] | None = request["given"]
         """Shapes of the kernel's arguments; None where only the module's own transform can make them."""
         self.runs = HonestRuns(module, request["dtypes"], request["precision"], request["noise"], request["lots"])
+        self.sides: Sides = {}
+        """What conditions came to in cases that are judged."""
         self._held: list[Array] | None = None
         self._known: tuple[int, dict[str, Any], Yardstick] | None = None
         """A large own draw with its seed: probes disturb it rather than each a draw of its own."""
@@ -79,12 +82,14 @@ class Measuring:
         for turn in range(turns):
             seed, scale = int(case["seed"]) + turn, float(case.get("scale", 1.0)) * 0.5**turn
             drawn = self.draw({**case, "seed": seed, "scale": scale})
+            self.runs.sides.clear()
             found = self.runs.measure(
                 list(drawn.values()), seed, partial=partial, tied=tied, rough=is_rough(case["family"])
             )
             if found is not None and family in UNEVEN_FAMILIES and not all(output.rowwise for output in found.outputs):
                 found = yardstick.widened(found, UNEVEN_TERMS, roughly=True)
             if found is not None and (found.admissible or (own and found.finite)):
+                joined(self.sides, self.runs.sides)
                 if own:
                     self._remember(seed, drawn, found)
                 return self._keep({**case, "seed": seed}, drawn, found, scale, [])

@@ -129,7 +129,7 @@ def _fits(sequence: Array, item: Array) -> bool:
 
 
 def _rows(item: Array, held: Sequence[Array], random: Any, whole: bool) -> Array:
-    values = item.astype(np.float64).reshape(-1, item.shape[-1])
+    values: Array = item.astype(np.float64).reshape(-1, item.shape[-1])
     spread = float(values.std()) or 1.0
     for turn, row in enumerate(values):
         if random.random() >= KEPT:

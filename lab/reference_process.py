@@ -234,7 +234,7 @@ def _updated(names: Sequence[str], before: Sequence[Any], after: Sequence[Any], 
 def yardsticks(module: ReferenceModule, request: Record, folder: Path) -> Record:
     """Measure cases; ``<key>.npz`` is written for each, and ``<key>.inputs.npz`` where inputs must be sent along."""
     measuring = Measuring(module, request, folder)
-    return {"cases": [measuring.measure(case) for case in request["cases"]]}
+    return {"cases": [measuring.measure(case) for case in request["cases"]], "sides": measuring.sides}
 
 
 # structure -----------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from nki_anvil.lab import sides
 from nki_anvil.lab.arithmetic import Arithmetic, Array, complex_of, floating, in_force, is_array, is_float
 from nki_anvil.lab.compared import DECIDING, edges_in_force, note
 from nki_anvil.lab.constant_numbers import own
@@ -104,12 +105,17 @@ class Value(np.ndarray[Any, Any]):
             settled = _of_format(settled, shared)
         if how.recording is not None:
             settled = _settled(how.recording.see(ufunc, method, operands, options.get("axis", 0), settled), how)
+        if how.sides is not None and ufunc not in sides.ASKING_WHAT_NO_INPUT_IS:
+            for condition in (settled, *operands):
+                sides.note(how.sides, condition)
         stored = _store(targets[0], settled, where)
         if stored is settled:
             stored.alone = stored.ndim == 0
         return stored
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if (met := in_force().sides) is not None and func is np.where:
+            sides.note(met, args[0])
         in_force().decides |= func in _CHOOSING
         in_force().rounds |= func in _ROUNDING_TOO
         args = edges_in_force(func, args)
