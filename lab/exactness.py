@@ -32,6 +32,8 @@ ROW: Final = 2.0**-44
 OUTPUT: Final = 2.0**-48
 """Of the largest element of a row, and of all of an output: what float64 itself leaves of sums that come to nothing,
 of small whole numbers for instance, whose sums are exact in float32 as well."""
+MISSED: Final = 2.0**20
+"""So many times its limit a whole number uses that is another one."""
 BRINK: Final = 2.0**120
 """So near to where float32 ends the chip has other numbers than float64."""
 
@@ -43,7 +45,8 @@ def compare(expected: Expected, y: NDArray[Any], others: Sequence[NDArray[Any]] 
     if expected.rounds:
         return Use(LIMIT, 0.0)
     if expected.integer:
-        return limits.compare(expected, y, 0.0, own=False)[0]
+        found = limits.compare(expected, y, 0.0, own=False)[0]
+        return Use(LIMIT, min(found.share, MISSED), found.index, found.measured, found.allowed)
     with np.errstate(all="ignore"):
         got = np.asarray(y).astype(np.float64)
         free = _free(np.max([np.abs(other - got) for other in others], axis=0)) if others else np.zeros(())

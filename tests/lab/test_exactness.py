@@ -122,7 +122,17 @@ def test_integers_are_equal_where_no_rounding_decides() -> None:
     y[0, 0] += 1
     assert exactness.compare(whole, y).share <= 1
     y[1, 1] += 1
-    assert exactness.compare(whole, y).share == np.inf
+    assert exactness.compare(whole, y).share > 1
+
+
+def test_another_integer_is_told_as_what_float64_made_of_it() -> None:
+    r = np.arange(12.0).reshape(3, 4)
+    wanted = Expected(r, np.zeros(r.shape, np.float32), rows={}, whole=0.0, dtype="int32", exact=True)
+    y = r.copy()
+    y[1, 2] -= 1
+    found = exactness.compare(wanted, y)
+    assert (found.limit, found.index) == (exactness.LIMIT, (1, 2))
+    assert 1 < found.share < np.inf
 
 
 @pytest.mark.parametrize(
