@@ -264,7 +264,9 @@ def _evidence_faults(problem: Problem, found: Receipt, attempts: list[Attempt]) 
 def _outdated(data: Path, found: Receipt, problem: Problem | None = None) -> Iterator[str]:
     """Which kernels of the evidence failed since, under whatever name of the problem."""
     for shown in {shown.digest: shown for shown in (found.best, found.baseline)}.values():
-        known = (*failures.every(data, found.problem_version, shown.digest), *_owing(problem, shown.digest))
+        programs = [shown.verdict.programs_digest]
+        failed = failures.every(data, found.problem_version, shown.digest, programs)
+        known = (*failed, *_owing(problem, shown.digest))
         failure = next((verdict for verdict in known if verdict.key == shown.verdict.key), None)
         if failure and not failure.passed:
             yield (

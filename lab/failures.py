@@ -7,7 +7,7 @@ failed kernel new cases, and whoever asks often enough finds cases that it passe
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -50,11 +50,12 @@ def of_program(data: Path, specification: Specification, passed: Verdict) -> Ver
     return said.model_copy(update=of_this)
 
 
-def every(data: Path, version: str, text: str) -> Iterator[Verdict]:
-    """All that the text with this digest failed at at this version of a problem, on whatever chip. Raises
-    StateDamaged."""
+def every(data: Path, version: str, text: str, programs: Iterable[str] = ()) -> Iterator[Verdict]:
+    """All that the text with this digest, or any of its programs, failed at at this version of a problem, on whatever
+    chip. Raises StateDamaged."""
+    asked = {text, *map(_program, filter(None, programs))}
     for path in sorted((data / "failures").glob(f"{version[:32]}.*.jsonl")):
-        yield from (verdict for (what, _), verdict in _index(path).items() if what == text)
+        yield from (verdict for (what, _), verdict in _index(path).items() if what in asked)
 
 
 def _found(data: Path, specification: Specification, what: str, key: Key) -> Verdict | None:

@@ -20,6 +20,8 @@ LONGEST: Final = 4096
 """Elements of a sequence."""
 SHORTEST_OF_FLOATS: Final = 8
 """Of fewer numbers any row holds nearly as many times as much as of these."""
+LARGEST: Final = 2.0**63
+"""Numbers beyond that are none of an input's."""
 AXES: Final = 4
 """Numbers up to there, as few of them, are axes rather than a sequence."""
 DRAWING: Final = frozenset({"get_inputs"})
@@ -66,9 +68,13 @@ def named(held: Mapping[str, Any]) -> Iterator[Array]:
         if isinstance(one, FunctionType):
             if name in DRAWING or one.__globals__ is not held:
                 continue
-            yield from (np.array(value, np.float64) for value in _constants(one.__code__))
+            yield from map(_array, _constants(one.__code__))
         elif _is_numbers(one):
-            yield np.array(one, np.float64)
+            yield _array(one)
+
+
+def _array(numbers: Any) -> Array:
+    return np.array(list(numbers) if isinstance(numbers, bytes) else numbers, np.float64)
 
 
 def _constants(code: CodeType) -> Iterator[Any]:
@@ -79,13 +85,17 @@ def _constants(code: CodeType) -> Iterator[Any]:
             yield value
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and abs(value) < LARGEST
+
+
 def _is_numbers(value: Any) -> bool:
     if is_array(value):
         return value.dtype.kind in "fiu" and SHORTEST <= value.size <= LONGEST
     if not isinstance(value, (tuple, list, bytes)):
         return False
     numbers = cast(Sequence[Any], value)
-    if not (SHORTEST <= len(numbers) <= LONGEST and all(isinstance(one, (int, float)) for one in numbers)):
+    if not (SHORTEST <= len(numbers) <= LONGEST and all(map(_is_number, numbers))):
         return False
     return len(numbers) > AXES or any(abs(one) > AXES for one in numbers)
 

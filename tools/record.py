@@ -79,8 +79,11 @@ def failed_since(lab: Laboratory, problem: Problem, attempt: Attempt, origin: st
 def standing(lab: Laboratory, problem: Problem, attempt: Attempt) -> list[Verdict]:
     """Its verdicts, the newest last: also what it failed at under another name of the problem, or what is not with the
     attempt any more."""
-    failed = {one.key: one for one in failures.every(lab.data, problem.specification.version, attempt.digest)}
-    own = [failed.pop(verdict.key, verdict) for verdict in attempt.verdicts()]
+    stored = attempt.verdicts()
+    programs = {verdict.programs_digest for verdict in stored}
+    found = failures.every(lab.data, problem.specification.version, attempt.digest, programs)
+    failed = {one.key: one for one in found}
+    own = [failed.pop(verdict.key, verdict) for verdict in stored]
     return [*failed.values(), *own]
 
 

@@ -46,6 +46,12 @@ def test_sequences_are_what_names_hold_what_functions_are_written_with_and_what_
     assert [3.0, 1.0, 4.0, 1.0, 5.0, 9.0] in found
 
 
+def test_bytes_are_numbers_and_neither_texts_nor_numbers_beyond_all_formats_are_any() -> None:
+    held = {"marks": b"{}[]", "name": "abc", "mixed": (1, "b", 7), "huge": (1 << 2000, 9), "none": (float("nan"), 5)}
+    assert [one.tolist() for one in recalled.sequences(recalled.named(held))] == [[123, 125, 91, 93]]
+    assert [one.tolist() for one in recalled.sequences(recalled.named({"table": np.eye(2), "empty": ()}))]
+
+
 def test_axes_and_what_inputs_are_drawn_with_are_none(tmp_path: Path) -> None:
     found = held(tmp_path)
     assert [1.0, 0.0] not in found

@@ -41,6 +41,7 @@ from nki_anvil.lab.rules import Rules
 from nki_anvil.lab.status import passes_today, problem_status
 from nki_anvil.lab.verifying import verify_kernel
 from nki_anvil.lab.workbench import Workbench, workbench
+from nki_anvil.tools.record import failed_since
 
 pytestmark = pytest.mark.anyio
 
@@ -778,6 +779,9 @@ async def test_a_program_that_fails_under_another_name_is_best_under_no_name(wor
     world.refused = "seldom"
     assert not (await verify_kernel(world.lab, "q", source=kernel(5, program="p1", note="seldom"))).passed
     world.lab = world.again()
+    problem = world.lab.problem("p")
+    assert failed_since(world.lab, problem, problem.attempts.get(best.attempt), "modelled")
+    assert not claimed or audit(world.lab, "p").outdated
     assert (await world.status()).attempts[best.attempt].passed is False
     again = await world.verify(kernel(5, program="p1"))
     assert not again.passed
