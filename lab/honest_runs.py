@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -55,6 +55,8 @@ BESIDE: Final = 32.0
 """Pairs of such runs more where numbers are rounded or compared, off by so many roundings: one of a pair crosses any
 decision that honest arithmetic might take otherwise, and the other does not."""
 
+Recorded = TypeVar("Recorded", bound=Recording)
+
 
 @dataclass(frozen=True, slots=True)
 class HonestRuns:
@@ -94,14 +96,13 @@ class HonestRuns:
 
     def weighed(self, inputs: Sequence[Any]) -> list[tuple[float, float]]:
         """Of few numbers and single ones that a run in float64 compares, what they are; nothing where it fails."""
-        recording = Recording()
-        with contextlib.suppress(ReferenceFault):
-            self._forward(inputs, Arithmetic(dtype=np.float64, recording=recording))
-        return recording.sides
+        return self._recorded(inputs, Recording()).sides
 
     def operands(self, inputs: Sequence[Any]) -> Operands:
         """What a run in float64 computes with; as far as it comes."""
-        recording = Operands()
+        return self._recorded(inputs, Operands())
+
+    def _recorded(self, inputs: Sequence[Any], recording: Recorded) -> Recorded:
         with contextlib.suppress(ReferenceFault):
             self._forward(inputs, Arithmetic(dtype=np.float64, recording=recording))
         return recording

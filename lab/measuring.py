@@ -212,9 +212,11 @@ class Measuring:
         return {name: drawn[name].astype(np.float64) * factor for name in free if is_float(drawn[name])}
 
     def _cast_all(self, drawn: dict[str, Any], bent: dict[str, Any]) -> dict[str, Any]:
-        """Inputs within their domains, in their dtypes."""
-        known = {a["name"]: a for a in self.arguments}
-        return {name: inside(known[name], item).astype(drawn[name].dtype) for name, item in bent.items()}
+        """Inputs within their domains, in their dtypes, without those that are constants of the problem."""
+        known = {a["name"]: a for a in self.arguments if a.get("domain") != "constant"}
+        return {
+            name: inside(known[name], item).astype(drawn[name].dtype) for name, item in bent.items() if name in known
+        }
 
     def _cast(self, name: str, item: Any) -> Any:
         if not is_array(item):

@@ -106,7 +106,9 @@ class Workbench:
         """The full verdict under today's key, if there is one; a failure also where it could not be stored, and where
         the text, or the program that passed, failed under another name."""
         known = self._of_its_text(attempt)
-        return known and self._of_its_program(attempt, known)
+        if known is None or not known.passed:
+            return known
+        return failures.of_program(self.lab.data, self.specification, known) or known
 
     def _of_its_text(self, attempt: Attempt) -> Verdict | None:
         stored = self.stored(attempt)

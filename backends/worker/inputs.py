@@ -380,9 +380,14 @@ def _terraces(d: Draw) -> Array:
         return kindred.transposed(bent, way, other=True)
     if not d.is_target:
         return d.own
+    return _by_groups(d, lambda rows: terraces.of_rows(rows, d.rng, d.scale, turn_of(turn)))
+
+
+def _by_groups(d: Draw, bent: Callable[[Array], Array]) -> Array:
+    """What one output gathers, or else rows, as [groups, elements], bent and put back."""
     axes = planes.along(d.own, d.axes)
-    bent = terraces.of_rows(planes.laid_out(d.own.astype(np.float64), axes), d.rng, d.scale, turn_of(turn))
-    return planes.put_back(bent, d.own, axes).astype(np.float32)
+    rows = planes.laid_out(d.own.astype(np.float64), axes)
+    return planes.put_back(bent(rows), d.own, axes).astype(np.float32)
 
 
 def _kindred(d: Draw) -> Array:
@@ -393,9 +398,7 @@ def _kindred(d: Draw) -> Array:
 
 
 def _foremost(d: Draw) -> Array:
-    axes = planes.along(d.own, d.axes)
-    bent = foremost.in_turn(planes.laid_out(d.own, axes), d.rng, d.scale, d.sigma, turn_of(d.variant))
-    return planes.put_back(bent, d.own, axes).astype(np.float32)
+    return _by_groups(d, lambda rows: foremost.in_turn(rows, d.rng, d.scale, d.sigma, turn_of(d.variant)))
 
 
 def _normed(d: Draw) -> Array:
@@ -403,8 +406,7 @@ def _normed(d: Draw) -> Array:
         return normed.matrices(d.own, d.rng).astype(np.float32)
     if not d.own.ndim:
         return d.own
-    axes = planes.along(d.own, d.axes)
-    return planes.put_back(normed.rows(planes.laid_out(d.own, axes), d.rng), d.own, axes).astype(np.float32)
+    return _by_groups(d, lambda rows: normed.rows(rows, d.rng))
 
 
 def _circle(d: Draw) -> Array:
