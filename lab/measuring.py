@@ -117,8 +117,14 @@ class Measuring:
         return {a["name"]: _scalar(a) if a["shape"] is None else arrays[a["name"]] for a in self.arguments}
 
     def _met(self, case: Record) -> dict[str, Any]:
-        """An own draw in which rows of one input nearly cancel, or even out, what they meet in the reference first."""
-        drawn, name = self.draw({**case, "family": "own"}), case["only"]
+        """An own draw that is bent, in which constants of the problem stay as they are."""
+        drawn = self.draw({**case, "family": "own"})
+        constants = {a["name"]: drawn[a["name"]] for a in self.arguments if a.get("domain") == "constant"}
+        return self._bent(case, drawn) | constants
+
+    def _bent(self, case: Record, drawn: dict[str, Any]) -> dict[str, Any]:
+        """The same in which rows of one input nearly cancel, or even out, what they meet in the reference first."""
+        name = case["only"]
         random = np.random.default_rng(int(case["seed"]))
         family, _, turn = case["family"].partition("/")
         which, _, how = turn.partition("/")
@@ -212,11 +218,9 @@ class Measuring:
         return {name: drawn[name].astype(np.float64) * factor for name in free if is_float(drawn[name])}
 
     def _cast_all(self, drawn: dict[str, Any], bent: dict[str, Any]) -> dict[str, Any]:
-        """Inputs within their domains, in their dtypes, without those that are constants of the problem."""
-        known = {a["name"]: a for a in self.arguments if a.get("domain") != "constant"}
-        return {
-            name: inside(known[name], item).astype(drawn[name].dtype) for name, item in bent.items() if name in known
-        }
+        """Inputs within their domains, in their dtypes."""
+        known = {a["name"]: a for a in self.arguments}
+        return {name: inside(known[name], item).astype(drawn[name].dtype) for name, item in bent.items()}
 
     def _cast(self, name: str, item: Any) -> Any:
         if not is_array(item):

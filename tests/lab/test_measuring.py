@@ -400,3 +400,14 @@ def test_a_sum_that_comes_to_nothing_is_above_its_limit_in_one_of_the_honest_run
     found = runs.measure([x, x.copy()], seed, partial=True)
     assert found is not None
     assert (found.outputs[0].spread[np.isfinite(found.outputs[0].r)] > 0).all()
+
+
+@pytest.mark.parametrize(("domain", "stays"), [("real", False), ("constant", True)])
+def test_a_constant_of_the_problem_holds_no_sequence_of_the_references(tmp_path: Path, domain: str, stays: bool):
+    (tmp_path / "reference.py").write_text(f"{REFERENCE}\nTABLE = np.cos(np.arange(48.0))\n")
+    argument = {**REQUEST["arguments"][0], "domain": domain}
+    measuring = Measuring(
+        ReferenceModule(tmp_path / "reference.py", {}), {**REQUEST, "arguments": [argument]}, tmp_path
+    )
+    own, bent = (measuring.draw({**case(1), "family": family})["x"] for family in ("own", "recalled/0"))
+    assert np.array_equal(own, bent) == stays
