@@ -35,6 +35,8 @@ def whole(integers: list[InputSpec]) -> Iterator[Plan]:
     ends = [len(whole_numbers.near_edges(within)) for within in ranges]
     cases = max(-(-count // max(1, prod(shape))) for count, shape in zip(ends, shapes, strict=True))
     yield from (Plan(f"whole/edges/{turn}") for turn in range(min(cases, EDGES)))
+    if any(is_many(spec) for spec in integers):
+        yield from (Plan(f"whole/few/{turn}") for turn in range(whole_numbers.FEW))
     if any(len(shape) > 1 and min(shape[-2:]) > 1 for shape in shapes):
         yield from (Plan(f"whole/laid/{turn}") for turn in range(laid.WHOLE_TURNS))
         yield from (Plan(f"whole/tiles/{turn}") for turn in range(whole_numbers.TILED))

@@ -13,6 +13,7 @@ from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.best import Best
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.results import Reverted
+from nki_anvil.lab.status import bench_today
 from nki_anvil.lab.workbench import Workbench, workbench
 
 
@@ -23,6 +24,7 @@ async def revert_to_best(lab: Laboratory, problem: str, *, report: Report = sile
 
 def _revert(lab: Laboratory, problem: str) -> Reverted:
     bench = workbench(lab, problem)
+    bench_today(lab, bench.problem, bench.backend.name)
     best = bench.best()
     if best is None:
         raise GateUnverified(

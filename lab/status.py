@@ -33,6 +33,7 @@ async def problem_status(lab: Laboratory, problem: str, *, report: Report = sile
 
 def status_of(bench: Workbench) -> Status:
     attempts = bench.problem.attempts.all()
+    bench_today(bench.lab, bench.problem, bench.backend.name)
     holder = bench.best()
     best = best_line(bench, holder)
     return Status(
@@ -85,7 +86,7 @@ def passes_today(lab: Laboratory, problem: Problem, best: Best) -> bool | None:
 
 
 def bench_today(lab: Laboratory, problem: Problem, name: str) -> Workbench | None:
-    """To read what the backend of this name says today; None where it cannot be asked."""
+    """To read what the backend of this name says today; None where it cannot be asked. Who failed since falls first."""
     backend = lab.backends.get(name)
     if backend is None:
         return None
@@ -95,6 +96,7 @@ def bench_today(lab: Laboratory, problem: Problem, name: str) -> Workbench | Non
     except BackendError:
         return None
     bench.catch_up()
+    bench.let_fall()
     return bench
 
 

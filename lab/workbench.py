@@ -324,6 +324,11 @@ class Workbench:
             falling = self._replace(falling)
         self.note_verified(failed=attempt.digest)
 
+    def let_fall(self) -> None:
+        """Who holds a place and failed since, under another name of the problem for instance, holds it no more."""
+        if falling := self._failed_holder():
+            self.depose(falling)
+
     def _replace(self, attempt: Attempt) -> Attempt | None:
         """Take its places from a kernel that failed. Returns who holds one now, and failed in this very moment."""
         successor = recovering.rightful(self.problem, self.origin, self.failed)
@@ -334,6 +339,9 @@ class Workbench:
         if baseline := self.pointer.rebase(attempt.digest, oldest):
             self.write("baseline", attempt=baseline.attempt, digest=baseline.digest, replaced=attempt.digest)
             self.lab.changed(self.problem.name, "best", baseline.attempt)
+        return self._failed_holder()
+
+    def _failed_holder(self) -> Attempt | None:
         now = self.pointer.read()
         held = {now.digest, now.baseline.digest} if now else set[str]()
         holders = self._there([now.attempt, now.baseline.attempt]) if now else []

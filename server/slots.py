@@ -232,6 +232,7 @@ class Slots:
 
     @cached_property
     def _best(self) -> Attempt | None:
+        status.bench_today(self.lab, self.problem_, self._bench.backend.name)
         best = self._bench.best()
         return self.problem_.attempts.held(best) if best else None
 

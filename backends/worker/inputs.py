@@ -246,8 +246,9 @@ def _whole(spec: Spec, own: Array, axes: Sequence[int], rng: Any, variant: str, 
     """Bands of integers, of rows or of columns (``turned``); the variant ends in the case's number."""
     turned = variant.startswith("turned")
     within = whole_range(spec)
-    if variant.startswith("tiles/"):
-        return whole_numbers.tiles(own, rng, within, turn_of(variant.removeprefix("tiles/")))
+    kind, _, number = variant.partition("/")
+    if kind in _IN_TURN:
+        return inside(spec, _IN_TURN[kind](own, rng, within, turn_of(number)))
     if variant.startswith("laid/"):
         return laid.of_integers(own, rng, within.low, within.high, turn_of(variant.removeprefix("laid/")))
     if variant.startswith("beside:"):
@@ -266,11 +267,10 @@ def _whole(spec: Spec, own: Array, axes: Sequence[int], rng: Any, variant: str, 
         first = next(other["name"] for other in every if is_whole(other))
         lowest = variant == "ends/1" and spec["name"] == first
         return np.full_like(own, within.low if lowest else within.high)
-    if variant.startswith("edges"):
-        return inside(spec, whole_numbers.edges(own, rng, within, turn_of(variant.removeprefix("edges/"))))
     return whole_numbers.bands(own, rng, within, turned, turn_of(variant.removeprefix("turned/")))
 
 
+_IN_TURN = {"tiles": whole_numbers.tiles, "few": whole_numbers.few, "edges": whole_numbers.edges}
 _RELATIONS = {"nearly": whole_numbers.nearly, "shifted": whole_numbers.shifted}
 
 

@@ -182,6 +182,10 @@ def framed(own: Array, within: Range) -> Array:
     return np.full_like(own, high)
 
 
+FEW, ALPHABET, FAVOURED, FOREMOST = 6, 8, 2, 16
+"""Cases of rows of few numbers; the most that one has; how much likelier a mark is than an end; and of how many marks
+half of the rows have theirs, for what is compared and named comes before the rounds of lengths."""
+STRETCH = 64
 TILE, TILED = 128, 6
 """Rows, and cases: a stretch of few numbers at the low end of a range, at its high one, anywhere, and of many."""
 _PAIRED = np.array([(sign, step) for step in (0, 1, -1) for sign in (1, 0, -1)])
@@ -228,6 +232,39 @@ def tiles(own: Array, rng: Any, within: Range, turn: int) -> Array:
         part = slice(start, start + TILE)
         values[part] = rng.integers(low, low + span + 1, rows[part].shape)
     return values.reshape(own.shape)
+
+
+def few(own: Array, rng: Any, within: Range, turn: int) -> Array:
+    """Rows, or columns, of two to eight numbers each: marks, ends and what the row has, by lot or in runs.
+
+    Of texts: escapes in a row before a quote, brackets within brackets. Half of the rows keep half of what they have.
+    """
+    rows = _rows(_stretched(own), turn % 2 == 1)
+    count, length = rows.shape
+    ends = [within.low, within.high]
+    known, first = (np.array([*ends, *marks * FAVOURED]) for marks in (within.marks, within.marks[:FOREMOST]))
+    asked = np.where(rng.random((count, 1)) < 0.5, *(rng.choice(among, (count, ALPHABET)) for among in (first, known)))
+    drawn = np.take_along_axis(rows, rng.integers(0, length, (count, ALPHABET)), -1)
+    letters: Array = np.where(rng.random(drawn.shape) < 0.75, asked, drawn)
+    sizes: Array = rng.integers(2, ALPHABET + 1, (count, 1))
+    places: Array = rng.integers(0, sizes, rows.shape)
+    values: Array = np.take_along_axis(letters, _in_runs(places, rng), -1)
+    kinds: Array = rng.permutation(np.arange(count))[:, None] % 2
+    values = np.where((kinds == 1) & (rng.random(rows.shape) < 0.5), rows, values).clip(within.low, within.high)
+    return (values.T if turn % 2 == 1 and own.ndim > 1 else values).reshape(own.shape)
+
+
+def _in_runs(places: Array, rng: Any) -> Array:
+    """In every other row each as the one before it, as often as not or more often."""
+    count, length = places.shape
+    again: Array = rng.random((count, length)) < rng.uniform(0.3, 0.9, (count, 1)) * (rng.random((count, 1)) < 0.5)
+    begun = np.where(again, 0, cast(Any, np).arange(length))
+    return np.take_along_axis(places, np.maximum.accumulate(begun, axis=-1), -1)
+
+
+def _stretched(own: Array) -> Array:
+    """A long vector in stretches, each of which is a row."""
+    return own.reshape(-1, STRETCH) if own.ndim == 1 and own.size > STRETCH and own.size % STRETCH == 0 else own
 
 
 def throughout(own: Array, axes: Sequence[int], rng: Any, within: Range, turn: int) -> Array:

@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 from nki_anvil.sim.execution.alu import IDENTITIES, REDUCERS
 from nki_anvil.sim.execution.registry import defines
 from nki_anvil.sim.execution.site import Site
-from nki_anvil.sim.execution.untold import float_operation
+from nki_anvil.sim.execution.untold import EXTREMES, Extreme, float_operation
 from nki_anvil.sim.operations import BITVEC
 
 Array = NDArray[Any]
 
 
 def reducer(site: Site, name: str) -> Any:
-    """The ufunc of a reduction; raises NotSimulated for a name without one."""
+    """What reduces as a ufunc does; raises NotSimulated for a name without one."""
     if name not in REDUCERS:
         raise site.missing(f"with {name} as its reduction")
-    return REDUCERS[name]
+    return Extreme(site.bench, name) if name in EXTREMES else REDUCERS[name]
 
 
 @defines("tensor_reduce")

@@ -24,12 +24,18 @@ def max8(site: Site) -> None:
     values = site.rows("src")
     if values.shape[1] < EIGHT or site.operand("dst").size != EIGHT * values.shape[0]:
         raise site.fault("SIM-SHAPE", f"max8 of {values.shape} into {site.operand('dst').shape}")
-    site.do(_largest, values, site.target("dst", (values.shape[0], EIGHT)))
+    site.do(_largest, site.bench, values, site.target("dst", (values.shape[0], EIGHT)))
 
 
-def _largest(values: Array, out: Array) -> None:
-    top = np.partition(values, values.shape[1] - EIGHT, axis=1)[:, -EIGHT:]
+def _largest(bench: Bench, values: Array, out: Array) -> None:
+    top = np.partition(_ordered(bench, values), values.shape[1] - EIGHT, axis=1)[:, -EIGHT:]
     out[...] = np.sort(top, axis=1)[:, ::-1]
+
+
+def _ordered(bench: Bench, values: Array) -> Array:
+    """What is no number comes last among those that are, or first: told nowhere."""
+    first = bench.lots.other("no number", "order")
+    return np.where(np.isnan(values), -np.inf, values) if first else values
 
 
 def occurrences(row: Array, wanted: Array, order: Any) -> Array:
@@ -164,7 +170,7 @@ def _topk(bench: Bench, data: Array, n: int, lay: Callable[..., None], out: Arra
     for start in range(0, data.shape[0], GPSIMD_CORE_PARTITIONS):
         core = slice(start, start + GPSIMD_CORE_PARTITIONS)
         snake = data[core].T.reshape(-1)[:n]
-        chosen = np.arange(n)[::back][np.argsort(snake[::back], kind="stable")[-count:]]
+        chosen = np.arange(n)[::back][np.argsort(_ordered(bench, snake)[::back], kind="stable")[-count:]]
         lay(bench, out[core], snake[chosen])
         lay(bench, where[core], chosen)
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from nki_anvil.sim.execution.bench import Bench
 from nki_anvil.sim.execution.functions import FUNCTIONS, Function
+from nki_anvil.sim.execution.untold import Extreme
 from nki_anvil.sim.operations import RANGES
 
 Array = NDArray[Any]
@@ -74,6 +75,10 @@ def _told(op: str, bench: Bench, x: Array, out: Array) -> None:
     out[untold] = end
 
 
+def _rectified(bench: Bench, x: Array, out: Array) -> None:
+    Extreme(bench, "maximum")(x, out.dtype.type(0), out)
+
+
 def _at_the_end(op: str, x: Array) -> Array:
     low, high = _ends(op).astype(x.dtype)
     if op in _ROOTS:
@@ -85,4 +90,6 @@ def on_the_engine(op: str, bench: Bench) -> Function:
     """What an activation computes, ``(x, out)``; ``out`` may be ``x``."""
     if op == "sin":
         return _sine
+    if op in ("relu", "prelu"):
+        return partial(_rectified, bench)
     return partial(_told, op, bench) if op in UNTOLD else FUNCTIONS[op]

@@ -11,6 +11,7 @@ from mcp import Client
 from served import call, refusal, served
 
 from nki_anvil.lab.auditing import audit
+from nki_anvil.lab.digest import digest
 
 pytestmark = pytest.mark.anyio
 LESSON = {"title": "Fuse it", "when_to_use": "always", "advice": "fuse the steps"}
@@ -150,3 +151,31 @@ async def test_memory_learns_nothing_from_a_kernel_that_failed(world: World, how
             record.unlink() if how.endswith("gone") else record.write_text(passed)
         lesson = {**LESSON, "kind": "speedup", "problem": "p", "attempt": 1}
         assert "did not make the kernel faster (wrong)" in await refusal(client, "add_experience", **lesson)
+
+
+@pytest.mark.parametrize("asks_first", ["problem_status", "revert_to_best", "anvil://problems/p/best", "plan"])
+async def test_a_best_whose_program_failed_under_another_name_gives_its_place_to_whoever_asks(
+    world: World, asks_first: str
+):
+    async with served(world) as client:
+        await opened(client, world)
+        await call(client, "open_problem", reference="reference.py", name="q")
+        await judged(client, 5)
+        world.edit(kernel(7, program="p7"))
+        await call(client, "verify_kernel", problem="q", source=kernel(5, program="p5", note="twin", fails="values"))
+        if "://" in asks_first:
+            shown = (await client.read_resource(asks_first)).contents[0].text  # type: ignore[union-attr]
+            assert "latency 10" in shown
+        elif asks_first == "plan":
+            await client.get_prompt("plan", {"problem": "p"})
+            reverted = await call(client, "revert_to_best", problem="p")
+            assert reverted["best_digest"] == digest(kernel(10, program="p10"))
+        elif asks_first == "revert_to_best":
+            reverted = await call(client, "revert_to_best", problem="p")
+            assert (reverted["verified"], "holds best" in reverted["summary"]) == (True, True)
+            assert "latency 10" in world.file.read_text()
+        status = await call(client, "problem_status", problem="p")
+        prompt = (await client.get_prompt("plan", {"problem": "p"})).messages[0].content.text  # type: ignore[union-attr]
+        assert (status["best"]["attempt"], status["best"]["verified"]) == (0, True)
+        assert "no verdict of today" not in status["summary"] + prompt
+        assert audit(world.lab, "p").clean

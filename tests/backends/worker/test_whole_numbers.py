@@ -39,9 +39,27 @@ def test_a_tile_is_dark_bright_or_narrow_as_a_whole() -> None:
     assert sum(span > 16 for _, span in found) >= 4
 
 
+def test_rows_of_few_numbers_have_any_two_marks_side_by_side_and_in_runs() -> None:
+    """As a text has an escape before a quote, or before another escape."""
+    found = set()
+    for turn in range(0, whole_numbers.FEW, 2):
+        x = drawn(f"whole/few/{turn}", [128, 128], 0, 255, marks=[34, 44, 58, 91, 92, 93, 123, 125])
+        assert 40 <= sum(len(np.unique(row)) <= whole_numbers.ALPHABET for row in x) <= 70
+        found |= {tuple(three) for row in x.tolist() for three in zip(row, row[1:], row[2:], strict=False)}
+    assert {(92, 92, 34), (92, 34, 92), (34, 92, 92), (91, 91, 93), (123, 34, 125)} <= found
+
+
+def test_columns_and_stretches_of_a_vector_have_few_numbers_too() -> None:
+    columns = drawn("whole/few/1", [128, 128], 0, 10**6, marks=[7, 9]).T
+    assert sum(len(np.unique(column)) <= whole_numbers.ALPHABET for column in columns) >= 40
+    vector = drawn("whole/few/0", [1024], 0, 10**6, marks=[7, 9]).reshape(-1, whole_numbers.STRETCH)
+    assert sum(len(np.unique(part)) <= whole_numbers.ALPHABET for part in vector) >= 6
+
+
 @pytest.mark.parametrize(("low", "high"), [(-100, -1), (-9, -4), (-5, 5), (3, 3), (0, 2**31 - 1)])
 def test_every_range_is_kept(low: int, high: int) -> None:
-    for family in (*(f"whole/{turn}" for turn in range(4)), *(f"whole/tiles/{turn}" for turn in range(6))):
+    bands, tiles = (f"whole/{turn}" for turn in range(4)), (f"whole/tiles/{turn}" for turn in range(6))
+    for family in (*bands, *tiles, "whole/few/0", "whole/few/1"):
         x = drawn(family, [9, 40], low, high)
         assert low <= x.min() <= x.max() <= high
 

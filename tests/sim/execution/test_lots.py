@@ -208,6 +208,47 @@ def test_a_power_of_a_negative_number_is_no_number_or_that_of_its_magnitude() ->
         assert computed("power", [4.0, -4.0], poison, value0=3.0) == [64, -64]
 
 
+@pytest.mark.parametrize("op", ["maximum", "minimum", "relu"])
+def test_the_larger_of_a_number_and_none_is_none_or_the_number(op: str) -> None:
+    first, second = (computed(op, [np.nan, 3.0], poison, value0=0.0) for poison in (0, 1))
+    known = 0.0 if op == "minimum" else 3.0
+    assert (np.isnan(first[0]), first[1], second) == (True, known, [0.0, known])
+
+
+def test_an_activation_makes_nothing_of_no_number_or_keeps_it() -> None:
+    first, second = (computed("relu", [np.nan, 3.0, -1.0], poison) for poison in (0, 1))
+    assert (np.isnan(first[0]), first[1:], second) == (True, [3.0, 0.0], [0.0, 3.0, 0.0])
+
+
+@pytest.mark.parametrize("instruction", ["tensor_reduce", "tensor_partition_reduce"])
+def test_the_largest_of_many_may_be_no_number_where_one_of_them_is_none(instruction: str) -> None:
+    b = ProgramBuilder()
+    free = instruction == "tensor_reduce"
+    shape, left = (1, 4) if free else (4, 1), (1, 1)
+    more: dict[str, Any] = {"axes": (1,), "negate": False} if free else {}
+    source, held, out = b.input(shape), b.tensor(shape), b.tensor(left)
+    b.emit("dma_copy", held, source)
+    b.emit(instruction, out, held, op="maximum", **more)
+    b.emit("dma_copy", b.result(left), out)
+    executable, x = Executable(b.program()), np.array([1, np.nan, 3, 2], np.float32).reshape(shape)
+    found = [executable.run([x], poison=poison).outputs[0].item() for poison in (0, 1)]
+    assert np.isnan(found[0])
+    assert found[1] == 3
+
+
+def test_what_is_no_number_is_the_first_of_the_eight_largest_or_none_of_them() -> None:
+    b = ProgramBuilder()
+    source, held, out = b.input((1, 9)), b.tensor((1, 9)), b.tensor((1, 8))
+    b.emit("dma_copy", held, source)
+    b.emit("max8", out, held)
+    b.emit("dma_copy", b.result((1, 8)), out)
+    executable = Executable(b.program())
+    x = np.array([[1, 2, 3, np.nan, 4, 5, 6, 7, 8]], np.float32)
+    first, second = (executable.run([x], poison=poison).outputs[0][0].tolist() for poison in (0, 1))
+    assert np.isnan(first).any()
+    assert second == [8, 7, 6, 5, 4, 3, 2, 1]
+
+
 def test_a_boolean_is_made_of_what_is_not_zero_or_of_what_a_byte_has_left_of_it() -> None:
     for poison, found in ((0, [False, True, True, True]), (1, [False, False, True, False])):
         b = ProgramBuilder()
