@@ -243,7 +243,7 @@ def few(own: Array, rng: Any, within: Range, turn: int) -> Array:
     count, length = rows.shape
     ends = [within.low, within.high]
     known, first = (np.array([*ends, *marks * FAVOURED]) for marks in (within.marks, within.marks[:FOREMOST]))
-    ours, others = (cast(Array, rng.choice(among, (count, ALPHABET))) for among in (first, known))
+    ours, others = (rng.choice(among, (count, ALPHABET)) for among in (first, known))
     asked: Array = cast(Any, np).where(rng.random((count, 1)) < 0.5, ours, others)
     drawn = np.take_along_axis(rows, rng.integers(0, length, (count, ALPHABET)), -1)
     letters: Array = np.where(rng.random(drawn.shape) < 0.75, asked, drawn)
@@ -252,7 +252,7 @@ def few(own: Array, rng: Any, within: Range, turn: int) -> Array:
     values: Array = np.take_along_axis(letters, _in_runs(places, rng), -1)
     kinds: Array = rng.permutation(np.arange(count))[:, None] % 2
     own_again: Array = (kinds == 1) & (rng.random(rows.shape) < 0.5)
-    values = np.where(own_again, rows, values).clip(within.low, within.high)
+    values = np.clip(cast(Any, np).where(own_again, rows, values), within.low, within.high)
     return (values.T if turn % 2 == 1 and own.ndim > 1 else values).reshape(own.shape)
 
 
