@@ -102,6 +102,19 @@ def neighbours(rows: Array, rng: Any, within: Range) -> Array:
     return np.minimum(_lower(len(rows), rng, within) + rng.integers(0, 2, rows.shape), within.high)
 
 
+def _scaled(rows: Array, rng: Any, within: Range) -> Array:
+    """Of every size on a log scale, from either end or zero on; in every other row between two powers of two."""
+    count, _ = rows.shape
+    bits = np.log2(max(1, within.high - within.low) + 1)
+    narrow = np.floor(rng.random((count, 1)) * bits)
+    one: Array = rng.permutation(np.arange(count))[:, None] % 2 == 1
+    sizes = np.exp2(np.where(one, narrow, 0) + rng.random(rows.shape) * np.where(one, 1.0, bits)).astype(np.int64) - 1
+    signs: Array = rng.choice([-1, 1], rows.shape)
+    starts = [within.low + sizes, within.high - sizes, signs * sizes]
+    chosen = np.choose(rng.integers(0, 3 if within.low < 0 < within.high else 2, (count, 1)), starts)
+    return np.clip(chosen, within.low, within.high)
+
+
 def _lower(count: int, rng: Any, within: Range) -> Array:
     """One number for each row, that has a next one if any has: anywhere, small, where a sum is exact, or nearly the
     largest, beside which a spread of one is least."""
@@ -199,7 +212,7 @@ def _mostly_at(edges: list[int], length: int, count: int, rng: Any) -> Array:
 
 
 REGIMES: tuple[Regime, ...] = (
-    _lowest, _highest, _same, _lone, _padded, _sorted, _edges, _own, _uneven, step, neighbours, _counted,
+    _lowest, _highest, _same, _lone, _padded, _sorted, _edges, _own, _uneven, step, neighbours, _counted, _scaled,
 )  # fmt: skip
 
 

@@ -75,6 +75,14 @@ def test_few_rows_have_every_regime_over_the_cases_that_are_planned(shape: list[
     assert rows.max() == 900
 
 
+def test_numbers_lie_on_a_log_scale_and_between_two_powers_of_two() -> None:
+    turns = whole_numbers.turns((128, 64), False)
+    rows = np.concatenate([drawn(f"whole/{turn}", [128, 64], 0, 2**30) for turn in range(turns)]) + 1
+    sizes = np.log2(rows)
+    assert any(np.ptp(row) > 15 and 6 < row.mean() < 22 for row in sizes)
+    assert sum(np.unique(row.astype(int)).size == 1 and np.unique(row).size > 8 for row in sizes[:, :]) >= 2
+
+
 def test_rows_count_from_the_smallest_or_from_the_next_one_on() -> None:
     rows = drawn("whole/0", [320, 48], 3, 50).tolist()
     counted = [row[0] for row in rows if row == list(range(row[0], row[0] + 48))]
