@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from nki_anvil.backends.errors import AttemptUnknown
+from nki_anvil.backends.errors import AttemptUnknown, PathOutside, StateDamaged
 from nki_anvil.backends.job import Record
 from nki_anvil.backends.run import Profile
 from nki_anvil.lab import seals, state
@@ -63,6 +63,17 @@ class Profiles(Record):
     """``profile.json``: one per backend and toolchain; timelines lie beside it."""
 
     profiles: tuple[StoredProfile, ...] = ()
+
+
+class Picture(Record):
+    """What is sealed of a picture."""
+
+    digest: str
+    """SHA-256 of its text."""
+
+    @classmethod
+    def of(cls, text: str) -> Picture:
+        return cls(digest=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest())
 
 
 class Reflexion(Record):
@@ -206,8 +217,21 @@ class Attempt(Evidence):
             state.write_model(self.folder / "verdict.json", Verdicts(verdicts=(*others, verdict)))
         return verdict
 
-    def heat(self, origin: str) -> Path:
-        """The picture of where its last failed verdict of this origin was wrong, if it has one."""
+    def heat(self, origin: str) -> Path | None:
+        """The picture of where its last failed verdict of this origin was wrong, if it has one that was drawn here."""
+        path = self._heat(origin)
+        try:
+            drawn = Picture.of(state.read_exactly(path))
+        except (PathOutside, StateDamaged):
+            return None
+        return path if seals.sealed(self._problem, self.sealed_as, drawn) else None
+
+    def keep_heat(self, origin: str, picture: str) -> None:
+        """An SVG, in place of the one before."""
+        seals.note_once(self._problem, self.sealed_as, Picture.of(picture))
+        state.write_text(self._heat(origin), picture)
+
+    def _heat(self, origin: str) -> Path:
         return self.folder / f"heat.{origin}.svg"
 
     def comparisons(self) -> tuple[Comparison, ...]:

@@ -86,7 +86,7 @@ def own(function: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
     return frozenset(found)
 
 
-def in_scope(definition: ast.FunctionDef | ast.ClassDef) -> Iterator[ast.AST]:
+def in_scope(definition: ast.FunctionDef | ast.ClassDef | ast.Module) -> Iterator[ast.AST]:
     """What stands in a body, but for the insides of functions, classes and comprehensions in it."""
     waiting: list[ast.AST] = list(definition.body)
     while waiting:

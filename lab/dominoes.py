@@ -8,17 +8,15 @@ making; the reference does: of inputs changed here and there, those are kept of 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from nki_anvil.lab.reference_module import ReferenceFault
+from nki_anvil.lab.searched_reference import Array, Inputs, Reference, copy, independent_rows, moved_by_row
 from nki_anvil.lab.sequence_changes import CHANGES
-
-Array = np.ndarray[Any, Any]
-Inputs = dict[str, Any]
 
 SIDE_BY_SIDE: Final = 32
 """Rows at most that are searched at once, where none hangs on another."""
@@ -42,18 +40,8 @@ GLANCE, GLANCES = 96, 3
 """Tries of a short search, and so many of them where there is one sequence."""
 GROWN, FARTHER = 3, 1.02
 """How many elements it has to reach, and how many times as many as it began with."""
-SMALL: Final = 1e-3
-"""Of an output's element, what is no change."""
 CASES: Final = {True: 2, False: 6}
 """Where rows are searched side by side, and where each search finds one sequence."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """The outputs of its author's own call, and what a problem's domains make of an input's values."""
-
-    run: Callable[[Inputs], list[Array]]
-    inside: Callable[[Inputs], Inputs]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +88,9 @@ class Search:
 
     def __init__(self, reference: Reference, drawn: Inputs, other: Inputs, random: Any) -> None:
         self._reference, self._random, self._other = reference, random, other
-        self._now = _copy(drawn)
-        outputs = reference.run(_copy(drawn))
-        self.rows = _independent_rows(reference, drawn, other, outputs)
+        self._now = copy(drawn)
+        outputs = reference.run(copy(drawn))
+        self.rows = independent_rows(reference, drawn, other, outputs)
         """How many there are; 0 where they hang on each other."""
         self._names = [
             name for name, item in drawn.items() if np.ndim(item) and (not self.rows or len(item) == self.rows)
@@ -119,7 +107,7 @@ class Search:
 
     def step(self) -> bool:
         """Change each sequence somewhere, and keep what reaches as far as before; whether one reaches farther."""
-        before, changed, watched = self.reached.copy(), _copy(self._now), list(self._watched)
+        before, changed, watched = self.reached.copy(), copy(self._now), list(self._watched)
         for sequence in range(self._count):
             if self._random.random() < ANOTHER:
                 watched[sequence] = self._watch(changed, sequence)
@@ -135,7 +123,7 @@ class Search:
     def _keep(self, changed: Inputs, watched: Sequence[Watched], known: Sequence[Array] | None = None) -> None:
         """``known`` are the outputs of what is changed, where it is not."""
         try:
-            before = known or self._reference.run(_copy(changed))
+            before = known or self._reference.run(copy(changed))
             after = self._reference.run(self._with(changed, dict(enumerate(watched))))
         except ReferenceFault:  # such inputs are not what it takes
             return
@@ -148,11 +136,10 @@ class Search:
 
     def _reached(self, before: Sequence[Array], after: Sequence[Array]) -> Array:
         """By sequence, how many of the outputs' elements are others."""
-        moved = [_moved(one, two).reshape(self.rows or 1, -1) for one, two in zip(before, after, strict=True)]
-        return np.sum([one.sum(axis=1) for one in moved], axis=0)[: self._count]
+        return moved_by_row(before, after, self.rows)[: self._count]
 
     def _with(self, inputs: Inputs, watched: Mapping[int, Watched]) -> Inputs:
-        exchanged = _copy(inputs)
+        exchanged = copy(inputs)
         for sequence, one in watched.items():
             self._part(exchanged, one.name, sequence)[one.place] = one.value
         return self._reference.inside(exchanged)
@@ -202,27 +189,3 @@ class Search:
         if self._random.random() < NEAR:
             return own[0] % length, second, min(max(1, reach + int(self._random.integers(-1, 2))), length)
         return (own[0] + int(self._random.choice([-1, 1])) * (reach + away - 1)) % length, second, size
-
-
-def _copy(inputs: Inputs) -> Inputs:
-    return {name: np.array(item) if np.ndim(item) else item for name, item in inputs.items()}
-
-
-def _moved(one: Array, two: Array) -> Array:
-    a, b = one.astype(np.float64), two.astype(np.float64)
-    with np.errstate(all="ignore"):
-        apart = np.abs(a - b) > SMALL * np.maximum(np.abs(a), np.abs(b))
-    return np.isfinite(a) & np.isfinite(b) & apart
-
-
-def _independent_rows(reference: Reference, drawn: Inputs, other: Inputs, outputs: Sequence[Array]) -> int:
-    """How many rows all outputs and some inputs have of which none hangs on another; 0 where that is not so."""
-    rows = len(outputs[0]) if outputs[0].ndim > 1 else 0
-    having = [name for name, item in drawn.items() if np.ndim(item) > 1 and len(item) == rows]
-    if rows < 2 or not having or any(output.ndim < 2 or len(output) != rows for output in outputs):
-        return 0
-    mixed = _copy(drawn)
-    for name in having:
-        mixed[name][1::2] = other[name][1::2]
-    again = reference.run(mixed)
-    return 0 if any(_moved(was[::2], now[::2]).any() for was, now in zip(outputs, again, strict=True)) else rows

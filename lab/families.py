@@ -10,7 +10,7 @@ from math import prod
 from typing import Any, Final
 
 from nki_anvil.backends.job import InputSpec
-from nki_anvil.backends.worker import depths, foremost, laid, normed, places, planes, regimes, throughout
+from nki_anvil.backends.worker import depths, foremost, laid, normed, places, planes, regimes, throughout, waves
 from nki_anvil.backends.worker.bending import FINEST, mixed_turns
 from nki_anvil.backends.worker.inputs import FEW
 from nki_anvil.lab import families_by_lot, integer_families, related_families
@@ -135,6 +135,7 @@ def _planned(
         *related_families.circle(floats, large),
         *_laid(floats, large),
         *_normed(floats, large),
+        *(_waves(floats, gathered or {}, large) if exact is None else ()),
         *(_of_one_kind(varied, floats, gathered or {}, lone) if exact is None else ()),
         *(related_families.terraces(specification, shapes, floats, gathered or {}, large) if exact is None else ()),
         *(families_by_lot.medleys(varied, large, lots) if exact is None else ()),
@@ -302,6 +303,15 @@ def _normed(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
     names = [spec.name for spec in floats] if len(floats) > 1 and not large else []
     for turn in range(1 if large else normed.TURNS):
         yield from (Plan(f"normed/{turn}", name) for name in (None, *names))
+
+
+def _waves(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], large: bool) -> Iterator[Plan]:
+    """All inputs at once, and each alone where there are several."""
+    groups = [throughout.groups(drawn_shape(spec), gathered.get(spec.name, ())) for spec in floats]
+    names = [spec.name for spec in floats] if len(floats) > 1 and not large else []
+    for turn in range(1 if large else waves.turns(max(groups))) if groups else ():
+        yield Plan(f"waves/{turn}")
+    yield from (Plan("waves/0", name) for name in names)
 
 
 def _of_one_kind(

@@ -68,12 +68,38 @@ def complaints(statements: Collection[ast.stmt], text: Sequence[ast.stmt]) -> It
     variables = frozenset(n for node in nodes if not isinstance(node, _DEFINED) for n in bindings.binds(node))
     attributes = bindings.attributes(statements)
     modules = bindings.modules(node for one in text for node in ast.walk(one))
+    yield from _bound_twice(statements, text, modules)
     for statement in statements:
         reader = _Forms(bound, variables, attributes, modules)
         if isinstance(statement, (ast.Assign, ast.AnnAssign)) and any(constants.names_of_a_set(statement)):
             reader.ask(statement.value)
         reader.visit(statement)
         yield from reader.found
+
+
+def _bound_twice(
+    statements: Collection[ast.stmt], text: Sequence[ast.stmt], modules: Mapping[str, frozenset[str]]
+) -> Iterator[Message]:
+    """What is imported, here or anywhere in the text, and something else as well: it would be read as the import.
+
+    None in its place, where an import may fail, is nothing else.
+    """
+    nodes = [node for one in statements for node in ast.walk(one)]
+    around = [node for node in bindings.in_scope(ast.Module([*text], [])) if not isinstance(node, ast.alias)]
+    missing = {id(part) for node in around if _is_nothing(node) for part in ast.walk(node)}
+    said: set[str] = set()
+    for node in [*nodes, *around]:
+        for name in () if isinstance(node, ast.alias) or id(node) in missing else bindings.binds(node):
+            if name in modules and name not in said:
+                said.add(name)
+                yield (
+                    getattr(node, "lineno", 0),
+                    f"`{name}` is imported and something else as well. Rename one of them.",
+                )
+
+
+def _is_nothing(node: ast.AST) -> bool:
+    return isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and node.value.value is None
 
 
 class _Forms(ast.NodeVisitor):

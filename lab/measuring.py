@@ -13,6 +13,7 @@ from nki_anvil.backends.worker.arguments import inside
 from nki_anvil.backends.worker.inputs import (
     AGAINST,
     AIMED,
+    ALTERED,
     ASTRIDE,
     DOMINO,
     EVEN,
@@ -30,11 +31,12 @@ from nki_anvil.backends.worker.inputs import (
 )
 from nki_anvil.backends.worker.places import EDGES
 from nki_anvil.backends.worker.relations import TIMES, against, level
-from nki_anvil.lab import aiming, astride, dominoes, limits, recalled, yardstick, yardstick_file
+from nki_anvil.lab import aiming, altered, astride, dominoes, limits, recalled, yardstick, yardstick_file
 from nki_anvil.lab.arithmetic import is_array
 from nki_anvil.lab.honest_runs import HonestRuns, is_float
 from nki_anvil.lab.meeting import WEIGHED
 from nki_anvil.lab.reference_module import ReferenceModule
+from nki_anvil.lab.searched_reference import Reference
 from nki_anvil.lab.sides import Sides, joined
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import numpy_dtype
@@ -157,6 +159,8 @@ class Measuring:
         if family == DOMINO:
             other = self.draw({**case, "family": "own", "seed": int(case["seed"]) ^ 1})
             return drawn | dominoes.searched(self.searching(), drawn, other, random, int(which))
+        if family == ALTERED:
+            return drawn | self._altered(drawn, case, int(which), random)
         if family == RECALLED:
             other = self.draw({**case, "family": "own", "seed": int(case["seed"]) ^ 1})
             return drawn | self._cast_all(drawn, recalled.laid(self.held(drawn, other), drawn, random))
@@ -168,6 +172,14 @@ class Measuring:
         if which == "lifted":
             return drawn | self._cast_all(drawn, aiming.lifted(self.runs, drawn, random))
         return None
+
+    def _altered(self, drawn: dict[str, Any], case: Record, turn: int, random: Any) -> dict[str, Any]:
+        """In every second turn what the reference holds is laid into rows first; in every second two it is narrowed."""
+        other = self.draw({**case, "family": "own", "seed": int(case["seed"]) ^ 1})
+        if turn % 2:
+            drawn = drawn | self._cast_all(drawn, recalled.laid(self.held(drawn, other), drawn, random))
+        marks = {a["name"]: a.get("marks") or () for a in self.arguments}
+        return altered.altered(self.searching(), drawn, other, marks, random, narrowed=turn // 2 % 2 == 1)
 
     def _all_against(self, drawn: dict[str, Any], random: Any) -> dict[str, Any]:
         """Each input in turn nearly what makes its first sum come to nothing, in the same rows as near."""
@@ -200,9 +212,9 @@ class Measuring:
 
         return scaled, lambda given: self.runs.weighed(list(given.values()))
 
-    def searching(self) -> dominoes.Reference:
+    def searching(self) -> Reference:
         """The reference for a search of inputs."""
-        return dominoes.Reference(
+        return Reference(
             lambda given: self.module.plain(list(given.values())),
             lambda given: given | self._cast_all(given, _arrays(given)),
         )

@@ -7,6 +7,7 @@ in none.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from types import CodeType, FunctionType
 from typing import Any, Final, cast
 
@@ -26,10 +27,12 @@ AXES: Final = 4
 """Numbers up to there, as few of them, are axes rather than a sequence."""
 DRAWING: Final = frozenset({"get_inputs"})
 """What is written there is how inputs are drawn."""
-MOST: Final = 12
-"""Sequences that are told apart."""
-LINES: Final = 4
+MOST: Final = 48
+"""Sequences that are told apart, of each name the first before any other's second."""
+LINES: Final = 32
 """Rows and columns of a table that are taken for sequences."""
+DEPTH: Final = 3
+"""Of lists in lists, or in dictionaries."""
 OPERANDS: Final = 64
 """Of a run, that are looked at."""
 CASES: Final = 4
@@ -63,26 +66,37 @@ def unmoved(one: Operands, other: Operands) -> Iterator[Array]:
 
 
 def named(held: Mapping[str, Any]) -> Iterator[Array]:
-    """Sequences of numbers that a module's names hold, and those that its functions are written with."""
+    """Sequences of numbers, and texts as numbers, that a module's names and functions hold."""
+    functions: list[FunctionType] = []
     for name, one in held.items():
         if isinstance(one, FunctionType):
-            if name in DRAWING or one.__globals__ is not held:
-                continue
-            yield from map(_array, _constants(one.__code__))
-        elif _is_numbers(one):
-            yield _array(one)
+            functions += [one] if name not in DRAWING and one.__globals__ is held else []
+        elif not name.startswith("__"):
+            yield from _sequences(one)
+    for one in functions:
+        yield from _constants(one.__code__, one.__doc__)
 
 
-def _array(numbers: Any) -> Array:
-    return np.array(list(numbers) if isinstance(numbers, bytes) else numbers, np.float64)
-
-
-def _constants(code: CodeType) -> Iterator[Any]:
+def _constants(code: CodeType, documented: str | None) -> Iterator[Array]:
     for value in code.co_consts:
         if isinstance(value, CodeType):
-            yield from _constants(value)
-        elif _is_numbers(value):
-            yield value
+            yield from _constants(value, None)
+        elif not isinstance(value, str) or value != documented:
+            yield from _sequences(value)
+
+
+def _sequences(value: Any, depth: int = DEPTH) -> Iterator[Array]:
+    """What a value is, or holds: several of unlike lengths in a list or a dictionary."""
+    if isinstance(value, str):
+        value = [ord(one) for one in value]
+    if _is_numbers(value):
+        yield np.array(list(value) if isinstance(value, bytes) else value, np.float64)
+    elif depth and isinstance(value, Mapping):
+        for part in cast(Mapping[Any, Any], value).values():
+            yield from _sequences(part, depth - 1)
+    elif depth and isinstance(value, (tuple, list)):
+        for part in cast(Sequence[Any], value):
+            yield from _sequences(part, depth - 1)
 
 
 def _is_number(value: Any) -> bool:
@@ -103,9 +117,9 @@ def _is_numbers(value: Any) -> bool:
 def sequences(arrays: Iterable[Array]) -> list[Array]:
     """Each once: what is no one number throughout, and rows and columns of tables."""
     found: dict[tuple[float, ...], Array] = {}
-    for array in arrays:
-        for line in _lines(np.squeeze(array)):
-            if len(line) >= SHORTEST and np.isfinite(line).all() and np.ptp(line) > 0:
+    for lines in zip_longest(*(_lines(np.squeeze(array)) for array in arrays)):
+        for line in lines:
+            if line is not None and len(line) >= SHORTEST and np.isfinite(line).all() and np.ptp(line) > 0:
                 found.setdefault(tuple(line.tolist()), line)
     return list(found.values())[:MOST]
 
@@ -144,16 +158,38 @@ def _rows(item: Array, held: Sequence[Array], random: Any, whole: bool) -> Array
     for turn, row in enumerate(values):
         if random.random() >= KEPT:
             sequence = held[turn % len(held)]
-            row[:] = _spelt(row, sequence, random) if whole else _drawn(row, sequence, held, spread, random)
+            row[:] = _spelt(row, sequence, held, random) if whole else _drawn(row, sequence, held, spread, random)
     return values.reshape(item.shape)
 
 
-def _spelt(row: Array, sequence: Array, random: Any) -> Array:
-    """The sequence somewhere in a row of integers: as it is, all but its last, behind some of itself, or twice."""
+def _spelt(row: Array, sequence: Array, held: Sequence[Array], random: Any) -> Array:
+    """The sequence somewhere in a row of integers: as it is, all but its last, behind some of itself, twice, with one
+    of its elements as in the row, or as another of its own; or some of its elements and, behind them, their partners.
+    """
     some = sequence[: int(random.integers(1, len(sequence)))]
-    ways: tuple[Array, ...] = (sequence, sequence[:-1], np.append(some, sequence), np.tile(sequence, 2))
+    ways: tuple[Array, ...] = (
+        sequence, sequence[:-1], np.append(some, sequence), np.tile(sequence, 2), _but_one(sequence, row, random),
+        _paired(row, sequence, held, random),
+    )  # fmt: skip
     written = ways[int(random.integers(len(ways)))]
     return _placed(row, written[: len(row)], random)
+
+
+def _but_one(sequence: Array, row: Array, random: Any) -> Array:
+    place, other = int(random.integers(len(sequence))), random.choice([random.choice(row), random.choice(sequence)])
+    return np.where(np.arange(len(sequence)) == place, other, sequence)
+
+
+def _paired(row: Array, sequence: Array, held: Sequence[Array], random: Any) -> Array:
+    """As brackets within brackets: elements by lot, and those of another sequence as long at the same places, the last
+    first; every second time one of these is another. All of the row, or some of it."""
+    partners = [one for one in held if len(one) == len(sequence) and one is not sequence]
+    if not partners or len(row) < 2 * SHORTEST:
+        return sequence
+    deep = len(row) // 2 if random.random() < 0.5 else int(random.integers(1, len(row) // 2))
+    letters = random.integers(0, len(sequence), deep)
+    closing = partners[int(random.integers(len(partners)))][letters[::-1]]
+    return np.append(sequence[letters], _but_one(closing, closing, random) if random.random() < 0.5 else closing)
 
 
 def _drawn(row: Array, sequence: Array, held: Sequence[Array], spread: float, random: Any) -> Array:

@@ -19,8 +19,8 @@ import numpy as np
 
 from nki_anvil.backends.worker import isolation
 from nki_anvil.backends.worker.arrays import read_all
-from nki_anvil.backends.worker.inputs import AGAINST, DOMINO, EVEN, RECALLED, TALL, TOGETHER
-from nki_anvil.lab import aiming, astride, dominoes, from_source, own_modules, recalled
+from nki_anvil.backends.worker.inputs import AGAINST, ALTERED, DOMINO, EVEN, RECALLED, TALL, TOGETHER
+from nki_anvil.lab import aiming, altered, astride, dominoes, from_source, own_modules, recalled
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.combined import combined
 from nki_anvil.lab.footprint import Footprint
@@ -300,7 +300,7 @@ def _met_by_all(
     met = _met(measuring, drawn)
     together = [f"{AGAINST}/{TOGETHER}"] * SUMS if _several_sums(met) else []
     recalls = [f"{RECALLED}/{turn}" for turn in range(recalled.CASES)] if _recalls(measuring, drawn, other) else []
-    return {**met, "": [*_dominoes(measuring, work, drawn, other), *beside, *together, *recalls]}
+    return {**met, "": [*_searched(measuring, work, drawn, other), *beside, *together, *recalls]}
 
 
 def _recalls(measuring: Measuring, drawn: dict[str, Any], other: dict[str, Any]) -> bool:
@@ -313,13 +313,15 @@ def _several_sums(met: dict[str, list[str]]) -> bool:
     return sum(any(kind.startswith(f"{AGAINST}/") for kind in kinds) for kinds in met.values()) > 1
 
 
-def _dominoes(measuring: Measuring, work: Arithmetic, drawn: dict[str, Any], other: dict[str, Any]) -> list[str]:
-    """Families of inputs that are searched, where the reference chooses."""
+def _searched(measuring: Measuring, work: Arithmetic, drawn: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    """Families of inputs that are searched, or altered in one place, where the reference chooses."""
     chooses = work.decides or not all(is_float(item) for item in drawn.values() if is_array(item))
     if not chooses:
         return []
-    cases = dominoes.cases(measuring.searching(), drawn, other, np.random.default_rng(0))
-    return [f"{DOMINO}/{turn}" for turn in range(cases)]
+    reference = measuring.searching()
+    found = dominoes.cases(reference, drawn, other, np.random.default_rng(0))
+    nearly = altered.cases(reference, drawn, other)
+    return [f"{DOMINO}/{turn}" for turn in range(found)] + [f"{ALTERED}/{turn}" for turn in range(nearly)]
 
 
 def _peak_bytes() -> int:

@@ -151,16 +151,23 @@ def read_text(path: Path) -> str:
     """A state file's text. Raises StateDamaged, also where there is none."""
     refuse_links(path)
     try:
-        return path.read_text(encoding="utf-8")
+        return _regular(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise damaged(path, str(error)) from error
+
+
+def _regular(path: Path) -> Path:
+    """Raises OSError for what would not be read to an end, as a pipe that nobody writes to."""
+    if path.exists() and not path.is_file():
+        raise OSError("it is no regular file")
+    return path
 
 
 def read_exactly(path: Path) -> str:
     """What ``write_text`` wrote, line ends and all. Raises StateDamaged, also where there is none."""
     refuse_links(path)
     try:
-        return path.read_bytes().decode("utf-8", "surrogatepass")
+        return _regular(path).read_bytes().decode("utf-8", "surrogatepass")
     except (OSError, UnicodeDecodeError) as error:
         raise damaged(path, str(error)) from error
 
@@ -169,7 +176,7 @@ def read_model(path: Path, kind: type[ModelT]) -> ModelT | None:
     """A state file as its model, or None where there is none. Raises StateDamaged with the path."""
     refuse_links(path)
     try:
-        return kind.model_validate_json(path.read_text(encoding="utf-8"))
+        return kind.model_validate_json(_regular(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except ValidationError as error:

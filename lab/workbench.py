@@ -186,8 +186,7 @@ class Workbench:
 
     def heat_map(self, attempt: Attempt, verdict: Verdict) -> Path | None:
         """The picture of where a failed verdict is wrong; None where it passed or has none."""
-        path = attempt.heat(self.origin)
-        return path if verdict.where is not None and path.is_file() else None
+        return attempt.heat(self.origin) if verdict.where is not None else None
 
     def same_as(self, attempt: Attempt, verdict: Verdict) -> int | None:
         """An earlier attempt with the same instructions."""
@@ -223,7 +222,7 @@ class Workbench:
         standing = attempt.add_verdict(verdict)
         if verdict.heat is not None:
             title = f"Attempt {attempt.number}, output {verdict.heat.output} {list(verdict.heat.shape)}"
-            state.write_text(attempt.heat(self.origin), heat.draw(verdict.heat, title))
+            attempt.keep_heat(self.origin, heat.draw(verdict.heat, title))
         self.write(
             "verified", attempt=attempt.number, digest=attempt.digest, passed=verdict.passed, gate=verdict.failed_gate,
             toolchain=verdict.toolchain,

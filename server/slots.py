@@ -14,7 +14,7 @@ from typing import Final
 
 from anyio.to_thread import run_sync
 
-from nki_anvil.lab import porting, status
+from nki_anvil.lab import porting, status, working_file
 from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.parentage import speedup_over
@@ -79,7 +79,11 @@ class Slots:
         return fenced(self._text())
 
     def _text(self) -> str:
-        return self._best.text() if self._best else self.problem_.working_file.read_text(encoding="utf-8")
+        return self._best.text() if self._best else self._read(self.problem_.working_file)
+
+    def _read(self, path: Path) -> str:
+        """A file of the workspace. Raises PathOutside, also where a link stands in its place, and PathUnreadable."""
+        return working_file.read(working_file.confine(self.lab.workspace, path), self.lab.shown(path))
 
     def digest(self) -> str:
         if self._best is None:
@@ -285,7 +289,7 @@ class Slots:
     def _reference(self) -> str:
         path = Path(self.problem_.specification.reference)
         language = "toml" if path.suffix == ".toml" else "python"
-        return f"\n```{language}\n{fenced(path.read_text(encoding='utf-8').strip())}\n```"
+        return f"\n```{language}\n{fenced(self._read(path).strip())}\n```"
 
     def _judged_by(self) -> str:
         found = self.problem_.specification

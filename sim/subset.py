@@ -10,6 +10,7 @@ Sources: NKI migration guides, NKI language guide up to 0.6, release notes of 0.
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -42,7 +43,7 @@ def findings(text: str, version: str, entry: str | None = None) -> tuple[Finding
     Empty for text that does not parse.
     """
     try:
-        tree = parsed(text)
+        tree = _by_first_names(parsed(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
     wanted = versions.release(version)
@@ -58,6 +59,19 @@ def findings(text: str, version: str, entry: str | None = None) -> tuple[Finding
     if versions.before(version, "0.7"):
         seen |= set(_nested_kernels(defined, reached))
     return tuple(sorted(seen, key=lambda finding: (finding.line, finding.code)))
+
+
+def _by_first_names(tree: ast.Module) -> ast.Module:
+    """What is imported under another name, under its own: `Kind` of `from enum import Enum as Kind` is `Enum`."""
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    names = {alias.asname: alias.name for node in imports for alias in node.names if alias.asname}
+    if not names:
+        return tree
+    renamed = copy.deepcopy(tree)
+    for node in ast.walk(renamed):
+        if isinstance(node, ast.Name):
+            node.id = names.get(node.id, node.id)
+    return renamed
 
 
 def _finding(pattern: Pattern, line: int) -> Finding:

@@ -30,6 +30,7 @@ from nki_anvil.backends.worker import (
     sole,
     terraces,
     throughout,
+    waves,
     whole_numbers,
 )
 from nki_anvil.backends.worker.arguments import (
@@ -470,6 +471,11 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "patterns": lambda d: _bands(d, regimes.PATTERNS),
     "foremost": _foremost,
     "normed": _normed,
+    "waves": lambda d: (
+        _by_groups(d, lambda rows: waves.of_rows(rows, d.rng, d.scale, d.sigma, turn_of(d.variant)))
+        if d.own.ndim
+        else d.own
+    ),
     "planes": _planes,
     "narrow": _narrow,
     "towers": _towers,
@@ -516,8 +522,8 @@ _PAIRED = ("cancelling", "exact20", "sole", "terraces", "named", "gated", *_RELA
 
 JOINED = 977
 """Beside a case's seed, of what two integers have in common."""
-MET = AGAINST, EVEN, AIMED, MOVED, RETURNED, DOMINO, ASTRIDE, RECALLED = (
-    "against", "even", "aimed", "moved", "returned", "domino", "astride", "recalled",
+MET = AGAINST, EVEN, AIMED, MOVED, RETURNED, DOMINO, ASTRIDE, RECALLED, ALTERED = (
+    "against", "even", "aimed", "moved", "returned", "domino", "astride", "recalled", "altered",
 )  # fmt: skip
 """Families that only the reference's process can draw: they depend on what the reference computes, or the kernel."""
 ROUGH = "narrow"
@@ -528,7 +534,8 @@ TOGETHER = "together"
 """Of the first: all inputs that are terms of sums at once, in the same rows."""
 PARTIAL = (
     *MET,
-    "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "foremost", "normed", "lone",
+    "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "foremost", "normed", "waves",
+    "lone",
     "alike", "near", "level", "opposed", "faint", "mixed", "whole", "planes", "steady", "sided",
     "medley", "halved", "nothing", "named", "last", "kindred", "sole",
     "terraces", "narrow", "about", "between", "laid", "circle", "gated",

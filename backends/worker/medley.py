@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from nki_anvil.backends.worker import companions, planes, regimes, throughout
+from nki_anvil.backends.worker import companions, planes, regimes, throughout, waves
 from nki_anvil.backends.worker.whole_numbers import Range
 
 Array = Any
@@ -30,7 +30,7 @@ def _to_one_side(r: regimes.Region) -> Array:
 FAR = (0.0, 10.0)
 """Powers of ten."""
 KINDS: tuple[regimes.Regime, ...] = (
-    *regimes.REGIMES, *regimes.PATTERNS, *planes.REGIMES, _to_one_side, _to_one_side, _far, _far, _far,
+    *regimes.REGIMES, *regimes.PATTERNS, *planes.REGIMES, *waves.KINDS, _to_one_side, _to_one_side, _far, _far, _far,
 )  # fmt: skip
 """Those of rows and patterns, of which several are in one input elsewhere as well, and those of whole planes."""
 OTHERWISE = 0.3

@@ -167,9 +167,9 @@ def wrong(bench: Workbench, attempts: list[Attempt], lines: list[AttemptLine]) -
     ]
 
 
-def _embedded(path: Path) -> str | None:
+def _embedded(path: Path | None) -> str | None:
     """A picture as a data URI: what is in it can do nothing to the page."""
-    if not path.is_file():
+    if path is None:
         return None
     return "data:image/svg+xml;base64," + base64.b64encode(path.read_bytes()).decode()
 

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from nki_anvil.lab import dominoes
-from nki_anvil.lab.dominoes import Reference, Search
+from nki_anvil.lab.dominoes import Search
 from nki_anvil.lab.reference_module import ReferenceFault
+from nki_anvil.lab.searched_reference import Reference
 
 DIGITS = 16
 

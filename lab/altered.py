@@ -1,0 +1,184 @@
+"""Inputs of which each row is another in one place, or two beside each other, on which some of the output hangs.
+
+What a kernel looks for and does not look at wholly (a stop sequence but for one token, the bytes of a text, brackets
+within brackets) is right on own draws, where it stands or nothing like it does, and wrong where nearly that stands.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from nki_anvil.lab.reference_module import ReferenceFault
+from nki_anvil.lab.searched_reference import Array, Inputs, Reference, copy, independent_rows, moved_by_row
+
+CASES: Final = {True: 4, False: 6}
+"""Where rows are altered side by side, and where all that the inputs hold is altered in one place."""
+VERDICTS: Final = 8
+"""Cases where a row has one output: any place moves as much of it as any other."""
+TRIES: Final = 96
+"""Places of each row that are tried at most."""
+WORK: Final = 2.0**27
+"""Elements that all runs of a case take and give at most; of fewer than ``LEAST`` tries nothing comes."""
+LEAST: Final = 8
+SECONDS: Final = 3.0
+"""After which no more is tried."""
+KEPT: Final = 1 / 8
+"""Rows that stay as they are."""
+
+Marks = Mapping[str, Sequence[float]]
+"""By input, numbers that mean something to the problem."""
+
+
+class Change(NamedTuple):
+    """Of one row: an input, places in its part of it, and what stands there instead."""
+
+    name: str
+    places: tuple[tuple[int, ...], ...]
+    values: tuple[Any, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is one integer."""
+        return len(self.values) == 1 and isinstance(self.values[0], (int, np.integer))
+
+    def instead(self, value: int) -> Change:
+        return self._replace(values=(int(value),))
+
+
+def cases(reference: Reference, drawn: Inputs, other: Inputs) -> int:
+    """How many are worth making: none where a run is too large to be tried often."""
+    outputs = reference.run(copy(drawn))
+    if _tries(drawn, outputs) < LEAST:
+        return 0
+    rows = independent_rows(reference, drawn, other, outputs, least=1)
+    return VERDICTS if rows and all(output.size == rows for output in outputs) else CASES[rows > 0]
+
+
+def altered(
+    reference: Reference, drawn: Inputs, other: Inputs, marks: Marks, random: Any, *, narrowed: bool = False
+) -> Inputs:
+    """Rows are altered where it moves as much of the output as any place that was tried, or a part of that, by lot.
+
+    ``narrowed``, integers are the first that move it, on the way from what stood there, or the last that do not.
+    """
+    outputs = reference.run(copy(drawn))
+    rows = independent_rows(reference, drawn, other, outputs, least=1)
+    changing = _Changing(drawn, other, marks, rows, random)
+    tried: list[list[tuple[int, Change]]] = [[] for _ in range(rows or 1)]
+    end = time.monotonic() + SECONDS
+    for _ in range(_tries(drawn, outputs)):
+        changes = [changing.one(row) for row in range(rows or 1)]
+        try:
+            after = reference.run(reference.inside(changing.with_all(dict(enumerate(changes)))))
+        except ReferenceFault:  # such inputs are not what it takes
+            continue
+        for row, count in enumerate(moved_by_row(outputs, after, rows).tolist()):
+            tried[row] += [(count, changes[row])] if count else []
+        if time.monotonic() > end:
+            break
+    chosen = {row: _chosen(found, random) for row, found in enumerate(tried) if found and random.random() >= KEPT}
+    if narrowed:
+        chosen = _narrowed(reference, changing, outputs, chosen, rows, random)
+    return reference.inside(changing.with_all(chosen))
+
+
+def _narrowed(
+    reference: Reference,
+    changing: _Changing,
+    outputs: Sequence[Array],
+    chosen: Mapping[int, Change],
+    rows: int,
+    random: Any,
+) -> dict[int, Change]:
+    """Between what stood there and what stands there now, halved until the two are neighbours."""
+    ends = {row: (changing.now(row, change), int(change.values[0])) for row, change in chosen.items() if change.whole}
+    end = time.monotonic() + SECONDS
+    while any(abs(near - far) > 1 for near, far in ends.values()) and time.monotonic() < end:
+        middle = {row: (near + far) // 2 for row, (near, far) in ends.items() if abs(near - far) > 1}
+        tried = {row: chosen[row].instead(value) for row, value in middle.items()}
+        try:
+            after = reference.run(reference.inside(changing.with_all(tried)))
+        except ReferenceFault:
+            break
+        moved = moved_by_row(outputs, after, rows)
+        for row, value in middle.items():
+            near, far = ends[row]
+            ends[row] = (near, value) if moved[row] else (value, far)
+    return {**chosen, **{row: chosen[row].instead(random.choice(both)) for row, both in ends.items()}}
+
+
+def _tries(drawn: Inputs, outputs: Sequence[Array]) -> int:
+    elements = sum(np.size(item) for item in [*drawn.values(), *outputs])
+    return min(TRIES, int(WORK / max(1, elements)))
+
+
+def _chosen(found: Sequence[tuple[int, Change]], random: Any) -> Change:
+    """One that moves no less than some part, by lot, of what the farthest moves."""
+    least = max(count for count, _ in found) * random.random()
+    fitting = [change for count, change in found if count >= least]
+    return fitting[int(random.integers(len(fitting)))]
+
+
+class _Changing:
+    """What may stand for an element: another draw, a mark, the next number, another of the row, or its neighbour's."""
+
+    def __init__(self, drawn: Inputs, other: Inputs, marks: Marks, rows: int, random: Any) -> None:
+        self._drawn, self._other, self._marks, self._rows, self._random = drawn, other, marks, rows, random
+        self._names = [name for name, item in drawn.items() if np.ndim(item) and (not rows or len(item) == rows)]
+        whole = [name for name in self._names if drawn[name].dtype.kind in "iub"]
+        self._likely = whole or self._names
+
+    def one(self, row: int) -> Change:
+        """Any change of a row, of integers more often than of others."""
+        name = str(self._random.choice(self._likely if self._random.random() < 0.75 else self._names))
+        own = self._part(self._drawn, name, row)
+        place = tuple(int(self._random.integers(size)) for size in own.shape)
+        beside = (*place[:-1], place[-1] + 1) if place and place[-1] + 1 < own.shape[-1] else place
+        if self._random.random() < 0.2:
+            return Change(name, (place, beside), (own[beside], own[place]))
+        return Change(name, (place,), (self._value(name, own, own[place], row),))
+
+    def _value(self, name: str, own: Array, now: Any, row: int) -> Any:
+        other = self._part(self._other, name, row)
+        ways = [_any_of(other, self._random), _any_of(own, self._random), self._next(own, now)]
+        ways += [self._random.choice(self._marks[name])] * 2 if self._marks.get(name) else []
+        ways += [other.max(), other.min()] if own.dtype.kind in "iu" else []
+        return ways[int(self._random.integers(len(ways)))]
+
+    def _next(self, own: Array, now: Any) -> Any:
+        """The number before or behind an integer, the opposite of another."""
+        if own.dtype.kind == "b":
+            return not now
+        return int(now) + int(self._random.choice([-1, 1])) if own.dtype.kind in "iu" else -now
+
+    def now(self, row: int, change: Change) -> int:
+        """The integer that stands where a change is to be."""
+        return int(self._part(self._drawn, change.name, row)[change.places[0]])
+
+    def with_all(self, changes: Mapping[int, Change]) -> Inputs:
+        """The inputs with these changes, by row; integers that no longer fit their format end where it does."""
+        inputs = copy(self._drawn)
+        for row, change in changes.items():
+            part = self._part(inputs, change.name, row)
+            for place, value in zip(change.places, change.values, strict=True):
+                part[place] = _fitting(value, part.dtype)
+        return inputs
+
+    def _part(self, inputs: Inputs, name: str, row: int) -> Array:
+        """A row's own part of an input, as a view."""
+        return inputs[name][row, ...] if self._rows else inputs[name][...]
+
+
+def _any_of(array: Array, random: Any) -> Any:
+    return array.reshape(-1)[random.integers(array.size)]
+
+
+def _fitting(value: Any, dtype: np.dtype[Any]) -> Any:
+    if dtype.kind not in "iu":
+        return value
+    limits = np.iinfo(dtype)
+    return min(max(int(value), limits.min), limits.max)

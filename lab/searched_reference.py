@@ -1,0 +1,61 @@
+"""A reference that is asked again and again by a search of inputs, and what of its outputs hangs on what.
+
+It must not know what is searched for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+Inputs = dict[str, Any]
+
+SMALL: Final = 1e-3
+"""Of an output's element, what is no change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The outputs of its author's own call, and what a problem's domains make of an input's values."""
+
+    run: Callable[[Inputs], list[Array]]
+    inside: Callable[[Inputs], Inputs]
+
+
+def copy(inputs: Inputs) -> Inputs:
+    return {name: np.array(item) if np.ndim(item) else item for name, item in inputs.items()}
+
+
+def moved(one: Array, two: Array) -> Array:
+    a, b = one.astype(np.float64), two.astype(np.float64)
+    with np.errstate(all="ignore"):
+        apart = np.abs(a - b) > SMALL * np.maximum(np.abs(a), np.abs(b))
+    return np.isfinite(a) & np.isfinite(b) & apart
+
+
+def independent_rows(
+    reference: Reference, drawn: Inputs, other: Inputs, outputs: Sequence[Array], *, least: int = 2
+) -> int:
+    """How many rows all outputs, of so many axes at ``least``, and some inputs have of which none hangs on another.
+
+    0 where that is not so.
+    """
+    rows = len(outputs[0]) if outputs[0].ndim >= least else 0
+    having = [name for name, item in drawn.items() if np.ndim(item) > 1 and len(item) == rows]
+    if rows < 2 or not having or any(output.ndim < least or len(output) != rows for output in outputs):
+        return 0
+    mixed = copy(drawn)
+    for name in having:
+        mixed[name][1::2] = other[name][1::2]
+    again = reference.run(mixed)
+    return 0 if any(moved(was[::2], now[::2]).any() for was, now in zip(outputs, again, strict=True)) else rows
+
+
+def moved_by_row(before: Sequence[Array], after: Sequence[Array], rows: int) -> Array:
+    """How many elements of all outputs are others, row by row; of no ``rows``, together."""
+    by_row = [moved(one, two).reshape(rows or 1, -1).sum(axis=1) for one, two in zip(before, after, strict=True)]
+    return np.sum(by_row, axis=0)
