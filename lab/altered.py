@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from nki_anvil.lab.searched_reference import Array, Inputs, Reference, copy, ind
 
 CASES: Final = {True: 4, False: 6}
 """Where rows are altered side by side, and where all that the inputs hold is altered in one place."""
-VERDICTS: Final = 8
+VERDICTS: Final = 12
 """Cases where a row has one output: any place moves as much of it as any other."""
 TRIES: Final = 96
 """Places of each row that are tried at most."""
@@ -28,9 +29,11 @@ SECONDS: Final = 3.0
 """After which no more is tried."""
 KEPT: Final = 1 / 8
 """Rows that stay as they are."""
+OWN, WAYS = 8, 64
+"""Of a row's own numbers, how many are tried in a place, and of all that are."""
 
 Marks = Mapping[str, Sequence[float]]
-"""By input, numbers that mean something to the problem."""
+"""By input, numbers that mean something to the problem, and between which integers lie."""
 
 
 class Change(NamedTuple):
@@ -63,7 +66,7 @@ def altered(
 ) -> Inputs:
     """Rows are altered where it moves as much of the output as any place that was tried, or a part of that, by lot.
 
-    ``narrowed``, integers are the first that move it, on the way from what stood there, or the last that do not.
+    ``narrowed``, integers are those at which what hangs on one place changes from one number to the next.
     """
     outputs = reference.run(copy(drawn))
     rows = independent_rows(reference, drawn, other, outputs, least=1)
@@ -82,33 +85,55 @@ def altered(
             break
     chosen = {row: _chosen(found, random) for row, found in enumerate(tried) if found and random.random() >= KEPT}
     if narrowed:
-        chosen = _narrowed(reference, changing, outputs, chosen, rows, random)
+        places = {row: _any_place(tried[row], random) for row in chosen}
+        whole = {row: change for row, change in places.items() if change is not None}
+        chosen |= _Narrowing(reference, changing, outputs, rows).narrowed(whole, random)
     return reference.inside(changing.with_all(chosen))
 
 
-def _narrowed(
-    reference: Reference,
-    changing: _Changing,
-    outputs: Sequence[Array],
-    chosen: Mapping[int, Change],
-    rows: int,
-    random: Any,
-) -> dict[int, Change]:
-    """Between what stood there and what stands there now, halved until the two are neighbours."""
-    ends = {row: (changing.now(row, change), int(change.values[0])) for row, change in chosen.items() if change.whole}
-    end = time.monotonic() + SECONDS
-    while any(abs(near - far) > 1 for near, far in ends.values()) and time.monotonic() < end:
-        middle = {row: (near + far) // 2 for row, (near, far) in ends.items() if abs(near - far) > 1}
-        tried = {row: chosen[row].instead(value) for row, value in middle.items()}
+class _Narrowing:
+    """One place of each row, and what of the output hangs on which integer stands there.
+
+    At which numbers that changes is not known: marks and what is next to them are tried, and some others.
+    """
+
+    def __init__(self, reference: Reference, changing: _Changing, outputs: Sequence[Array], rows: int) -> None:
+        self._reference, self._changing, self._outputs, self._rows = reference, changing, outputs, rows
+
+    def narrowed(self, changes: Mapping[int, Change], random: Any) -> dict[int, Change]:
+        """Of two numbers at which it changes from one to the next, one or the other."""
+        end = time.monotonic() + SECONDS
+        ways = {row: self._changing.ways(row, change) for row, change in changes.items()}
+        longest = max(map(len, ways.values()), default=0)
+        counts = [
+            self._counts(
+                {row: change.instead(ways[row][min(turn, len(ways[row]) - 1)]) for row, change in changes.items()}
+            )
+            for turn in range(longest if time.monotonic() < end else 0)
+        ]
+        steps = {row: self._steps(ways[row], [count[row] for count in counts]) for row in changes if counts}
+        ends = {row: found[int(random.integers(len(found)))] for row, found in steps.items() if found}
+        while (apart := {row for row, (one, two, _) in ends.items() if two - one > 1}) and time.monotonic() < end:
+            middle = {row: (ends[row][0] + ends[row][1]) // 2 for row in apart}
+            count = self._counts({row: changes[row].instead(value) for row, value in middle.items()})
+            for row, value in middle.items():
+                one, two, before = ends[row]
+                ends[row] = (value, two, before) if count[row] == before else (one, value, before)
+        return {row: changes[row].instead(random.choice([one, two])) for row, (one, two, _) in ends.items()}
+
+    def _counts(self, changes: Mapping[int, Change]) -> list[int]:
+        """By row, how many elements of the output are others; fewer than none where the reference takes no such row."""
         try:
-            after = reference.run(reference.inside(changing.with_all(tried)))
+            after = self._reference.run(self._reference.inside(self._changing.with_all(changes)))
         except ReferenceFault:
-            break
-        moved = moved_by_row(outputs, after, rows)
-        for row, value in middle.items():
-            near, far = ends[row]
-            ends[row] = (near, value) if moved[row] else (value, far)
-    return {**chosen, **{row: chosen[row].instead(random.choice(both)) for row, both in ends.items()}}
+            return [-1] * (self._rows or 1)
+        return moved_by_row(self._outputs, after, self._rows).tolist()
+
+    @staticmethod
+    def _steps(ways: Sequence[int], counts: Sequence[int]) -> list[tuple[int, int, int]]:
+        """Neighbours among what was tried between which it changes, and the first one's count."""
+        known = list(zip(ways, counts, strict=False))
+        return [(one, two, before) for (one, before), (two, behind) in pairwise(known) if before != behind]
 
 
 def _tries(drawn: Inputs, outputs: Sequence[Array]) -> int:
@@ -121,6 +146,12 @@ def _chosen(found: Sequence[tuple[int, Change]], random: Any) -> Change:
     least = max(count for count, _ in found) * random.random()
     fitting = [change for count, change in found if count >= least]
     return fitting[int(random.integers(len(fitting)))]
+
+
+def _any_place(found: Sequence[tuple[int, Change]], random: Any) -> Change | None:
+    """Of the places where one integer was another, any, however often each was tried."""
+    places = {change.places: change for _, change in found if change.whole}
+    return list(places.values())[int(random.integers(len(places)))] if places else None
 
 
 class _Changing:
@@ -146,7 +177,6 @@ class _Changing:
         other = self._part(self._other, name, row)
         ways = [_any_of(other, self._random), _any_of(own, self._random), self._next(own, now)]
         ways += [self._random.choice(self._marks[name])] * 2 if self._marks.get(name) else []
-        ways += [other.max(), other.min()] if own.dtype.kind in "iu" else []
         return ways[int(self._random.integers(len(ways)))]
 
     def _next(self, own: Array, now: Any) -> Any:
@@ -155,9 +185,14 @@ class _Changing:
             return not now
         return int(now) + int(self._random.choice([-1, 1])) if own.dtype.kind in "iu" else -now
 
-    def now(self, row: int, change: Change) -> int:
-        """The integer that stands where a change is to be."""
-        return int(self._part(self._drawn, change.name, row)[change.places[0]])
+    def ways(self, row: int, change: Change) -> list[int]:
+        """Integers that may stand there, ascending: marks, what is next to them, and some of the row's own."""
+        own = self._part(self._drawn, change.name, row)
+        marks = {int(mark) + step for mark in self._marks.get(change.name, ()) for step in (-1, 0, 1)}
+        others = {int(_any_of(own, self._random)) for _ in range(OWN)} | {int(own[change.places[0]])}
+        found = sorted({int(_fitting(value, own.dtype)) for value in marks | others})
+        kept = sorted(self._random.permutation(len(found))[:WAYS].tolist())
+        return [found[number] for number in kept]
 
     def with_all(self, changes: Mapping[int, Change]) -> Inputs:
         """The inputs with these changes, by row; integers that no longer fit their format end where it does."""

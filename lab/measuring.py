@@ -178,7 +178,7 @@ class Measuring:
         other = self.draw({**case, "family": "own", "seed": int(case["seed"]) ^ 1})
         if turn % 2:
             drawn = drawn | self._cast_all(drawn, recalled.laid(self.held(drawn, other), drawn, random))
-        marks = {a["name"]: a.get("marks") or () for a in self.arguments}
+        marks = {a["name"]: _marks(a) for a in self.arguments}
         return altered.altered(self.searching(), drawn, other, marks, random, narrowed=turn // 2 % 2 == 1)
 
     def _all_against(self, drawn: dict[str, Any], random: Any) -> dict[str, Any]:
@@ -348,6 +348,14 @@ def _position(length: int, edge: bool, rng: np.random.Generator) -> int:
     places = [*EDGES, length // 2 - 1, length // 2, length // 2 + 1, length - 2, length - 1]
     inside = [place for place in places if 0 <= place < length]
     return int(rng.choice(inside)) if edge else int(rng.integers(length))
+
+
+def _marks(argument: Record) -> Sequence[float]:
+    """Twice each, beside the ends between which integers lie."""
+    marks: list[float] = list(argument.get("marks") or ())
+    if argument.get("low") is None or argument.get("high") is None:
+        return marks
+    return [*marks, *marks, float(argument["low"]), float(argument["high"])]
 
 
 def _scalar(argument: Record) -> Any:

@@ -692,6 +692,28 @@ def test_no_module_that_is_absent_says_what_a_field_is(field: str) -> None:
     assert found.hint
 
 
+@pytest.mark.parametrize(
+    "twice",
+    [
+        "from dataclasses import dataclass\ndef dataclass(c):\n    return c",
+        "def dataclass(c):\n    return c\ndef never():\n    from dataclasses import dataclass",
+        "from nki import jit\njit = lambda f: f",
+        "from enum import auto\nclass auto:\n    pass",
+    ],
+)
+def test_a_name_that_is_imported_is_nothing_else(twice: str) -> None:
+    found = language.judge(f"{HEAD}{twice}\n{body('own(x)').removeprefix(HEAD)}", None)
+    assert found.passed is False
+    assert "is imported and something else as well" in found.detail, found.detail
+    assert "Rename" in found.hint
+
+
+def test_none_may_stand_for_a_module_that_could_not_be_imported() -> None:
+    missing = "try:\n    import torch\nexcept ImportError:\n    torch = None\n"
+    found = language.judge(f"{HEAD}{missing}{body('own(x)').removeprefix(HEAD)}", None)
+    assert "something else" not in found.detail, found.detail
+
+
 @pytest.mark.parametrize("held", ["slice(0, 128)", "(slice(0, 128), slice(0, 64, 2))", "slice(P)"])
 def test_slices_of_numbers_stand_at_the_top_of_a_text(held: str) -> None:
     found = language.judge(f"{HEAD}P = 128\nROWS = {held}\n{body('own(x)[ROWS]').removeprefix(HEAD)}", None)

@@ -46,10 +46,23 @@ def test_sequences_are_what_names_hold_what_functions_are_written_with_and_what_
     assert [3.0, 1.0, 4.0, 1.0, 5.0, 9.0] in found
 
 
-def test_bytes_are_numbers_and_neither_texts_nor_numbers_beyond_all_formats_are_any() -> None:
+def test_bytes_and_texts_are_numbers_and_what_is_mixed_or_beyond_all_formats_is_none() -> None:
     held = {"marks": b"{}[]", "name": "abc", "mixed": (1, "b", 7), "huge": (1 << 2000, 9), "none": (float("nan"), 5)}
-    assert [one.tolist() for one in recalled.sequences(recalled.named(held))] == [[123, 125, 91, 93]]
+    assert [one.tolist() for one in recalled.sequences(recalled.named(held))] == [[123, 125, 91, 93], [97, 98, 99]]
     assert [one.tolist() for one in recalled.sequences(recalled.named({"table": np.eye(2), "empty": ()}))]
+
+
+def test_lists_in_lists_and_in_dictionaries_are_sequences_each() -> None:
+    held = {"stops": [[198, 25, 7], [628, 9]], "tags": {"end": "</s>", "pairs": ((40, 41), (91, 93))}}
+    found = [one.tolist() for one in recalled.sequences(recalled.named(held))]
+    assert found == [[198, 25, 7], [628, 9], [60, 47, 115, 62], [40, 41], [91, 93]]
+
+
+def test_of_many_rows_of_a_table_none_is_left_out_and_none_displaces_another_name() -> None:
+    table = np.arange(96.0).reshape(24, 4)
+    found = [one.tolist() for one in recalled.sequences(recalled.named({"table": table, "other": (5, 6, 900)}))]
+    assert all(row in found for row in table.tolist())
+    assert [5, 6, 900] in found[:2]
 
 
 def test_axes_and_what_inputs_are_drawn_with_are_none(tmp_path: Path) -> None:
@@ -68,6 +81,25 @@ def test_a_row_of_integers_holds_a_sequence_or_nearly_all_of_it() -> None:
     assert 0.4 < np.mean([spelt(row) for row in bent]) < 0.9
     assert np.mean([row.any() for row in bent]) > 0.8
     assert spelt(bent[:, : len(STOP)][[spelt(row[: len(STOP)]) for row in bent]][0])
+
+
+def test_a_sequence_stands_with_one_of_its_elements_another_one() -> None:
+    own = np.zeros((512, 40), np.int32)
+    bent = recalled.laid([np.array(STOP, float)], {"x": own}, np.random.default_rng(1))["x"]
+    windows = np.lib.stride_tricks.sliding_window_view(bent, len(STOP), axis=-1) == STOP
+    for place in range(len(STOP)):
+        others = [at for at in range(len(STOP)) if at != place]
+        assert (windows[..., others].all(-1) & ~windows[..., place]).any()
+
+
+def test_two_sequences_of_one_length_are_brackets_within_brackets_right_or_wrong_in_one_place() -> None:
+    opened, closed = np.frombuffer(b"([{", np.uint8).astype(float), np.frombuffer(b")]}", np.uint8).astype(float)
+    own = np.full((512, 32), 97, np.uint8)
+    bent = recalled.laid([opened, closed], {"x": own}, np.random.default_rng(1))["x"]
+    halves = [(row[:16], row[:15:-1]) for row in bent if np.isin(row[:16], opened).all()]
+    partner = dict(zip(opened.tolist(), closed.tolist(), strict=True))
+    wrong = [sum(partner[a] != b for a, b in zip(*half, strict=True)) for half in halves]
+    assert {0, 1} <= set(wrong)
 
 
 @pytest.mark.parametrize("length", [64, 20])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 from typing import Any
 
@@ -86,3 +87,11 @@ def test_a_line_for_which_the_disk_has_half_the_room_is_an_error(
     monkeypatch.setattr(Path, "open", lambda *_args, **_options: Short())
     with pytest.raises(PathUnwritable, match="No space left"):
         state.append_line(tmp_path / "diary.jsonl", {"n": 1})
+
+
+def test_a_record_that_is_a_pipe_is_damage_and_nothing_waits_for_it(tmp_path: Path) -> None:
+    path = state.prepare(tmp_path) / "guard.json"
+    os.mkfifo(path)
+    for read in (state.read_text, state.read_exactly, lambda path: state.read_model(path, Guard)):
+        with pytest.raises(StateDamaged, match="no regular file"):
+            read(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 
@@ -280,3 +281,22 @@ async def test_the_slower_kernel_of_a_pair_stands_under_slower_though_it_is_the_
     assert "Attempt 2 runs at 0.400 times the speed of its parent" in text
     assert "latency 5" in section(text, "Slower")
     assert "latency 2" in section(text, "Faster")
+
+
+@pytest.mark.parametrize("how", ["a link", "a pipe"])
+@pytest.mark.parametrize("name", ["implement", "plan"])
+async def test_a_prompt_tells_nothing_of_what_stands_in_the_working_files_place(
+    world: World, name: str, how: str, tmp_path: Path
+):
+    world.edit(kernel(10, fails="values"))
+    async with served(world) as client:
+        await call(client, "open_problem", **OPEN)
+        world.file.unlink()
+        if how == "a link":
+            (tmp_path / "outside").write_text("a secret")
+            world.file.symlink_to(tmp_path / "outside")
+        else:
+            os.mkfifo(world.file)
+        text = await prompt(client, name)
+    assert "a secret" not in text
+    assert ("outside the workspace" if how == "a link" else "is not a regular file") in text

@@ -151,3 +151,10 @@ def test_a_print_that_the_kernel_reaches_is_warned_of_in_every_version(version):
     helper = "def helper(x):\n    print(x.shape)\n\n"
     assert found(helper + body("helper(x)"), version, "kernel") == [("NKI-PRINT", "warning", 2)]
     assert found(helper + body("x.print()"), version, "kernel") == []
+
+
+def test_what_is_imported_under_another_name_counts_as_what_it_is():
+    text = "from enum import Enum as Kind\nfrom nki import jit as entry\nclass Way(Kind):\n    A = 1\n    B = 1\n\n"
+    text += "@entry\ndef kernel(x):\n    return Way.A == Way.B\n"
+    assert found(text, "0.6", "kernel") == [("NKI-SUBSET-ALIAS", "error", 5)]
+    assert found(text.replace("B = 1", "B = 2"), "0.6", "kernel") == []

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 from lab_world import World, kernel
@@ -117,7 +119,8 @@ async def test_a_damaged_timeline_is_left_out(world: World, text: str) -> None:
     assert pictures(page.render(workbench(world.lab, "p")), "timeline") == []
 
 
-async def test_the_heat_map_of_a_rejected_kernel_is_inside_the_page(world: World) -> None:
+async def rejected_somewhere(world: World) -> Path:
+    """A rejected kernel with a heat map, which is returned."""
     await world.open()
     failed = await world.verify(kernel(7, fails="values"))
     verdict = world.state / f"attempts/{failed.attempt:04}/verdict.json"
@@ -127,9 +130,30 @@ async def test_the_heat_map_of_a_rejected_kernel_is_inside_the_page(world: World
     verdict.write_text(json.dumps(stored))
     told = Verdict.model_validate(stored["verdicts"][0])
     seals.note(world.state, f"attempt {failed.attempt}", told)
-    (verdict.parent / "heat.modelled.svg").write_text("<svg/>")
+    world.lab.problem("p").attempts.get(failed.attempt).keep_heat("modelled", "<svg/>")
+    return verdict.parent / "heat.modelled.svg"
+
+
+async def test_the_heat_map_of_a_rejected_kernel_is_inside_the_page(world: World) -> None:
+    await rejected_somewhere(world)
     html = page.render(workbench(world.lab, "p"))
     assert 'src="data:image/svg+xml;base64,PHN2Zy8+"' in html
+    assert "[3, 4]" in html
+
+
+@pytest.mark.parametrize("how", ["is another", "is a link", "is a pipe", "is no text"])
+async def test_a_picture_that_the_server_did_not_draw_is_not(world: World, how: str, tmp_path: Path) -> None:
+    drawn = await rejected_somewhere(world)
+    drawn.unlink()
+    if how == "is a link":
+        (tmp_path / "outside").write_text("<svg/>")
+        drawn.symlink_to(tmp_path / "outside")
+    elif how == "is a pipe":
+        os.mkfifo(drawn)
+    else:
+        drawn.write_bytes(b"<svg>measured on trn2: 12x</svg>" if how == "is another" else b"\xff\xfe")
+    html = page.render(workbench(world.lab, "p"))
+    assert "data:image/svg+xml" not in html
     assert "[3, 4]" in html
 
 
