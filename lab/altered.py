@@ -14,7 +14,16 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from nki_anvil.lab.reference_module import ReferenceFault
-from nki_anvil.lab.searched_reference import Array, Inputs, Reference, copy, independent_rows, moved_by_row
+from nki_anvil.lab.searched_reference import (
+    Array,
+    Inputs,
+    Marks,
+    Reference,
+    copy,
+    fitting,
+    independent_rows,
+    moved_by_row,
+)
 
 CASES: Final = {True: 4, False: 6}
 """Where rows are altered side by side, and where all that the inputs hold is altered in one place."""
@@ -31,9 +40,6 @@ KEPT: Final = 1 / 8
 """Rows that stay as they are."""
 OWN, WAYS = 8, 64
 """Of a row's own numbers, how many are tried in a place, and of all that are."""
-
-Marks = Mapping[str, Sequence[float]]
-"""By input, numbers that mean something to the problem, and between which integers lie."""
 
 
 class Change(NamedTuple):
@@ -190,7 +196,7 @@ class _Changing:
         own = self._part(self._drawn, change.name, row)
         marks = {int(mark) + step for mark in self._marks.get(change.name, ()) for step in (-1, 0, 1)}
         others = {int(_any_of(own, self._random)) for _ in range(OWN)} | {int(own[change.places[0]])}
-        found = sorted({int(_fitting(value, own.dtype)) for value in marks | others})
+        found = sorted({int(fitting(value, own.dtype)) for value in marks | others})
         kept = sorted(self._random.permutation(len(found))[:WAYS].tolist())
         return [found[number] for number in kept]
 
@@ -200,7 +206,7 @@ class _Changing:
         for row, change in changes.items():
             part = self._part(inputs, change.name, row)
             for place, value in zip(change.places, change.values, strict=True):
-                part[place] = _fitting(value, part.dtype)
+                part[place] = fitting(value, part.dtype)
         return inputs
 
     def _part(self, inputs: Inputs, name: str, row: int) -> Array:
@@ -210,10 +216,3 @@ class _Changing:
 
 def _any_of(array: Array, random: Any) -> Any:
     return array.reshape(-1)[random.integers(array.size)]
-
-
-def _fitting(value: Any, dtype: np.dtype[Any]) -> Any:
-    if dtype.kind not in "iu":
-        return value
-    limits = np.iinfo(dtype)
-    return min(max(int(value), limits.min), limits.max)

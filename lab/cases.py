@@ -25,6 +25,7 @@ from nki_anvil.backends.job import Case, Probe, Record
 from nki_anvil.backends.worker import arrays, inputs
 from nki_anvil.lab import families, measuring_groups, yardstick_file
 from nki_anvil.lab.at_once import at_once
+from nki_anvil.lab.lesser_references import untold
 from nki_anvil.lab.planned_case import Plan
 from nki_anvil.lab.problem_checks import Structure, check
 from nki_anvil.lab.reference import Reference
@@ -33,7 +34,7 @@ from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import numpy_dtype
 
-FORMAT: Final = 62
+FORMAT: Final = 63
 """Of a pool on disk; a pool of another format is made anew."""
 
 NOISE: Final = 2.0**-22
@@ -66,6 +67,8 @@ class Index(Record):
     """By family: cases that no magnitude made admissible."""
     sides: dict[str, int] = Field(default_factory=dict)
     """What the reference's conditions came to in its cases."""
+    lessers: dict[str, int] = Field(default_factory=dict)
+    """Of what it could do without, whether any of its cases told."""
 
 
 @dataclass(slots=True)
@@ -78,6 +81,7 @@ class Pool:
     """So many times as many cases of kinds that are drawn by lot."""
     reference: Reference = field(init=False)
     _sides: Sides = field(default_factory=dict[str, int], init=False)
+    _lessers: Sides = field(default_factory=dict[str, int], init=False)
 
     def __post_init__(self) -> None:
         known = self.specification
@@ -89,6 +93,7 @@ class Pool:
         """Make the first cases where there are none. Returns the problem's warnings; raises ProblemInvalid."""
         warnings: tuple[str, ...] = ()
         seen: Sides = {}
+        lessers: Sides = {}
         for shapes in self.shape_sets():
             index = await self._index(shapes)
             if index is None:
@@ -96,7 +101,8 @@ class Pool:
             warnings += self._checked(_structure(index))
             warnings += tuple(f"{count} cases of {f} were skipped." for f, count in index.skipped.items() if count > 4)
             joined(seen, index.sides)
-        return tuple(dict.fromkeys([*warnings, *untaken(seen)]))
+            joined(lessers, index.lessers)
+        return tuple(dict.fromkeys([*warnings, *untaken(seen), *untold(lessers)]))
 
     async def made(self) -> bool:
         """Whether every shape set has its first cases."""
@@ -220,8 +226,9 @@ class Pool:
                 family = "probe" if plan.probe else plan.family.partition("/")[0]
                 skipped[family] = skipped.get(family, 0) + 1
         index = Index(
-            structure=structure, cases=tuple(a for a in answers if a is not None), skipped=skipped, sides=self._sides
-        )
+            structure=structure, cases=tuple(a for a in answers if a is not None), skipped=skipped,
+            sides=self._sides, lessers=self._lessers,
+        )  # fmt: skip
         return await anyio.to_thread.run_sync(self._establish, shapes, index)
 
     async def _measure_all(
@@ -267,6 +274,7 @@ class Pool:
                 for case, given in zip(cases, answer["cases"], strict=True)
             ]
             joined(self._sides, answer["sides"])
+            joined(self._lessers, answer["lessers"])
             await anyio.to_thread.run_sync(self._take, folder, shapes, [p for p in found if p is not None])
         own_failed = any(
             not given["admissible"] and plan == Plan() for given, plan in zip(answer["cases"], plans, strict=True)

@@ -17,6 +17,7 @@ from nki_anvil.backends.worker.inputs import (
     ASTRIDE,
     DOMINO,
     EVEN,
+    LESSER,
     MOVED,
     PARTIAL,
     RECALLED,
@@ -31,9 +32,10 @@ from nki_anvil.backends.worker.inputs import (
 )
 from nki_anvil.backends.worker.places import EDGES
 from nki_anvil.backends.worker.relations import TIMES, against, level
-from nki_anvil.lab import aiming, altered, astride, dominoes, limits, recalled, yardstick, yardstick_file
+from nki_anvil.lab import aiming, altered, astride, dominoes, limits, recalled, telling_apart, yardstick, yardstick_file
 from nki_anvil.lab.arithmetic import is_array
 from nki_anvil.lab.honest_runs import HonestRuns, is_float
+from nki_anvil.lab.lesser_references import LesserReferences
 from nki_anvil.lab.meeting import WEIGHED
 from nki_anvil.lab.reference_module import ReferenceModule
 from nki_anvil.lab.searched_reference import Reference
@@ -69,6 +71,7 @@ class Measuring:
         self.runs = HonestRuns(module, request["dtypes"], request["precision"], request["noise"], request["lots"])
         self.sides: Sides = {}
         """What conditions came to in cases that are judged."""
+        self.lessers = LesserReferences(module)
         self._held: list[Array] | None = None
         self._known: tuple[int, dict[str, Any], Yardstick] | None = None
         """A large own draw with its seed: probes disturb it rather than each a draw of its own."""
@@ -92,6 +95,7 @@ class Measuring:
                 found = yardstick.widened(found, UNEVEN_TERMS, roughly=True)
             if found is not None and (found.admissible or (own and found.finite)):
                 joined(self.sides, self.runs.sides)
+                self.lessers.look_at(drawn)
                 if own:
                     self._remember(seed, drawn, found)
                 return self._keep({**case, "seed": seed}, drawn, found, scale, [])
@@ -159,6 +163,8 @@ class Measuring:
         if family == DOMINO:
             other = self.draw({**case, "family": "own", "seed": int(case["seed"]) ^ 1})
             return drawn | dominoes.searched(self.searching(), drawn, other, random, int(which))
+        if family == LESSER:
+            return drawn | self._told_apart(drawn, case, int(which), random)
         if family == ALTERED:
             return drawn | self._altered(drawn, case, int(which), random)
         if family == RECALLED:
@@ -178,8 +184,24 @@ class Measuring:
         other = self.draw({**case, "family": "own", "seed": int(case["seed"]) ^ 1})
         if turn % 2:
             drawn = drawn | self._cast_all(drawn, recalled.laid(self.held(drawn, other), drawn, random))
-        marks = {a["name"]: _marks(a) for a in self.arguments}
-        return altered.altered(self.searching(), drawn, other, marks, random, narrowed=turn // 2 % 2 == 1)
+        return altered.altered(self.searching(), drawn, other, self.marks(), random, narrowed=turn // 2 % 2 == 1)
+
+    def marks(self) -> dict[str, Sequence[float]]:
+        return {a["name"]: _marks(a) for a in self.arguments}
+
+    def _told_apart(self, drawn: dict[str, Any], case: Record, number: int, random: Any) -> dict[str, Any]:
+        """Rows that tell the reference from it without one thing; as drawn where none is found. They are sought from
+        own draws, then from rows that hold what the reference holds."""
+        without = self.lessers.without(number)
+        other = self.draw({**case, "family": "own", "seed": int(case["seed"]) ^ 1})
+        if without is None:
+            return drawn
+        for begun in (drawn, drawn | self._cast_all(drawn, recalled.laid(self.held(drawn, other), drawn, random))):
+            walk = telling_apart.Walk(self.searching(), without, begun, other, random)
+            found = walk.searched(self.marks())
+            if walk.found.any():
+                return found
+        return drawn
 
     def _all_against(self, drawn: dict[str, Any], random: Any) -> dict[str, Any]:
         """Each input in turn nearly what makes its first sum come to nothing, in the same rows as near."""

@@ -39,6 +39,12 @@ CASES: Final = 4
 HEIGHT, BESIDE = (-0.5, 1.5), (-5.0, -0.3)
 """Powers of ten of how strong such a sequence is beside an input's spread, and of how much of the own draw is left
 beside that."""
+BOTH: Final = 0.3
+"""Rows of integers that hold a second sequence as well, before the first, behind it, or over it."""
+WRONG: Final = 3
+"""Elements of a sequence at most that are others."""
+EDGES: Final = (32, 64, 128, 512)
+"""Lengths of chunks across whose ends sequences stand, beside halves and quarters of a row."""
 KEPT: Final = 1 / 8
 """Rows that stay as they were drawn."""
 
@@ -159,25 +165,44 @@ def _rows(item: Array, held: Sequence[Array], random: Any, whole: bool) -> Array
         if random.random() >= KEPT:
             sequence = held[turn % len(held)]
             row[:] = _spelt(row, sequence, held, random) if whole else _drawn(row, sequence, held, spread, random)
+            if whole and random.random() < BOTH:
+                row[:] = _spelt(row, held[int(random.integers(len(held)))], held, random)
     return values.reshape(item.shape)
 
 
 def _spelt(row: Array, sequence: Array, held: Sequence[Array], random: Any) -> Array:
-    """The sequence somewhere in a row of integers: as it is, all but its last, behind some of itself, twice, with one
-    of its elements as in the row, or as another of its own; or some of its elements and, behind them, their partners.
+    """The sequence somewhere in a row of integers: as it is, backwards, all but its last, behind some of itself, twice,
+    with a few of its elements others; or some of its elements and, behind them, their partners.
     """
     some = sequence[: int(random.integers(1, len(sequence)))]
     ways: tuple[Array, ...] = (
-        sequence, sequence[:-1], np.append(some, sequence), np.tile(sequence, 2), _but_one(sequence, row, random),
-        _paired(row, sequence, held, random),
+        sequence, sequence, sequence[::-1], sequence[:-1], np.append(some, sequence), np.tile(sequence, 2),
+        _but_some(sequence, row, random), _paired(row, sequence, held, random),
     )  # fmt: skip
     written = ways[int(random.integers(len(ways)))]
-    return _placed(row, written[: len(row)], random)
+    return _across(row, written[: len(row)], random)
 
 
-def _but_one(sequence: Array, row: Array, random: Any) -> Array:
-    place, other = int(random.integers(len(sequence))), random.choice([random.choice(row), random.choice(sequence)])
-    return np.where(np.arange(len(sequence)) == place, other, sequence)
+def _across(row: Array, written: Array, random: Any) -> Array:
+    """Anywhere, across an end of a chunk, or across the row's own, as in a ring."""
+    length, ways = len(row), random.random()
+    if ways < 0.5 or len(written) < 2:
+        return _placed(row, written, random)
+    before = int(random.integers(1, len(written)))
+    ends = [length // 2, length // 4, 3 * length // 4, *(n * size for size in EDGES for n in range(1, length // size))]
+    end = length if ways > 0.85 else int(random.choice(ends))
+    values = row.copy()
+    values[(end - before + np.arange(len(written))) % length] = written
+    return values
+
+
+def _but_some(sequence: Array, row: Array, random: Any) -> Array:
+    """With one to three of its elements as somewhere in the row, or as another of its own."""
+    count = min(int(random.integers(1, WRONG + 1)), len(sequence))
+    written = sequence.copy()
+    for place in random.permutation(len(sequence))[:count]:
+        written[place] = random.choice([random.choice(row), random.choice(sequence)])
+    return written
 
 
 def _paired(row: Array, sequence: Array, held: Sequence[Array], random: Any) -> Array:
@@ -189,7 +214,7 @@ def _paired(row: Array, sequence: Array, held: Sequence[Array], random: Any) -> 
     deep = len(row) // 2 if random.random() < 0.5 else int(random.integers(1, len(row) // 2))
     letters = random.integers(0, len(sequence), deep)
     closing = partners[int(random.integers(len(partners)))][letters[::-1]]
-    return np.append(sequence[letters], _but_one(closing, closing, random) if random.random() < 0.5 else closing)
+    return np.append(sequence[letters], _but_some(closing, closing, random) if random.random() < 0.5 else closing)
 
 
 def _drawn(row: Array, sequence: Array, held: Sequence[Array], spread: float, random: Any) -> Array:

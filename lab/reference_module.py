@@ -14,6 +14,7 @@ import traceback
 import types
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from importlib.util import decode_source
 from pathlib import Path
 from typing import Any, TypeGuard, cast
@@ -22,6 +23,7 @@ import numpy as np
 
 from nki_anvil.lab import numbers, own_modules
 from nki_anvil.lab.arithmetic import Arithmetic, computing, is_array
+from nki_anvil.lab.lesser import Lesser, lessers
 from nki_anvil.lab.values import value
 from nki_anvil.sim.parsing import parsed
 
@@ -40,6 +42,7 @@ class ReferenceModule:
         tree = _parsed(path, digest)
         self.constants = _constants(tree)
         self._compared = [side for node in ast.walk(tree) if isinstance(node, ast.Compare) for side in _sides(node)]
+        self._tree = _with_dimensions(tree, dims)
         self._plain = _executed(_with_dimensions(tree, dims), path)
         self._bent = _executed(_with_dimensions(tree, dims), path)
         numbers.bend(self._bent)
@@ -58,6 +61,26 @@ class ReferenceModule:
         """Numbers with which its text compares anything, a loop's single numbers too: no run of it tells these."""
         values: list[Any] = [self._plain.get(side) if isinstance(side, str) else side for side in self._compared]
         return {float(value) for value in values if isinstance(value, float) or type(value) is np.float32}
+
+    @cached_property
+    def lessers(self) -> list[Lesser]:
+        """It without one thing, each another."""
+        return lessers(self._tree)
+
+    def without(self, lesser: Lesser) -> Callable[[Sequence[Any]], list[Array]]:
+        """``plain`` of such a one. Raises ReferenceFault where it cannot even be read."""
+        standing = sys.modules.get("reference")
+        try:
+            held = _executed(lesser.tree, self.path)
+        finally:
+            if standing is not None:
+                sys.modules["reference"] = standing
+
+        def plain(arguments: Sequence[Any]) -> list[Array]:
+            with _blamed(self.path, "forward"), np.errstate(all="ignore"):
+                return _outputs(held["forward"](*arguments))
+
+        return plain
 
     @property
     def held(self) -> Mapping[str, Any]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from nki_anvil.backends.worker import isolation
 from nki_anvil.backends.worker.arrays import read_all
-from nki_anvil.backends.worker.inputs import AGAINST, ALTERED, DOMINO, EVEN, RECALLED, TALL, TOGETHER
+from nki_anvil.backends.worker.inputs import AGAINST, ALTERED, DOMINO, EVEN, LESSER, RECALLED, TALL, TOGETHER
 from nki_anvil.lab import aiming, altered, astride, dominoes, from_source, own_modules, recalled
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.combined import combined
@@ -234,7 +234,8 @@ def _updated(names: Sequence[str], before: Sequence[Any], after: Sequence[Any], 
 def yardsticks(module: ReferenceModule, request: Record, folder: Path) -> Record:
     """Measure cases; ``<key>.npz`` is written for each, and ``<key>.inputs.npz`` where inputs must be sent along."""
     measuring = Measuring(module, request, folder)
-    return {"cases": [measuring.measure(case) for case in request["cases"]], "sides": measuring.sides}
+    measured = [measuring.measure(case) for case in request["cases"]]
+    return {"cases": measured, "sides": measuring.sides, "lessers": measuring.lessers.seen}
 
 
 # structure -----------------------------------------------------------------------------------------------------------
@@ -300,7 +301,18 @@ def _met_by_all(
     met = _met(measuring, drawn)
     together = [f"{AGAINST}/{TOGETHER}"] * SUMS if _several_sums(met) else []
     recalls = [f"{RECALLED}/{turn}" for turn in range(recalled.CASES)] if _recalls(measuring, drawn, other) else []
-    return {**met, "": [*_searched(measuring, work, drawn, other), *beside, *together, *recalls]}
+    searched = _searched(measuring, work, drawn, other)
+    return {**met, "": [*searched, *beside, *together, *recalls, *_lessers(measuring, drawn, other)]}
+
+
+def _lessers(measuring: Measuring, drawn: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    """Families of what tells the reference from it without one thing, where a few draws do not."""
+    marks, random = measuring.marks(), np.random.default_rng(0)
+    more: list[dict[str, Any]] = []
+    with contextlib.suppress(ReferenceFault):
+        for narrowed in (False, True):
+            more.append(altered.altered(measuring.searching(), drawn, other, marks, random, narrowed=narrowed))
+    return [f"{LESSER}/{number}" for number in measuring.lessers.alike([drawn, other, *more])]
 
 
 def _recalls(measuring: Measuring, drawn: dict[str, Any], other: dict[str, Any]) -> bool:

@@ -5,7 +5,7 @@ It must not know what is searched for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,6 +13,8 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 Inputs = dict[str, Any]
+Marks = Mapping[str, Sequence[float]]
+"""By input, numbers that mean something to the problem, and between which integers lie."""
 
 SMALL: Final = 1e-3
 """Of an output's element, what is no change."""
@@ -59,3 +61,11 @@ def moved_by_row(before: Sequence[Array], after: Sequence[Array], rows: int) -> 
     """How many elements of all outputs are others, row by row; of no ``rows``, together."""
     by_row = [moved(one, two).reshape(rows or 1, -1).sum(axis=1) for one, two in zip(before, after, strict=True)]
     return np.sum(by_row, axis=0)
+
+
+def fitting(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A number that an element can hold: an integer beyond its format ends where that does."""
+    if dtype.kind not in "iu":
+        return value
+    limits = np.iinfo(dtype)
+    return min(max(int(value), limits.min), limits.max)

@@ -53,10 +53,16 @@ def of_a_problem(workspace: Path, path: str | Path) -> Path:
 def to_write(workspace: Path, path: Path) -> Path:
     """Where a problem's own file is written: at its place, so that a link put there goes and what it leads to stays.
 
-    Raises PathOutside.
+    Raises PathOutside, also where a folder above it became a link since the problem was opened: somebody else's file
+    may lie there.
     """
     of_a_problem(workspace, path)
-    return confine(workspace, path.parent) / path.name
+    folder = confine(workspace, path.parent)
+    if path.is_absolute() and folder != path.parent and path.parent.is_relative_to(workspace.resolve()):
+        raise PathOutside(
+            f"{path.parent} is a link by now, and leads to {folder}.", "Remove the link, or open the problem again."
+        )
+    return folder / path.name
 
 
 def read(path: Path, shown: str | None = None) -> str:

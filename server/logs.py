@@ -98,6 +98,8 @@ class WorkspaceLog(SharedRotation):
         path = Path(self.baseFilename)
         if not self._state.is_dir() or any(place.is_symlink() for place in (self._state, path.parent, path)):
             return  # through a link it would be written, and rotated, somewhere else
+        if path.exists() and not path.is_file():
+            return  # a pipe that nobody reads would be waited for
         try:
             path.parent.mkdir(exist_ok=True)
         except OSError:

@@ -22,8 +22,11 @@ class SharedRotation(RotatingFileHandler):
         super().emit(record)
 
     def doRollover(self) -> None:  # noqa: N802
+        lock = Path(f"{self.baseFilename}.lock")
+        if lock.is_symlink():  # what it leads to is none of ours
+            return
         try:
-            with FileLock(f"{self.baseFilename}.lock", timeout=PATIENCE_S):
+            with FileLock(lock, timeout=PATIENCE_S):
                 if not self._follow():
                     super().doRollover()
         except Timeout:

@@ -25,7 +25,7 @@ SMOOTH = (0.5, 2.0)
 
 
 def of_rows(rows: Array, rng: Any, scale: float, sigma: float, turn: int) -> Array:
-    """Each row [rows, width] of another kind, half of them periodic; the next case (``turn``) goes on with them."""
+    """Each row [rows, width] of another kind; the next case (``turn``) goes on with them."""
     kinds: Array = (cast(Any, np).arange(len(rows)) + turn * len(rows) + int(turn == 0) * rng.integers(4)) % len(KINDS)
     values: Array = np.array(rows)
     for number, kind in enumerate(KINDS):
@@ -41,6 +41,15 @@ def turns(rows: int) -> int:
 def periodic(r: Region) -> Array:
     """A period with some of its harmonics, a little noise, now and then an offset, or a rise or fall of strength."""
     return _wave(r) + _offset(r)
+
+
+def wrapped(r: Region) -> Array:
+    """Sawteeth between the ends of what was drawn, as phases are: of any slope, up and down."""
+    count, length = r.own.shape
+    place = cast(Any, np).arange(length)
+    steps = r.signs() * 2.0 ** r.rng.uniform(-np.log2(2 * length), 0, (count, 1)) / 2
+    phases = steps * place + r.rng.random((count, 1)) + r.own * 10.0 ** r.rng.uniform(*NOISE, (count, 1)) / 8
+    return np.abs(r.own).max(axis=-1, keepdims=True, initial=0.0) * (2 * (phases % 1.0) - 1)
 
 
 def smooth(r: Region) -> Array:
@@ -89,4 +98,4 @@ def _offset(r: Region) -> Array:
     return r.sigma * r.signs() * r.powers(-1, 1) * (r.rng.random((len(r.own), 1)) < 0.4)
 
 
-KINDS = (periodic, smooth, periodic, later)
+KINDS = (periodic, smooth, wrapped, later)

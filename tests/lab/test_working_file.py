@@ -62,3 +62,14 @@ def test_what_is_not_a_readable_text_file_says_why(tmp_path: Path) -> None:
 def test_a_byte_order_mark_is_no_part_of_a_kernel(tmp_path: Path):
     (tmp_path / "k.py").write_bytes("x = 'π'\r\n".encode("utf-8-sig"))
     assert working_file.read(tmp_path / "k.py") == "x = 'π'\r\n"
+
+
+def test_nothing_is_written_through_a_folder_that_became_a_link(tmp_path: Path) -> None:
+    for name in ("work", "refs"):
+        (tmp_path / name).mkdir()
+    opened = working_file.confine(tmp_path, "work/kernel.py")
+    assert working_file.to_write(tmp_path, opened) == opened
+    (tmp_path / "work").rmdir()
+    (tmp_path / "work").symlink_to(tmp_path / "refs")
+    with pytest.raises(PathOutside, match="is a link by now"):
+        working_file.to_write(tmp_path, opened)

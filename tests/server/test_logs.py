@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -99,3 +100,9 @@ def test_a_line_is_one_json_object_whatever_is_said():
 def test_people_read_the_same_facts_at_the_end_of_a_line():
     with errand.on(problem="p", job="abc"):
         assert formatted("done", logs.Plain(logs.FORMAT)).endswith("done problem=p job=abc")
+
+
+def test_a_pipe_in_the_place_of_the_log_is_not_waited_for(tmp_path: Path):
+    (tmp_path / ".nki-anvil/logs").mkdir(parents=True)
+    os.mkfifo(tmp_path / ".nki-anvil/logs/server.log")
+    logs.WorkspaceLog(tmp_path).emit(logging.makeLogRecord({"msg": "said"}))

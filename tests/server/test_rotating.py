@@ -39,3 +39,15 @@ def test_a_log_that_was_taken_away_is_begun_anew(tmp_path: Path) -> None:
     path.unlink()
     log.warning("after")
     assert path.read_text() == "after\n"
+
+
+def test_a_log_beside_whose_lock_a_link_lies_goes_on_and_what_it_leads_to_stays(tmp_path: Path) -> None:
+    path, outside = tmp_path / "server.log", tmp_path / "outside"
+    outside.write_text("kept")
+    (tmp_path / "server.log.lock").symlink_to(outside)
+    log = logging.Logger("writer")
+    log.addHandler(SharedRotation(path, maxBytes=100, backupCount=1, encoding="utf-8", delay=True))
+    for number in range(9):
+        log.warning("%d ....................................", number)
+    assert outside.read_text() == "kept"
+    assert len(path.read_text().splitlines()) == 9

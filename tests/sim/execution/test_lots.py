@@ -249,6 +249,19 @@ def test_what_is_no_number_is_the_first_of_the_eight_largest_or_none_of_them() -
     assert second == [8, 7, 6, 5, 4, 3, 2, 1]
 
 
+@pytest.mark.parametrize("engine", ["vector", "gpsimd", "scalar"])
+def test_a_copy_of_long_integers_is_exact_but_on_the_scalar_engine_where_it_may_lose_bits(engine: str) -> None:
+    b = ProgramBuilder()
+    source, held, out = b.input((1, 2), "int32"), b.tensor((1, 2), "int32"), b.tensor((1, 2), "int32")
+    b.emit("dma_copy", held, source)
+    b.emit("tensor_copy", out, held, engine=engine)
+    b.emit("dma_copy", b.result((1, 2), "int32"), out)
+    executable, x = Executable(b.program()), np.array([[7, (1 << 30) + 1]], np.int32)
+    exact, other = (executable.run([x], poison=poison).outputs[0][0].tolist() for poison in (0, 1))
+    assert exact == [7, (1 << 30) + 1]
+    assert other == ([7, 1 << 30] if engine == "scalar" else exact)
+
+
 def test_a_boolean_is_made_of_what_is_not_zero_or_of_what_a_byte_has_left_of_it() -> None:
     for poison, found in ((0, [False, True, True, True]), (1, [False, False, True, False])):
         b = ProgramBuilder()

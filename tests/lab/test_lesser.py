@@ -1,0 +1,117 @@
+"""References without one thing, inputs that tell them from the reference, and a word where none is found."""
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nki_anvil.lab.lesser import MOST, lessers
+from nki_anvil.lab.lesser_references import ALIKE, CASES, DIFFERS, LesserReferences, untold
+from nki_anvil.lab.reference_module import ReferenceModule
+from nki_anvil.lab.searched_reference import Reference
+from nki_anvil.lab.telling_apart import Walk, apart
+
+BOARDS = """
+import numpy as np
+
+def get_inputs():
+    rows = np.array([np.roll(np.arange(1, 5), 2 * (n % 2) + n // 2) for n in range(4)])
+    boards = [(np.random.permutation(4) + 1)[rows - 1] for _ in range(32)]
+    return [np.array(boards).reshape(32, 16).astype(np.int32)]
+
+def forward(board):
+    right = np.ones(len(board), bool)
+    for digit in range(1, 5):
+        has = (board == digit).reshape(len(board), 4, 4)
+        right &= has.any(axis=2).all(axis=1) & has.any(axis=1).all(axis=1)
+        right &= has.reshape(len(board), 2, 2, 2, 2).any(axis=(2, 4)).all(axis=(1, 2))
+    return right.astype(np.float32)[:, None]
+"""
+
+
+def without(text: str) -> list[str]:
+    """What is left of one function's body, again and again without one thing."""
+    tree = ast.parse(f"def forward(a, b, c):\n    {text}\n")
+    return [ast.unparse(one.tree.body[0]).partition("\n")[2].strip() for one in lessers(tree)]
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("return a & b & c", ["return a & b", "return c", "return a & c", "return b & c"]),
+        ("a |= b", ["pass"]),
+        ("return a and b and c", ["return b and c", "return a and c", "return a and b"]),
+        ("return np.where(a, b, c)", ["return b", "return c"]),
+        ("return np.maximum(a, 0)", ["return a"]),
+        ("return max(a, b)", ["return a", "return b"]),
+        ("return a < b", ["return a < b + 1", "return a < b - 1"]),
+        ("for n in range(8): b", [
+            "for n in range(0, 8 - 1):\n        b", "for n in range(0, (0 + 8 + 1) // 2):\n        b",
+        ]),
+        ("if a: b", ["if False:\n        pass"]),
+        ("while a: a &= b", []),
+        ("return a * b", []),
+    ],
+)  # fmt: skip
+def test_one_thing_is_left_out_at_a_time(text: str, left: list[str]) -> None:
+    assert without(text) == left
+
+
+def test_how_inputs_are_drawn_is_none_of_it_and_of_many_things_some_are_left_out() -> None:
+    assert lessers(ast.parse("def get_inputs():\n    return a & b\n")) == []
+    many = "def forward(a):\n" + "    a |= 1\n" * 200
+    found = [one.line for one in lessers(ast.parse(many))]
+    assert MOST // 2 <= len(found) <= MOST
+    assert found[-1] > 190
+
+
+def boards(tmp_path: Path) -> ReferenceModule:
+    (tmp_path / "reference.py").write_text(BOARDS)
+    return ReferenceModule(tmp_path / "reference.py", {})
+
+
+def drawn(module: ReferenceModule, seed: int) -> dict[str, Any]:
+    return dict(zip(module.names, module.get_inputs(seed), strict=True))
+
+
+def test_a_walk_finds_boards_whose_rows_and_columns_are_right_alone(tmp_path: Path) -> None:
+    module = boards(tmp_path)
+    own, other = drawn(module, 1), drawn(module, 2)
+    boxes = next(n for n, one in enumerate(module.lessers) if "reshape(len(board), 2" in one.said)
+    lesser = LesserReferences(module).without(boxes)
+    assert lesser is not None
+    assert not apart(module.plain(list(own.values())), lesser(own), 0).any()
+    reference = Reference(lambda given: module.plain(list(given.values())), lambda given: given)
+    walk = Walk(reference, lesser, own, other, np.random.default_rng(0))
+    found = walk.searched({"board": (1, 4)})["board"].reshape(-1, 4, 4)[walk.found]
+    assert len(found)
+    for board in found:
+        assert all(len(set(line)) == 4 for line in (*board.tolist(), *board.T.tolist()))
+        assert len(set(board[:2, :2].ravel().tolist())) < 4
+
+
+def test_outputs_differ_in_what_is_no_number_too() -> None:
+    one, other = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.array([[1.0, 2.0001], [3.0, np.nan], [5.0, 7.0]])
+    assert apart([one], [other], 3).tolist() == [False, True, True]
+    assert apart([one], [one[:2]], 0).tolist() == [True]
+
+
+def test_what_no_draw_tells_is_searched_for_and_told_where_no_case_does(tmp_path: Path) -> None:
+    module = boards(tmp_path)
+    references = LesserReferences(module)
+    own = drawn(module, 1)
+    assert 0 < len(references.alike([own])) <= CASES
+    references.look_at(own)
+    alike = {key for key, seen in references.seen.items() if seen == ALIKE}
+    assert any("reshape(len(board), 2" in key for key in alike)
+    broken = own["board"].copy()
+    broken[:, [0, 1]] = broken[:, [1, 0]]
+    references.look_at({"board": broken})
+    assert {seen for key, seen in references.seen.items() if "range(1, 5)" in key} <= {ALIKE, DIFFERS}
+    told = list(untold({"reference.py:12:`right &= boxes` is there": ALIKE, "reference.py:9:it is `a`": DIFFERS}))
+    assert told == [
+        "In no case does it matter that in line 12 of reference.py `right &= boxes` is there: a kernel that does "
+        "without is not told from the others. Let get_inputs draw where it matters, in a few rows."
+    ]
