@@ -1,12 +1,12 @@
 """Inputs as large, all together, as it takes for few numbers that are made of them to be near what these are compared
-with, on either side: a norm and its limit.
+with, on either side: a norm and its limit. Or so many of their elements as drawn among others: a share and its limit.
 
 No family knows how large inputs are whose norm is 3: a threshold of its square is right on all others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -15,7 +15,7 @@ from nki_anvil.backends.worker.inputs import ASTRIDE
 
 Array = np.ndarray[Any, Any]
 Scaled = Callable[[float], dict[str, Any]]
-"""The inputs, those that are free so many times as large."""
+"""The inputs, those that are free so many times as large, or so many of their elements others."""
 Weighed = Callable[[dict[str, Any]], list[tuple[float, float]]]
 """Of a run with these inputs, what was compared with what."""
 
@@ -31,9 +31,28 @@ MOVED, NEAR = 1.5, 0.25
 to come."""
 
 
-def families(scaled: Scaled, weighed: Weighed) -> list[str]:
+MIXES: Final = ("opposed", "sparse", "negative")
+"""What the elements are that are not as drawn: opposite to another input's, nothing, or below zero."""
+
+
+def families(scaled: Scaled, weighed: Weighed, how: str = "") -> list[str]:
     """One for each side of each threshold that inputs reach."""
-    return [f"{ASTRIDE}/{turn}" for turn in range(len(SHARES) * len(_reached(scaled, weighed)))]
+    turns = range(len(SHARES) * len(_reached(scaled, weighed)))
+    return [f"{ASTRIDE}/{turn}/{how}" if how else f"{ASTRIDE}/{turn}" for turn in turns]
+
+
+def mixed(drawn: Mapping[str, Array], how: str, factor: float, random: Any) -> dict[str, Array]:
+    """Floats of which the fewer elements are as drawn the larger the factor is: half of them at one."""
+    first = next(iter(drawn.values()))
+    bent: dict[str, Array] = {}
+    for name, item in drawn.items():
+        kept: Array = random.random(item.shape) < min(1.0, 0.5 / factor**2)
+        if how == "opposed":
+            other = -np.sign(first) * np.abs(item) if item is not first and item.shape == first.shape else item
+        else:
+            other = -np.abs(item) if how == "negative" else np.zeros_like(item)
+        bent[name] = np.where(kept, item, other)
+    return bent
 
 
 def factor(scaled: Scaled, weighed: Weighed, turn: int) -> float:

@@ -171,7 +171,8 @@ class Measuring:
             other = self.draw({**case, "family": "own", "seed": int(case["seed"]) ^ 1})
             return drawn | self._cast_all(drawn, recalled.laid(self.held(drawn, other), drawn, random))
         if family == ASTRIDE:
-            scaled, weighed = self.scales(drawn)
+            how = case["family"].split("/")[2:]
+            scaled, weighed = self.mixes(drawn, how[0], int(case["seed"])) if how else self.scales(drawn)
             return scaled(astride.factor(scaled, weighed, int(which)))
         if which == TOGETHER:
             return self._all_against(drawn, random)
@@ -233,6 +234,16 @@ class Measuring:
             return drawn | self._cast_all(drawn, {name: times[name] for name in many})
 
         return scaled, lambda given: self.runs.weighed(list(given.values()))
+
+    def mixes(self, drawn: dict[str, Any], how: str, seed: int) -> tuple[astride.Scaled, astride.Weighed]:
+        """The same of draws of which so many elements of all floats are others; which they are is the seed's."""
+        floats = {name: item for name, item in drawn.items() if is_float(item) and item.size > WEIGHED}
+
+        def scaled(factor: float) -> dict[str, Any]:
+            random = np.random.default_rng(seed)
+            return drawn | self._cast_all(drawn, astride.mixed(floats, how, factor, random) if floats else {})
+
+        return scaled, self.scales(drawn)[1]
 
     def searching(self) -> Reference:
         """The reference for a search of inputs."""

@@ -297,12 +297,19 @@ def _met_by_all(
     measuring: Measuring, work: Arithmetic, drawn: dict[str, Any], other: dict[str, Any]
 ) -> dict[str, list[str]]:
     """The same, and under no name those of all inputs together."""
-    beside = astride.families(*measuring.scales(drawn)) if work.compared else []
+    beside = _astride(measuring, drawn) if work.compared else []
     met = _met(measuring, drawn)
     together = [f"{AGAINST}/{TOGETHER}"] * SUMS if _several_sums(met) else []
     recalls = [f"{RECALLED}/{turn}" for turn in range(recalled.CASES)] if _recalls(measuring, drawn, other) else []
     searched = _searched(measuring, work, drawn, other)
     return {**met, "": [*searched, *beside, *together, *recalls, *_lessers(measuring, drawn, other)]}
+
+
+def _astride(measuring: Measuring, drawn: dict[str, Any]) -> list[str]:
+    """By how large inputs are, or else by how many of their elements are others."""
+    found = astride.families(*measuring.scales(drawn))
+    mixed = (astride.families(*measuring.mixes(drawn, how, 0), how) for how in (() if found else astride.MIXES))
+    return found + [family for families in mixed for family in families]
 
 
 def _lessers(measuring: Measuring, drawn: dict[str, Any], other: dict[str, Any]) -> list[str]:

@@ -59,3 +59,21 @@ def shares(given: dict[str, Any]) -> list[tuple[float, float]]:
 def test_so_are_they_where_what_is_compared_is_less_the_larger_they_are(turn: int):
     found, _ = shares(scaled(astride.factor(scaled, shares, turn)))[0]
     assert found == pytest.approx(astride.SHARES[turn], rel=1e-3)
+
+
+@pytest.mark.parametrize("how", astride.MIXES)
+@pytest.mark.parametrize("turn", range(4))
+def test_a_share_comes_near_its_limit_by_how_many_elements_are_as_drawn(how: str, turn: int):
+    rng = np.random.default_rng(0)
+    drawn = {name: rng.standard_normal((64, 64)) for name in ("x", "y")}
+
+    def mixes(factor: float) -> dict[str, Any]:
+        return astride.mixed(drawn, how, factor, np.random.default_rng(1))
+
+    def weighed(given: dict[str, Any]) -> list[tuple[float, float]]:
+        shares = {"opposed": given["x"] * given["y"] > 0, "sparse": given["x"] != 0, "negative": given["x"] > 0}
+        return [(float(shares[how].mean()), 0.02)]
+
+    assert astride.families(mixes, weighed, how) == [f"astride/{turn}/{how}" for turn in range(4)]
+    found, number = weighed(mixes(astride.factor(mixes, weighed, turn)))[0]
+    assert found == pytest.approx(astride.SHARES[turn] * number, rel=0.05)
