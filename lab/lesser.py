@@ -54,7 +54,7 @@ Left = tuple[ast.AST, ast.AST]
 
 
 def _left_out(function: ast.FunctionDef) -> Iterator[Left]:
-    """A loop that goes on until something holds may never end without it: nothing of such a function is counted out."""
+    """A loop that goes on until something holds may never end without it: nothing of such a loop is left out."""
     loops = [node for node in ast.walk(function) if isinstance(node, ast.While)]
     kept = {id(part) for loop in loops for part in ast.walk(loop)}
     for node in ast.walk(function):
@@ -76,7 +76,7 @@ def _instead(node: ast.AST) -> Iterator[ast.AST]:
         case ast.Compare(left=left, ops=[op], comparators=[right]) if isinstance(op, _ORDER):
             moved = (ast.BinOp(right, by, ast.Constant(1)) for by in (ast.Add(), ast.Sub()))
             yield from (ast.Compare(left, [op], [one]) for one in moved)
-        case ast.If(orelse=rest):
+        case ast.If(orelse=rest) if not any(isinstance(part, ast.Break) for part in ast.walk(node)):
             yield ast.If(ast.Constant(False), [ast.Pass()], rest)
         case ast.Call(keywords=[]):
             yield from _of_a_call(node)

@@ -44,10 +44,13 @@ class LesserReferences:
     def alike(self, draws: Sequence[Inputs]) -> list[int]:
         """Those that none of these draws tells from the reference, at most ``CASES``."""
         end, found = time.monotonic() + SECONDS, list[int]()
+        said = [(drawn, known) for drawn in draws if (known := self._said(drawn)) is not None]
+        if not said:
+            return found
         for number in range(len(self._module.lessers)):
             if len(found) == CASES or time.monotonic() > end:
                 break
-            if not any(self._differs(number, drawn) for drawn in draws):
+            if not any(self._differs(number, *one) for one in said):
                 found.append(number)
         return found
 
@@ -55,18 +58,26 @@ class LesserReferences:
         """As long as there is time: in what no case tells, no kernel is judged."""
         if sum(np.size(item) for item in drawn.values()) > LARGEST:
             return
-        begun = time.monotonic()
+        begun, said = time.monotonic(), self._said(drawn)
+        if said is None:
+            return
         for number, lesser in enumerate(self._module.lessers):
             key = f"{self._module.path.name}:{lesser.line}:{lesser.said}"
             if lesser.tells and self.seen.get(key, 0) < DIFFERS and time.monotonic() - begun < self._left_s:
-                self.seen[key] = DIFFERS if self._differs(number, drawn) else ALIKE
+                self.seen[key] = DIFFERS if self._differs(number, drawn, said) else ALIKE
         self._left_s -= time.monotonic() - begun
 
-    def _differs(self, number: int, drawn: Inputs) -> bool:
+    def _said(self, drawn: Inputs) -> list[Array] | None:
+        """None where it takes no such formats in its author's own call."""
+        try:
+            return self._module.plain(list(copy(drawn).values()))
+        except ReferenceFault:
+            return None
+
+    def _differs(self, number: int, drawn: Inputs, said: Sequence[Array]) -> bool:
         """Whether the outputs are others; so they are of what fails without it, and of what cannot be read."""
         without = self.without(number)
         try:
-            said = self._module.plain(list(copy(drawn).values()))
             return without is None or bool(apart(said, without(drawn), 0).any())
         except ReferenceFault:
             return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -37,7 +38,7 @@ from nki_anvil.lab.arithmetic import is_array
 from nki_anvil.lab.honest_runs import HonestRuns, is_float
 from nki_anvil.lab.lesser_references import LesserReferences
 from nki_anvil.lab.meeting import WEIGHED
-from nki_anvil.lab.reference_module import ReferenceModule
+from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule
 from nki_anvil.lab.searched_reference import Reference
 from nki_anvil.lab.sides import Sides, joined
 from nki_anvil.lab.yardstick import Yardstick
@@ -169,7 +170,7 @@ class Measuring:
             return drawn | self._altered(drawn, case, int(which), random)
         if family == RECALLED:
             other = self.draw({**case, "family": "own", "seed": int(case["seed"]) ^ 1})
-            return drawn | self._cast_all(drawn, recalled.laid(self.held(drawn, other), drawn, random))
+            return self._recalled(drawn, other, random)
         if family == ASTRIDE:
             how = case["family"].split("/")[2:]
             scaled, weighed = self.mixes(drawn, how[0], int(case["seed"])) if how else self.scales(drawn)
@@ -183,9 +184,14 @@ class Measuring:
     def _altered(self, drawn: dict[str, Any], case: Record, turn: int, random: Any) -> dict[str, Any]:
         """In every second turn what the reference holds is laid into rows first; in every second two it is narrowed."""
         other = self.draw({**case, "family": "own", "seed": int(case["seed"]) ^ 1})
-        if turn % 2:
-            drawn = drawn | self._cast_all(drawn, recalled.laid(self.held(drawn, other), drawn, random))
-        return altered.altered(self.searching(), drawn, other, self.marks(), random, narrowed=turn // 2 % 2 == 1)
+        for begun in (*([self._recalled(drawn, other, random)] if turn % 2 else []), drawn):
+            with contextlib.suppress(ReferenceFault):  # it may not take rows that hold such
+                narrowed = turn // 2 % 2 == 1
+                return altered.altered(self.searching(), begun, other, self.marks(), random, narrowed=narrowed)
+        return drawn
+
+    def _recalled(self, drawn: dict[str, Any], other: dict[str, Any], random: Any) -> dict[str, Any]:
+        return drawn | self._cast_all(drawn, recalled.laid(self.held(drawn, other), drawn, random))
 
     def marks(self) -> dict[str, Sequence[float]]:
         return {a["name"]: _marks(a) for a in self.arguments}
@@ -197,11 +203,12 @@ class Measuring:
         other = self.draw({**case, "family": "own", "seed": int(case["seed"]) ^ 1})
         if without is None:
             return drawn
-        for begun in (drawn, drawn | self._cast_all(drawn, recalled.laid(self.held(drawn, other), drawn, random))):
-            walk = telling_apart.Walk(self.searching(), without, begun, other, random)
-            found = walk.searched(self.marks())
-            if walk.found.any():
-                return found
+        for begun in (drawn, self._recalled(drawn, other, random)):
+            with contextlib.suppress(ReferenceFault):
+                walk = telling_apart.Walk(self.searching(), without, begun, other, random)
+                found = walk.searched(self.marks())
+                if walk.found.any():
+                    return found
         return drawn
 
     def _all_against(self, drawn: dict[str, Any], random: Any) -> dict[str, Any]:

@@ -52,6 +52,7 @@ def without(text: str) -> list[str]:
         ]),
         ("if a: b", ["if False:\n        pass"]),
         ("while a: a &= b", []),
+        ("for n in c:\n        if a: break", []),
         ("return a * b", []),
     ],
 )  # fmt: skip
