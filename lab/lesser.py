@@ -11,14 +11,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, cast
 
-MOST: Final = 64
-"""Of one reference."""
+MOST: Final = 128
+"""Of one reference, what decides before what is computed."""
 LONGEST: Final = 60
 """Characters of what is left out that a warning shows."""
 NOT_COMPUTED: Final = frozenset({"get_inputs", "transform_to_nki_inputs", "transform_nki_outputs"})
 """Functions of a reference that are none of what a kernel computes."""
 _OF_THE_FIRST: Final = frozenset({"maximum", "minimum", "fmax", "fmin", "clip", "abs"})
 """NumPy's functions whose first argument may stand for them."""
+_LOGICAL: Final = (ast.BitAnd, ast.BitOr)
+_TERMS: Final = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Mult, ast.Add, ast.Sub)
+LISTED: Final = 16
+"""Elements of a list of which each is left out; of longer ones the first and the last."""
 _ORDER: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
@@ -35,40 +39,63 @@ class Lesser:
 
 
 def lessers(tree: ast.Module) -> list[Lesser]:
-    """Those of its functions, at most ``MOST``, spread over the text."""
-    found = [one for function in _functions(tree) for one in _left_out(function)]
+    """Those of all that ``forward`` reaches, at most ``MOST``."""
+    found = [one for statement in _reached(tree) for one in _left_out(statement)]
+    found.sort(key=lambda one: isinstance(one[0], ast.BinOp) and not isinstance(one[0].op, _LOGICAL))
     step = max(1, -(-len(found) // MOST))
     return [_without(tree, node, instead) for node, instead in found[::step]]
 
 
-def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name not in NOT_COMPUTED:
-            yield node
-        elif isinstance(node, ast.ClassDef):
-            yield from (part for part in node.body if isinstance(part, ast.FunctionDef))
+def _reached(tree: ast.Module) -> list[ast.stmt]:
+    """Functions, classes and assignments that forward names, or what it names, in the text's order."""
+    named: dict[str, list[ast.stmt]] = {}
+    for statement in tree.body:
+        for name in _bound(statement):
+            named.setdefault(name, []).append(statement)
+    waiting, found = ["forward"], list[ast.stmt]()
+    while waiting:
+        for statement in named.pop(waiting.pop(), []):
+            found.append(statement)
+            waiting += [node.id for node in ast.walk(statement) if isinstance(node, ast.Name)]
+    return [statement for statement in tree.body if statement in found]
+
+
+def _bound(statement: ast.stmt) -> Iterator[str]:
+    match statement:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name) if name not in NOT_COMPUTED:
+            yield name
+        case ast.Assign(targets=targets):
+            yield from (node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name))
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            yield name
+        case _:
+            pass
 
 
 Left = tuple[ast.AST, ast.AST]
 """A node, and what stands instead."""
 
 
-def _left_out(function: ast.FunctionDef) -> Iterator[Left]:
-    """A loop that goes on until something holds may never end without it: nothing of such a loop is left out."""
-    loops = [node for node in ast.walk(function) if isinstance(node, ast.While)]
+def _left_out(statement: ast.stmt) -> Iterator[Left]:
+    """A loop that goes on until something holds may never end without it: nothing of such a loop is left out. Nor are
+    places of an index."""
+    loops = [node for node in ast.walk(statement) if isinstance(node, ast.While)]
     kept = {id(part) for loop in loops for part in ast.walk(loop)}
-    for node in ast.walk(function):
-        if id(node) in kept:
-            continue
-        yield from ((node, instead) for instead in _instead(node))
+    kept |= {id(node.slice) for node in ast.walk(statement) if isinstance(node, ast.Subscript)}
+    for node in ast.walk(statement):
+        if id(node) not in kept:
+            yield from ((node, instead) for instead in _instead(node))
 
 
 def _instead(node: ast.AST) -> Iterator[ast.AST]:
     match node:
         case ast.AugAssign():
             yield ast.Pass()
-        case ast.BinOp(left=left, op=ast.BitAnd() | ast.BitOr(), right=right):
+        case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _TERMS):
             yield from (left, right)
+        case ast.List(elts=[_, _, *_] as parts, ctx=ast.Load()) | ast.Tuple(elts=[_, _, *_] as parts, ctx=ast.Load()):
+            for number in range(len(parts)) if len(parts) <= LISTED else (0, len(parts) - 1):
+                yield type(node)([part for at, part in enumerate(parts) if at != number], ast.Load())
         case ast.BoolOp(op=op, values=values):
             for number in range(len(values)):
                 rest = [value for at, value in enumerate(values) if at != number]
@@ -90,6 +117,8 @@ def _of_a_call(call: ast.Call) -> Iterator[ast.AST]:
             yield from _shorter(arguments)
         case ast.Name(id="max" | "min"), [one, other]:
             yield from (one, other)
+        case ast.Attribute(value=ast.Name(id="re")), [*some, _] if some:
+            yield ast.Call(call.func, some, [])
         case ast.Attribute(attr="where"), [_, one, other]:
             yield from (one, other)
         case ast.Attribute(value=ast.Name(id="np" | "numpy"), attr=name), [first, *_] if name in _OF_THE_FIRST:
@@ -115,13 +144,20 @@ def _without(tree: ast.Module, node: ast.AST, instead: ast.AST) -> Lesser:
     copied = copy.deepcopy(tree, known)
     found = known[id(node)]
     changed = _Exchange(lambda one: copy.deepcopy(instead) if one is found else None).visit(copied)
-    tells = isinstance(node, (ast.AugAssign, ast.BoolOp, ast.BinOp)) or _is_range(node)
     whole = cast(ast.Module, ast.fix_missing_locations(changed))
-    return Lesser(getattr(node, "lineno", 0), _said(node, instead), tells, whole)
+    return Lesser(getattr(node, "lineno", 0), _said(node, instead), _tells(node), whole)
 
 
-def _is_range(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range"
+def _tells(node: ast.AST) -> bool:
+    match node:
+        case ast.AugAssign() | ast.BoolOp() | ast.List() | ast.Tuple():
+            return True
+        case ast.BinOp(op=op):
+            return isinstance(op, (*_LOGICAL, ast.Mult))
+        case ast.Call(func=ast.Name(id="range") | ast.Attribute(value=ast.Name(id="re"))):
+            return True
+        case _:
+            return False
 
 
 def _said(node: ast.AST, instead: ast.AST) -> str:
@@ -130,6 +166,9 @@ def _said(node: ast.AST, instead: ast.AST) -> str:
     shown = text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
     if isinstance(instead, ast.Pass) or isinstance(node, ast.If):
         return f"`{shown}` is there"
+    if isinstance(node, (ast.List, ast.Tuple)):
+        left = {ast.unparse(part) for part in cast(ast.List, instead).elts}
+        return f"`{'`, `'.join(part for one in node.elts if (part := ast.unparse(one)) not in left)}` is in `{shown}`"
     return f"it is `{shown}` and not `{ast.unparse(instead)[:LONGEST]}`"
 
 

@@ -6,6 +6,7 @@ in none.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from types import CodeType, FunctionType
@@ -93,6 +94,8 @@ def _constants(code: CodeType, documented: str | None) -> Iterator[Array]:
 
 def _sequences(value: Any, depth: int = DEPTH) -> Iterator[Array]:
     """What a value is, or holds: several of unlike lengths in a list or a dictionary."""
+    if isinstance(value, re.Pattern):
+        value = cast("re.Pattern[Any]", value).pattern
     if isinstance(value, str):
         value = [ord(one) for one in value]
     if _is_numbers(value):

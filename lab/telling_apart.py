@@ -34,6 +34,8 @@ BLOCKS: Final = 16
 
 def apart(one: Sequence[Array], other: Sequence[Array], rows: int) -> Array:
     """By row, whether outputs differ, be it in what is no number; of no ``rows``, all together."""
+    if len(one) != len(other):
+        return np.ones(rows or 1, bool)
     return np.any([_apart(a, b).reshape(rows or 1, -1).any(axis=1) for a, b in zip(one, other, strict=True)], axis=0)
 
 

@@ -53,7 +53,10 @@ def without(text: str) -> list[str]:
         ("if a: b", ["if False:\n        pass"]),
         ("while a: a &= b", []),
         ("for n in c:\n        if a: break", []),
-        ("return a * b", []),
+        ("return a * b", ["return a", "return b"]),
+        ("return f([a, b, c])", ["return f([b, c])", "return f([a, c])", "return f([a, b])"]),
+        ("return a[b, c]", []),
+        ("return re.compile(a, re.I)", ["return re.compile(a)"]),
     ],
 )  # fmt: skip
 def test_one_thing_is_left_out_at_a_time(text: str, left: list[str]) -> None:
@@ -61,7 +64,10 @@ def test_one_thing_is_left_out_at_a_time(text: str, left: list[str]) -> None:
 
 
 def test_how_inputs_are_drawn_is_none_of_it_and_of_many_things_some_are_left_out() -> None:
-    assert lessers(ast.parse("def get_inputs():\n    return a & b\n")) == []
+    drawing = "WAYS = (1, 2)\ndef drawn():\n    return a & b\ndef get_inputs():\n    return drawn() & WAYS\n"
+    assert lessers(ast.parse(drawing + "def forward(a):\n    return a\n")) == []
+    found = lessers(ast.parse(drawing + "def forward(a):\n    return drawn() + WAYS\n"))
+    assert {one.line for one in found} == {1, 3, 7}
     many = "def forward(a):\n" + "    a |= 1\n" * 200
     found = [one.line for one in lessers(ast.parse(many))]
     assert MOST // 2 <= len(found) <= MOST
