@@ -138,11 +138,24 @@ class Tensors(Builder):
         return bases[np.searchsorted(bases, tensors, side="right") - 1]
 
     def output(self, tensor: NkiTensor) -> None:
-        """The next returned tensor; Beta 1 returns any tensor in HBM, as if it were shared."""
+        """The next returned tensor; Beta 1 returns any tensor in HBM, as if it were shared.
+
+        Not so of several programs: what is private is visible to each of them alone (``neuronxcc.nki.language``).
+        """
         row = self._tensors.row(tensor.storage.index)
         if row[0] == _MEMORY[MemoryRegion.private_hbm]:
+            if self.hbm is not None:
+                raise _private()
             self._tensors.all()[tensor.storage.index, 0] = _MEMORY[MemoryRegion.shared_hbm]
         self._rows["outputs"].append((self.access(tensor),))
+
+
+def _private() -> TraceError:
+    return TraceError(
+        "NKI-OUTPUT",
+        "The programs of a launch return a tensor in private HBM, which each of them has to itself.",
+        remedy="Allocate the output in nl.shared_hbm.",
+    )
 
 
 def _unlike() -> TraceError:

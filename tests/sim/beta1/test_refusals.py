@@ -992,6 +992,21 @@ def test_what_a_kernel_shares_is_made_at_its_own_level(beta1: Any, helped: bool)
         assert (kernel(X) == 1).all()
 
 
+@pytest.mark.parametrize("buffer", ["hbm", "private_hbm"])
+def test_programs_of_a_launch_return_nothing_that_each_of_them_has_to_itself(beta1: Any, buffer: str):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=getattr(nl, buffer))
+        for i in nl.affine_range(x.shape[0]) if nl.num_programs(0) == 1 else [nl.program_id(0)]:
+            nl.store(out[i], nl.load(x[i]))
+        return out
+
+    assert refused(kernel[4], X).code == "NKI-OUTPUT"
+    assert (kernel[1](X) == X).all()
+
+
 @pytest.mark.parametrize("does", ["load_transpose2d", "dma_transpose"])
 def test_a_transpose_takes_no_rows_by_indices(beta1: Any, does: str):
     nl, nisa = beta1.nl, beta1.nisa
