@@ -125,6 +125,7 @@ def _planned(
         *_families(varied, floats, large),
         *related_families.kindred(specification, shapes, floats, large),
         *related_families.near(floats, combined, large),
+        *(related_families.delayed(floats) if exact is None and not large else ()),
         *_met(floats, met or {}),
         *_marked(floats),
         *_sunken(specification, shapes, varied, floats, gathered or {}),

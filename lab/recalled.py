@@ -78,10 +78,14 @@ def named(held: Mapping[str, Any]) -> Iterator[Array]:
     for name, one in held.items():
         if isinstance(one, FunctionType):
             functions += [one] if name not in DRAWING and one.__globals__ is held else []
+        elif isinstance(one, type) and one.__module__ == held.get("__name__"):
+            functions += [part for part in vars(one).values() if isinstance(part, FunctionType)]
+            yield from _sequences({key: part for key, part in vars(one).items() if not key.startswith("__")})
         elif not name.startswith("__"):
             yield from _sequences(one)
     for one in functions:
         yield from _constants(one.__code__, one.__doc__)
+        yield from _sequences([*(one.__defaults__ or ()), *(one.__kwdefaults__ or {}).values()])
 
 
 def _constants(code: CodeType, documented: str | None) -> Iterator[Array]:
@@ -98,6 +102,10 @@ def _sequences(value: Any, depth: int = DEPTH) -> Iterator[Array]:
         value = cast("re.Pattern[Any]", value).pattern
     if isinstance(value, str):
         value = [ord(one) for one in value]
+    if isinstance(value, (set, frozenset)):
+        value = sorted(cast("set[Any]", value), key=repr)
+    if isinstance(value, (tuple, list)) and any(one is None for one in cast(Sequence[Any], value)):
+        value = [0 if one is None else one for one in cast(Sequence[Any], value)]  # whatever stands there
     if _is_numbers(value):
         yield np.array(list(value) if isinstance(value, bytes) else value, np.float64)
     elif depth and isinstance(value, Mapping):
@@ -175,12 +183,14 @@ def _rows(item: Array, held: Sequence[Array], random: Any, whole: bool) -> Array
 
 def _spelt(row: Array, sequence: Array, held: Sequence[Array], random: Any) -> Array:
     """The sequence somewhere in a row of integers: as it is, backwards, all but its last, behind some of itself, twice,
-    with a few of its elements others; or some of its elements and, behind them, their partners.
+    with a few of its elements others, or as steps from one to the next; or some of its elements and, behind them, their
+    partners.
     """
     some = sequence[: int(random.integers(1, len(sequence)))]
     ways: tuple[Array, ...] = (
         sequence, sequence, sequence[::-1], sequence[:-1], np.append(some, sequence), np.tile(sequence, 2),
         _but_some(sequence, row, random), _paired(row, sequence, held, random),
+        np.cumsum(np.append(random.choice(row), sequence)),
     )  # fmt: skip
     written = ways[int(random.integers(len(ways)))]
     return _across(row, written[: len(row)], random)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import permutations, zip_longest
 from math import prod
 from typing import Final, TypeAlias
 
@@ -25,6 +25,10 @@ KINDRED: Final = 12
 """Cases at most of rows along another input's; half as many at large shapes."""
 CROSSING: Final = 12
 """Cases at most of columns along another input's rows or columns; half as many at large shapes, and of terraces."""
+DELAYED: Final = 4
+"""Pairs at most of inputs of which one stands in the other's rows."""
+SHORTEST: Final = 8
+"""Elements of such rows at least."""
 TERRACED: Final = 8
 """Cases at most of keys in terraces along queries."""
 LONGEST_PLAIN: Final = 64
@@ -113,6 +117,17 @@ def near(floats: list[InputSpec], combined: Sequence[Mapping[str, str]], large: 
     ]
     most = len(plans) + (NEAR // 2 if large else NEAR)
     yield from list(dict.fromkeys([*plans, *_in_rounds(floats)]))[:most]
+
+
+def delayed(floats: list[InputSpec]) -> Iterator[Plan]:
+    """Inputs whose rows another one's stand in somewhere: echoes, templates, frames that moved."""
+    shapes = {spec.name: drawn_shape(spec) for spec in floats if len(drawn_shape(spec)) > 1}
+    pairs = [
+        (name, other)
+        for (name, shape), (other, second) in permutations(shapes.items(), 2)
+        if prod(shape[:-1]) == prod(second[:-1]) and min(shape[-1], second[-1]) >= SHORTEST
+    ]
+    yield from (Plan(f"delayed/{other}/{turn}", name) for name, other in pairs[:DELAYED] for turn in range(2))
 
 
 def _in_rounds(floats: list[InputSpec]) -> Iterator[Plan]:

@@ -488,6 +488,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "lone": lambda d: _related(d, relations.lone),
     "alike": lambda d: _related(d, lambda peer: relations.alike(peer, d.first())),
     "near": lambda d: relations.near(d.own, d.first(), d.rng),
+    "delayed": lambda d: relations.delayed(d.own, d.first(), d.rng, turn_of(d.variant.rpartition("/")[2])),
     "level": lambda d: relations.level(d.own, d.first(), d.rng),
     "opposed": _opposed,
     "faint": lambda d: relations.faint(d.own, d.shared_rows, d.scale, d.shared),
@@ -505,6 +506,7 @@ _BESIDE: dict[str, Callable[[Spec, str, int, list[Spec]], Array]] = {
     "near": _met,
     "level": _met,
     "kindred": lambda _, variant, seed, every: _other(variant.partition("/")[0], seed, every),
+    "delayed": lambda _, variant, seed, every: _other(variant.partition("/")[0], seed, every),
     "named": _labels,
     "sole": lambda _, variant, seed, every: _other(variant.split("/")[1], seed, every),
 }
@@ -537,7 +539,7 @@ PARTIAL = (
     *MET,
     "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "foremost", "normed", "waves",
     "lone",
-    "alike", "near", "level", "opposed", "faint", "mixed", "whole", "planes", "steady", "sided",
+    "alike", "near", "delayed", "level", "opposed", "faint", "mixed", "whole", "planes", "steady", "sided",
     "medley", "halved", "nothing", "named", "last", "kindred", "sole",
     "terraces", "narrow", "about", "between", "laid", "circle", "gated",
 )  # fmt: skip

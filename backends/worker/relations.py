@@ -106,6 +106,29 @@ def near(own: Array, other: Array, rng: Any) -> Array:
     return mine.astype(np.float32).reshape(own.shape)
 
 
+def delayed(own: Array, other: Array, rng: Any, turn: int) -> Array:
+    """Rows that another input's stand in, earlier or later by so many places, at both ends of these first, with a
+    little of the own draw beside it; every eighth is as it was drawn. The next case (``turn``) goes on with the places.
+    """
+    rows: Array = own.astype(np.float64).reshape(-1, own.shape[-1])
+    others: Array = other.astype(np.float64).reshape(-1, other.shape[-1])
+    width, length = rows.shape[-1], others.shape[-1]
+    least = min(width, length) // 2
+    early, late = least - length, width - least
+    ends = [min(0, width - length), max(0, width - length), 0, early, late]
+    delays: Array = np.array(list(dict.fromkeys([*ends, *rng.permutation(np.arange(early, late + 1)).tolist()])))
+    number: Any = np.arange(len(rows))
+    chosen: Array = cast(Any, np).where(
+        number % 2 == 0, number // 2 % len(ends), (number + turn * len(rows)) % len(delays)
+    )
+    places: Array = cast(Any, np).arange(width) - delays[chosen][:, None]
+    held = (places >= 0) & (places < length) & (number % 8 != 7)[:, None]
+    met = np.take_along_axis(others[number % len(others)], places.clip(0, length - 1), -1)
+    gains = rng.choice([-1.0, 1.0, 1.0, 1.0], (len(rows), 1)) * 10.0 ** rng.uniform(-0.5, 0.5, (len(rows), 1))
+    little = 10.0 ** rng.uniform(-5, -0.5, (len(rows), 1))
+    return cast(Any, np).where(held, gains * met + little * rows, rows).astype(np.float32).reshape(own.shape)
+
+
 def _slightly(rng: Any, shape: Sequence[int]) -> Array:
     """Relative differences of rows [rows, width], a size for each row."""
     apart: Array = 10.0 ** rng.uniform(*SLIGHTLY, (shape[0], 1)) * rng.standard_normal(shape)

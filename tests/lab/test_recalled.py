@@ -58,6 +58,26 @@ def test_lists_in_lists_and_in_dictionaries_are_sequences_each() -> None:
     assert found == [[198, 25, 7], [628, 9], [60, 47, 115, 62], [40, 41], [91, 93]]
 
 
+def test_classes_sets_defaults_patterns_and_what_leaves_a_place_open_hold_sequences_too(tmp_path: Path) -> None:
+    (tmp_path / "reference.py").write_text(
+        "import re\nimport numpy as np\nWORD = re.compile(b'secret')\n"
+        "OPEN = (77, None, 78, 79)\nSTOPS = {(50, 51, 52)}\n"
+        "class Held:\n    TAG = (90, 91, 92)\ndef get_inputs():\n    return [np.ones(4)]\n"
+        "def forward(x, more=(60, 61, 62)):\n    return x\n"
+    )
+    module = ReferenceModule(tmp_path / "reference.py", {})
+    found = [one.tolist() for one in recalled.sequences(recalled.named(module.held))]
+    for sequence in ([*b"secret"], [77, 0, 78, 79], [50, 51, 52], [90, 91, 92], [60, 61, 62]):
+        assert sequence in found, sequence
+
+
+def test_a_sequence_may_be_the_steps_of_a_row() -> None:
+    own = np.full((512, 40), 100, np.int32)
+    bent = recalled.laid([np.array([7.0, -9, 5])], {"x": own}, np.random.default_rng(1))["x"]
+    steps = np.lib.stride_tricks.sliding_window_view(np.diff(bent, axis=1), 3, axis=-1)
+    assert (steps == [7, -9, 5]).all(-1).any()
+
+
 def test_of_many_rows_of_a_table_none_is_left_out_and_none_displaces_another_name() -> None:
     table = np.arange(96.0).reshape(24, 4)
     found = [one.tolist() for one in recalled.sequences(recalled.named({"table": table, "other": (5, 6, 900)}))]

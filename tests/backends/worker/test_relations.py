@@ -185,3 +185,26 @@ def test_a_gate_between_bounds_is_at_one_of_them() -> None:
     unit = [FOUR[0], {**FOUR[1], "domain": "unit"}]
     found = [drawn(unit, f"gated/grad/{turn}", "theta")["grad"] for turn in range(2)]
     assert [(one == wanted).all() for one, wanted in zip(found, (1, 0), strict=True)] == [True, True]
+
+
+@pytest.mark.parametrize(("width", "length"), [(40, 40), (40, 56), (56, 40)])
+def test_rows_of_another_input_stand_in_rows_at_every_delay_and_at_both_ends(width: int, length: int) -> None:
+    rng = np.random.default_rng(0)
+    own, other = rng.standard_normal((256, width)), rng.standard_normal((256, length))
+    found: set[int] = set()
+    for turn in range(2):
+        bent = relations.delayed(own.astype(np.float32), other, np.random.default_rng(1), turn).astype(np.float64)
+        for row, template in zip(bent, other, strict=True):
+            alike = [
+                abs(np.corrcoef(*_stretch(row, template, delay))[0, 1]) for delay in range(-length + 20, width - 19)
+            ]
+            if max(alike) > 0.9:
+                found.add(int(np.argmax(alike)) - length + 20)
+    assert {0, width - length, 20 - length, width - 20} <= found
+    assert len(found) > (width + length - 40) * 0.8
+
+
+def _stretch(row: np.ndarray[Any, Any], template: np.ndarray[Any, Any], delay: int) -> Any:
+    """What two rows have over each other."""
+    begin, end = max(0, delay), min(len(row), delay + len(template))
+    return row[begin:end], template[begin - delay : end - delay]
