@@ -34,7 +34,7 @@ TRIES: Final = 96
 WORK: Final = 2.0**27
 """Elements that all runs of a case take and give at most; of fewer than ``LEAST`` tries nothing comes."""
 LEAST: Final = 8
-SECONDS: Final = 3.0
+SECONDS: Final = 1.5
 """After which no more is tried."""
 KEPT: Final = 1 / 8
 """Rows that stay as they are."""

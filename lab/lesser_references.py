@@ -15,11 +15,11 @@ from nki_anvil.lab.telling_apart import apart
 
 ALIKE: Final = 1
 DIFFERS: Final = 2
-SECONDS: Final = 6.0
+SECONDS: Final = 3.0
 """For looking at them, in each of the reference's processes."""
 LARGEST: Final = 1 << 20
 """Elements of inputs up to which they are looked at."""
-CASES: Final = 12
+CASES: Final = 8
 """Of those that first draws do not tell from the reference, how many are searched for."""
 
 
@@ -41,14 +41,14 @@ class LesserReferences:
         plain = self._plain[number]
         return None if plain is None else lambda given: plain(list(copy(given).values()))
 
-    def alike(self, draws: Sequence[Inputs]) -> list[int]:
-        """Those that none of these draws tells from the reference, at most ``CASES``."""
+    def alike(self, draws: Sequence[Inputs], among: Sequence[int] | None = None) -> list[int]:
+        """Those, of all or ``among`` some, that none of these draws tells from the reference."""
         end, found = time.monotonic() + SECONDS, list[int]()
         said = [(drawn, known) for drawn in draws if (known := self._said(drawn)) is not None]
         if not said:
             return found
-        for number in range(len(self._module.lessers)):
-            if len(found) == CASES or time.monotonic() > end:
+        for number in range(len(self._module.lessers)) if among is None else among:
+            if time.monotonic() > end:
                 break
             if not any(self._differs(number, *one) for one in said):
                 found.append(number)

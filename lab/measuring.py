@@ -203,7 +203,8 @@ class Measuring:
         other = self.draw({**case, "family": "own", "seed": int(case["seed"]) ^ 1})
         if without is None:
             return drawn
-        for begun in (drawn, self._recalled(drawn, other, random)):
+        holding = recalled.laid(self.held(drawn, other), drawn, random)
+        for begun in (drawn, *([drawn | self._cast_all(drawn, holding)] if holding else [])):
             with contextlib.suppress(ReferenceFault):
                 walk = telling_apart.Walk(self.searching(), without, begun, other, random)
                 found = walk.searched(self.marks())

@@ -20,7 +20,7 @@ import numpy as np
 from nki_anvil.backends.worker import isolation
 from nki_anvil.backends.worker.arrays import read_all
 from nki_anvil.backends.worker.inputs import AGAINST, ALTERED, DOMINO, EVEN, LESSER, RECALLED, TALL, TOGETHER
-from nki_anvil.lab import aiming, altered, astride, dominoes, from_source, own_modules, recalled
+from nki_anvil.lab import aiming, altered, astride, dominoes, from_source, lesser_references, own_modules, recalled
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.combined import combined
 from nki_anvil.lab.footprint import Footprint
@@ -314,12 +314,13 @@ def _astride(measuring: Measuring, drawn: dict[str, Any]) -> list[str]:
 
 def _lessers(measuring: Measuring, drawn: dict[str, Any], other: dict[str, Any]) -> list[str]:
     """Families of what tells the reference from it without one thing, where a few draws do not."""
-    marks, random = measuring.marks(), np.random.default_rng(0)
-    more: list[dict[str, Any]] = []
-    with contextlib.suppress(ReferenceFault):
-        for narrowed in (False, True):
-            more.append(altered.altered(measuring.searching(), drawn, other, marks, random, narrowed=narrowed))
-    return [f"{LESSER}/{number}" for number in measuring.lessers.alike([drawn, other, *more])]
+    alike = measuring.lessers.alike([drawn, other])
+    if alike and not all(is_float(item) for item in drawn.values() if is_array(item)):
+        with contextlib.suppress(ReferenceFault):
+            marks, random = measuring.marks(), np.random.default_rng(0)
+            nearly = altered.altered(measuring.searching(), drawn, other, marks, random)
+            alike = measuring.lessers.alike([nearly], alike)
+    return [f"{LESSER}/{number}" for number in alike[: lesser_references.CASES]]
 
 
 def _recalls(measuring: Measuring, drawn: dict[str, Any], other: dict[str, Any]) -> bool:

@@ -20,7 +20,7 @@ Outputs = list[Array]
 TRIES: Final = 600
 WORK: Final = 2.0**28
 """Elements that all runs of a search take and give at most."""
-SECONDS: Final = 2.0
+SECONDS: Final = 1.5
 """After which a search ends."""
 ENOUGH: Final = 4
 """Rows, after which it ends as well."""
