@@ -369,13 +369,19 @@ def _read_index(path: Path) -> Index | None:
 def _whole_index(path: Path) -> Index | None:
     """An index without cases whose files are gone; where those are of the first cases, the pool is made anew."""
     index = _read_index(path)
-    lost = [p for p in (index.cases if index else ()) if not (path.parent / f"{p.case.key}.npz").is_file()]
+    lost = [p for p in (index.cases if index else ()) if not _is_whole(path.parent, p.case)]
     if index is None or not lost:
         return index
     if any(p.base for p in lost):
         path.unlink(missing_ok=True)
         return None
     return index.model_copy(update={"cases": tuple(p for p in index.cases if p not in lost)})
+
+
+def _is_whole(folder: Path, case: Case) -> bool:
+    """Whether its yardstick is there, and its inputs where nobody but the reference can draw them."""
+    kinds = ["npz", "inputs.npz"] if case.uploaded else ["npz"]
+    return all((folder / f"{case.key}.{kind}").is_file() for kind in kinds)
 
 
 @contextmanager

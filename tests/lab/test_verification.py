@@ -537,14 +537,15 @@ async def test_two_processes_that_make_one_pool_agree_on_its_cases(data: Path, t
     assert kept == {p.case.key for p in one}
 
 
-async def test_cases_that_were_lost_are_made_anew(data: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["npz", "inputs.npz"])
+async def test_cases_that_were_lost_are_made_anew(data: Path, tmp_path: Path, kind: str) -> None:
     pool = Pool(await small("softmax", data), tmp_path)
     before = await pool.draw(RANDOM)
-    lost = await anext(anyio.Path(tmp_path).rglob("c*.npz"))
-    await lost.unlink()
+    lost = next(p.case.key for p in before if p.case.uploaded)
+    await (await anext(anyio.Path(tmp_path).rglob(f"{lost}.{kind}"))).unlink()
     after = await pool.draw(RANDOM)
     assert len(after) == len(before)
-    assert lost.name.partition(".")[0] not in {p.case.key for p in after}
+    assert lost not in {p.case.key for p in after}
 
 
 async def test_a_damaged_case_is_an_error_that_names_its_file(data: Path, tmp_path: Path) -> None:
