@@ -23,6 +23,7 @@ from nki_anvil.lab.searched_reference import (
     fitting,
     independent_rows,
     moved_by_row,
+    own_part,
 )
 
 CASES: Final = {True: 4, False: 6}
@@ -111,12 +112,10 @@ class _Narrowing:
         end = time.monotonic() + SECONDS
         ways = {row: self._changing.ways(row, change) for row, change in changes.items()}
         longest = max(map(len, ways.values()), default=0)
-        counts = [
-            self._counts(
-                {row: change.instead(ways[row][min(turn, len(ways[row]) - 1)]) for row, change in changes.items()}
-            )
-            for turn in range(longest if time.monotonic() < end else 0)
-        ]
+        counts: list[list[int]] = []
+        while len(counts) < longest and time.monotonic() < end:
+            nth = {row: ways[row][min(len(counts), len(ways[row]) - 1)] for row in changes}
+            counts.append(self._counts({row: change.instead(nth[row]) for row, change in changes.items()}))
         steps = {row: self._steps(ways[row], [count[row] for count in counts]) for row in changes if counts}
         ends = {row: found[int(random.integers(len(found)))] for row, found in steps.items() if found}
         while (apart := {row for row, (one, two, _) in ends.items() if two - one > 1}) and time.monotonic() < end:
@@ -204,14 +203,13 @@ class _Changing:
         """The inputs with these changes, by row; integers that no longer fit their format end where it does."""
         inputs = copy(self._drawn)
         for row, change in changes.items():
-            part = self._part(inputs, change.name, row)
+            own = self._part(inputs, change.name, row)
             for place, value in zip(change.places, change.values, strict=True):
-                part[place] = fitting(value, part.dtype)
+                own[place] = fitting(value, own.dtype)
         return inputs
 
     def _part(self, inputs: Inputs, name: str, row: int) -> Array:
-        """A row's own part of an input, as a view."""
-        return inputs[name][row, ...] if self._rows else inputs[name][...]
+        return own_part(inputs, name, row, self._rows)
 
 
 def _any_of(array: Array, random: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from nki_anvil.lab.reference_module import ReferenceFault
-from nki_anvil.lab.searched_reference import Array, Inputs, Reference, copy, independent_rows, moved_by_row
+from nki_anvil.lab.searched_reference import Array, Inputs, Reference, copy, independent_rows, moved_by_row, own_part
 from nki_anvil.lab.sequence_changes import CHANGES
 
 SIDE_BY_SIDE: Final = 32
@@ -145,8 +145,7 @@ class Search:
         return self._reference.inside(exchanged)
 
     def _part(self, inputs: Inputs, name: str, sequence: int) -> Array:
-        """A sequence's own part of an input, as a view."""
-        return inputs[name][sequence, ...] if self.rows else inputs[name][...]
+        return own_part(inputs, name, sequence, self.rows)
 
     def _watch(self, inputs: Inputs, sequence: int) -> Watched:
         """Some element, often one at an end."""

@@ -32,11 +32,21 @@ def copy(inputs: Inputs) -> Inputs:
     return {name: np.array(item) if np.ndim(item) else item for name, item in inputs.items()}
 
 
-def moved(one: Array, two: Array) -> Array:
+def own_part(inputs: Inputs, name: str, row: int, rows: int) -> Array:
+    """A row's own part of an input, as a view; all of it where there are no ``rows``."""
+    return inputs[name][row, ...] if rows else inputs[name][...]
+
+
+def differ(one: Array, two: Array) -> Array:
+    """Where two arrays of one shape are apart by more than a little."""
     a, b = one.astype(np.float64), two.astype(np.float64)
     with np.errstate(all="ignore"):
-        apart = np.abs(a - b) > SMALL * np.maximum(np.abs(a), np.abs(b))
-    return np.isfinite(a) & np.isfinite(b) & apart
+        return np.abs(a - b) > SMALL * np.maximum(np.abs(a), np.abs(b))
+
+
+def moved(one: Array, two: Array) -> Array:
+    """The same of what is a number in both."""
+    return np.isfinite(one.astype(np.float64)) & np.isfinite(two.astype(np.float64)) & differ(one, two)
 
 
 def independent_rows(

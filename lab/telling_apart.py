@@ -13,7 +13,17 @@ from typing import Any, Final, cast
 import numpy as np
 
 from nki_anvil.lab.reference_module import ReferenceFault
-from nki_anvil.lab.searched_reference import Array, Inputs, Marks, Reference, copy, fitting, independent_rows
+from nki_anvil.lab.searched_reference import (
+    Array,
+    Inputs,
+    Marks,
+    Reference,
+    copy,
+    differ,
+    fitting,
+    independent_rows,
+    own_part,
+)
 
 Outputs = list[Array]
 
@@ -26,8 +36,6 @@ ENOUGH: Final = 4
 """Rows, after which it ends as well."""
 ASTRAY: Final = 0.1
 """How often a row goes on from what the reference says something else of."""
-SMALL: Final = 1e-3
-"""Of an output's element, what is no difference."""
 BLOCKS: Final = 16
 """Elements of a block at most that is exchanged with another one."""
 
@@ -42,10 +50,7 @@ def apart(one: Sequence[Array], other: Sequence[Array], rows: int) -> Array:
 def _apart(one: Array, other: Array) -> Array:
     if one.shape != other.shape:
         return np.ones(one.shape, bool)
-    a, b = one.astype(np.float64), other.astype(np.float64)
-    with np.errstate(all="ignore"):
-        known = np.abs(a - b) > SMALL * np.maximum(np.abs(a), np.abs(b))
-    return known | (np.isfinite(a) != np.isfinite(b))
+    return differ(one, other) | (np.isfinite(one.astype(np.float64)) != np.isfinite(other.astype(np.float64)))
 
 
 class Walk:
@@ -66,7 +71,7 @@ class Walk:
     def searched(self, marks: Marks) -> Inputs:
         """The rows that were found, beside others where they have come to."""
         end = time.monotonic() + SECONDS
-        self._look(self._now, self._said)
+        self.found |= self._look(self._now, self._said)
         for _ in range(self.tries if self._names else 0):
             if self.found.sum() >= min(ENOUGH, len(self.found)) or time.monotonic() > end:
                 break
@@ -75,10 +80,9 @@ class Walk:
 
     def _look(self, inputs: Inputs, said: Outputs) -> Array:
         try:
-            differ = apart(said, self._lesser(copy(inputs)), self._rows)
+            return apart(said, self._lesser(copy(inputs)), self._rows)
         except ReferenceFault:
-            differ = np.zeros(self._rows or 1, bool)
-        return differ
+            return np.zeros(self._rows or 1, bool)
 
     def _step(self, marks: Marks) -> None:
         changed = copy(self._now)
@@ -103,12 +107,11 @@ class Walk:
         self.found |= found
 
     def _part(self, inputs: Inputs, name: str, row: int) -> Array:
-        return inputs[name][row, ...] if self._rows else inputs[name][...]
+        return own_part(inputs, name, row, self._rows)
 
     def _change(self, inputs: Inputs, row: int, marks: Marks) -> None:
         name = str(self._random.choice(self._names))
-        part = self._part(inputs, name, row)
-        flat = part.reshape(-1)
+        flat = self._part(inputs, name, row).reshape(-1)
         if not flat.size or flat.base is None:
             return
         ways = (self._replace, self._replace, self._add, self._exchange, self._exchange, self._copy)
