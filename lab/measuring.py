@@ -2,44 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from nki_anvil.backends.worker import planes
-from nki_anvil.backends.worker.arguments import inside
 from nki_anvil.backends.worker.inputs import (
-    AGAINST,
-    AIMED,
-    ALTERED,
-    ASTRIDE,
-    DOMINO,
-    EVEN,
-    LESSER,
-    MOVED,
     PARTIAL,
-    RECALLED,
     RETURNED,
-    TALL,
     TIED,
-    TOGETHER,
     digest,
     draw,
     is_met,
     is_rough,
 )
 from nki_anvil.backends.worker.places import EDGES
-from nki_anvil.backends.worker.relations import TIMES, against, level
-from nki_anvil.lab import aiming, altered, astride, dominoes, limits, recalled, telling_apart, yardstick, yardstick_file
+from nki_anvil.lab import limits, yardstick, yardstick_file
 from nki_anvil.lab.arithmetic import is_array
-from nki_anvil.lab.honest_runs import HonestRuns, is_float
+from nki_anvil.lab.bending import Bending
+from nki_anvil.lab.honest_runs import HonestRuns
 from nki_anvil.lab.lesser_references import LesserReferences
-from nki_anvil.lab.meeting import WEIGHED
-from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule
-from nki_anvil.lab.searched_reference import Reference
+from nki_anvil.lab.reference_module import ReferenceModule
 from nki_anvil.lab.sides import Sides, joined
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import numpy_dtype
@@ -73,7 +56,7 @@ class Measuring:
         self.sides: Sides = {}
         """What conditions came to in cases that are judged."""
         self.lessers = LesserReferences(module)
-        self._held: list[Array] | None = None
+        self.bending = Bending(module, self.arguments, self.runs, self.lessers, self._own)
         self._known: tuple[int, dict[str, Any], Yardstick] | None = None
         """A large own draw with its seed: probes disturb it rather than each a draw of its own."""
 
@@ -125,155 +108,12 @@ class Measuring:
 
     def _met(self, case: Record) -> dict[str, Any]:
         """An own draw that is bent, in which constants of the problem stay as they are."""
-        drawn = self.draw({**case, "family": "own"})
+        drawn = self._own(case)
         constants = {a["name"]: drawn[a["name"]] for a in self.arguments if a.get("domain") == "constant"}
-        return self._bent(case, drawn) | constants
+        return self.bending.bent(case, drawn) | constants
 
-    def _bent(self, case: Record, drawn: dict[str, Any]) -> dict[str, Any]:
-        """The same in which rows of one input nearly cancel, or even out, what they meet in the reference first."""
-        name = case["only"]
-        random = np.random.default_rng(int(case["seed"]))
-        family, _, turn = case["family"].partition("/")
-        which, _, how = turn.partition("/")
-        if how == TALL:
-            drawn |= self._cast_all(drawn, self._tall(drawn, random))
-        if (of_all := self._of_all(family, which, drawn, case)) is not None:
-            return of_all
-        if family == AIMED:
-            return drawn | self._cast_all(drawn, aiming.aimed(self.runs, drawn, name, which, random))
-        if family == MOVED:
-            return drawn | self._cast_all(drawn, aiming.moved(self.runs, drawn, name, int(which), random))
-        gathered: dict[str, Sequence[int]] = case.get("gathered") or {}
-        axes = gathered.get(name, ())
-        meeting = self.runs.meeting(list(drawn.values()), list(drawn).index(name))
-        bent = drawn[name]
-        if family == AGAINST and meeting.opposites:
-            opposite = meeting.opposites[int(which) % len(meeting.opposites)]
-            if how == TALL:
-                bent = _of_groups(bent, opposite, axes, lambda one, other: against(one, other, random))
-            else:
-                everything = how in ("throughout", "nearer")
-                bent = against(bent, opposite, random, throughout=everything, nearer=how == "nearer")
-        elif family == EVEN and meeting.factor is not None:
-            bent = _of_groups(bent, meeting.factor, axes, lambda one, other: level(one, other, random))
-        return drawn | self._cast_all(drawn, {name: bent})
-
-    def _of_all(self, family: str, which: str, drawn: dict[str, Any], case: Record) -> dict[str, Any] | None:
-        """What is found for all inputs together; None of a family that is of one."""
-        random = np.random.default_rng(int(case["seed"]))
-        if family == DOMINO:
-            other = self.draw({**case, "family": "own", "seed": int(case["seed"]) ^ 1})
-            return drawn | dominoes.searched(self.searching(), drawn, other, random, int(which))
-        if family == LESSER:
-            return drawn | self._told_apart(drawn, case, int(which), random)
-        if family == ALTERED:
-            return drawn | self._altered(drawn, case, int(which), random)
-        if family == RECALLED:
-            other = self.draw({**case, "family": "own", "seed": int(case["seed"]) ^ 1})
-            return self._recalled(drawn, other, random)
-        if family == ASTRIDE:
-            how = case["family"].split("/")[2:]
-            scaled, weighed = self.mixes(drawn, how[0], int(case["seed"])) if how else self.scales(drawn)
-            return scaled(astride.factor(scaled, weighed, int(which)))
-        if which == TOGETHER:
-            return self._all_against(drawn, random)
-        if which == "lifted":
-            return drawn | self._cast_all(drawn, aiming.lifted(self.runs, drawn, random))
-        return None
-
-    def _altered(self, drawn: dict[str, Any], case: Record, turn: int, random: Any) -> dict[str, Any]:
-        """In every second turn what the reference holds is laid into rows first; in every second two it is narrowed."""
-        other = self.draw({**case, "family": "own", "seed": int(case["seed"]) ^ 1})
-        for begun in (*([self._recalled(drawn, other, random)] if turn % 2 else []), drawn):
-            with contextlib.suppress(ReferenceFault):  # it may not take rows that hold such
-                narrowed = turn // 2 % 2 == 1
-                return altered.altered(self.searching(), begun, other, self.marks(), random, narrowed=narrowed)
-        return drawn
-
-    def _recalled(self, drawn: dict[str, Any], other: dict[str, Any], random: Any) -> dict[str, Any]:
-        return drawn | self._cast_all(drawn, recalled.laid(self.held(drawn, other), drawn, random))
-
-    def marks(self) -> dict[str, Sequence[float]]:
-        return {a["name"]: _marks(a) for a in self.arguments}
-
-    def _told_apart(self, drawn: dict[str, Any], case: Record, number: int, random: Any) -> dict[str, Any]:
-        """Rows that tell the reference from it without one thing; as drawn where none is found. They are sought from
-        own draws, then from rows that hold what the reference holds."""
-        without = self.lessers.without(number)
-        other = self.draw({**case, "family": "own", "seed": int(case["seed"]) ^ 1})
-        if without is None:
-            return drawn
-        holding = recalled.laid(self.held(drawn, other), drawn, random)
-        for begun in (drawn, *([drawn | self._cast_all(drawn, holding)] if holding else [])):
-            with contextlib.suppress(ReferenceFault):
-                walk = telling_apart.Walk(self.searching(), without, begun, other, random)
-                found = walk.searched(self.marks())
-                if walk.found.any():
-                    return found
-        return drawn
-
-    def _all_against(self, drawn: dict[str, Any], random: Any) -> dict[str, Any]:
-        """Each input in turn nearly what makes its first sum come to nothing, in the same rows as near."""
-        seed = int(random.integers(1 << 32))
-        for position, (name, item) in enumerate(drawn.items()):
-            if is_float(item) and item.size > 1:
-                opposites = self.runs.meeting(list(drawn.values()), position).opposites[:1]
-                for opposite in opposites:
-                    bent = against(item, opposite, random, beside=np.random.default_rng(seed))
-                    drawn = drawn | self._cast_all(drawn, {name: bent})
-        return drawn
-
-    def held(self, drawn: dict[str, Any], other: dict[str, Any]) -> list[Array]:
-        """Sequences that the reference is written with, or computes with whatever it is given."""
-        if self._held is None:
-            runs = [self.runs.operands(list(given.values())) for given in (drawn, other)]
-            named = recalled.named(self.module.held)
-            self._held = recalled.sequences([*named, *recalled.unmoved(*runs)])
-        return self._held
-
-    def scales(self, drawn: dict[str, Any]) -> tuple[astride.Scaled, astride.Weighed]:
-        """Draws of which all free floats are so many times as large, and what few numbers made of them are. What is few
-        numbers itself, a limit for instance, stays beside larger inputs."""
-        free = list(self._times(drawn, 1.0))
-        many = [name for name in free if drawn[name].size > WEIGHED] or free
-
-        def scaled(factor: float) -> dict[str, Any]:
-            times = self._times(drawn, factor)
-            return drawn | self._cast_all(drawn, {name: times[name] for name in many})
-
-        return scaled, lambda given: self.runs.weighed(list(given.values()))
-
-    def mixes(self, drawn: dict[str, Any], how: str, seed: int) -> tuple[astride.Scaled, astride.Weighed]:
-        """The same of draws of which so many elements of all floats are others; which they are is the seed's."""
-        floats = {name: item for name, item in drawn.items() if is_float(item) and item.size > WEIGHED}
-
-        def scaled(factor: float) -> dict[str, Any]:
-            random = np.random.default_rng(seed)
-            return drawn | self._cast_all(drawn, astride.mixed(floats, how, factor, random) if floats else {})
-
-        return scaled, self.scales(drawn)[1]
-
-    def searching(self) -> Reference:
-        """The reference for a search of inputs."""
-        return Reference(
-            lambda given: self.module.plain(list(given.values())),
-            lambda given: given | self._cast_all(given, _arrays(given)),
-        )
-
-    def _tall(self, drawn: dict[str, Any], random: Any) -> dict[str, Array]:
-        """All floats that have no bounds, as many times as large: what is added to a root is little beside a sum's
-        terms then, also where these nearly cancel."""
-        return self._times(drawn, 10.0 ** random.uniform(*TIMES))
-
-    def _times(self, drawn: dict[str, Any], factor: float) -> dict[str, Array]:
-        """Floats without bounds, so many times as large."""
-        free = [a["name"] for a in self.arguments if a.get("domain", "real") == "real" and a.get("high") is None]
-        return {name: drawn[name].astype(np.float64) * factor for name in free if is_float(drawn[name])}
-
-    def _cast_all(self, drawn: dict[str, Any], bent: dict[str, Any]) -> dict[str, Any]:
-        """Inputs within their domains, in their dtypes."""
-        known = {a["name"]: a for a in self.arguments}
-        return {name: inside(known[name], item).astype(drawn[name].dtype) for name, item in bent.items()}
+    def _own(self, case: Record) -> dict[str, Any]:
+        return self.draw({**case, "family": "own"})
 
     def _cast(self, name: str, item: Any) -> Any:
         if not is_array(item):
@@ -338,16 +178,6 @@ class Measuring:
         return next(a for a in self.arguments if a["name"] == name)
 
 
-def _arrays(drawn: dict[str, Any]) -> dict[str, Array]:
-    return {name: item for name, item in drawn.items() if is_array(item)}
-
-
-def _of_groups(own: Array, other: Array, axes: Sequence[int], how: Callable[[Array, Array], Array]) -> Array:
-    """What one output gathers is a row; where that is not known, rows are."""
-    along = planes.along(own, axes)
-    return planes.put_back(how(planes.laid_out(own, along), planes.laid_out(other, along)), own, along)
-
-
 def _answers(base: Yardstick, exact: list[Array]) -> bool:
     """Whether some row moved by PROBE_ANSWER times what it may be wrong."""
     for expected, r in zip(base.outputs, exact, strict=True):
@@ -389,14 +219,6 @@ def _position(length: int, edge: bool, rng: np.random.Generator) -> int:
     places = [*EDGES, length // 2 - 1, length // 2, length // 2 + 1, length - 2, length - 1]
     inside = [place for place in places if 0 <= place < length]
     return int(rng.choice(inside)) if edge else int(rng.integers(length))
-
-
-def _marks(argument: Record) -> Sequence[float]:
-    """Twice each, beside the ends between which integers lie."""
-    marks: list[float] = list(argument.get("marks") or ())
-    if argument.get("low") is None or argument.get("high") is None:
-        return marks
-    return [*marks, *marks, float(argument["low"]), float(argument["high"])]
 
 
 def _scalar(argument: Record) -> Any:

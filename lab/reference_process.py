@@ -19,15 +19,17 @@ import numpy as np
 
 from nki_anvil.backends.worker import isolation
 from nki_anvil.backends.worker.arrays import read_all
-from nki_anvil.backends.worker.inputs import AGAINST, ALTERED, DOMINO, EVEN, LESSER, RECALLED, TALL, TOGETHER
-from nki_anvil.lab import aiming, altered, astride, dominoes, from_source, lesser_references, own_modules, recalled
+from nki_anvil.lab import (
+    bendable,
+    from_source,
+    own_modules,
+)
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.combined import combined
 from nki_anvil.lab.footprint import Footprint
 from nki_anvil.lab.gathering import gathered
 from nki_anvil.lab.honest_runs import is_float, is_large
 from nki_anvil.lab.measuring import Measuring
-from nki_anvil.lab.meeting import Factor
 from nki_anvil.lab.nkibench.reference_side import timed
 from nki_anvil.lab.pinned_files import Pinned
 from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule
@@ -35,9 +37,6 @@ from nki_anvil.sim.dtypes import name_of
 
 Array = np.ndarray[Any, Any]
 Record = dict[str, Any]
-
-SUMS: Final = 2
-"""Cases in which all that inputs are added to nearly cancels at once."""
 
 
 def main(folder: Path) -> None:
@@ -264,87 +263,11 @@ def structure(module: ReferenceModule, request: Record, folder: Path) -> Record:
         "exact": _contraction(exact, drawn, other, base, arrays),
         "gathered": {name: gathered(exact, (drawn, other), name) for name in arrays},
         "combined": [] if large else combined(exact, drawn, [name for name in arrays if is_float(drawn[name])]),
-        "met": {} if large else _met_by_all(measuring, work, drawn, other),
+        "met": {} if large else bendable.families(measuring, work, drawn, other),
         "large": large,
         "elements": work.vector_flops + work.matmul_flops,
         "peak_bytes": _peak_bytes(),
     }
-
-
-def _met(measuring: Measuring, drawn: dict[str, Any]) -> dict[str, list[str]]:
-    """By input of floats the families for what its elements meet."""
-    found: dict[str, list[str]] = {}
-    factors: dict[str, Sequence[Factor]] = {}
-    for position, (name, item) in enumerate(drawn.items()):
-        if is_float(item) and item.size > 1:
-            try:
-                met = measuring.runs.meeting(list(drawn.values()), position)
-            except ReferenceFault:  # other draws of it are not what the reference takes
-                continue
-            against = [
-                f"{AGAINST}/{turn}{how}"
-                for turn in range(len(met.opposites))
-                for how in ("", "/throughout", "/nearer", f"/{TALL}")
-            ]
-            found[name] = against if met.factor is None else [*against, EVEN]
-            factors[name] = met.products
-    for name, kinds in aiming.families(measuring.runs, drawn, factors).items():
-        found[name] += kinds
-    return found
-
-
-def _met_by_all(
-    measuring: Measuring, work: Arithmetic, drawn: dict[str, Any], other: dict[str, Any]
-) -> dict[str, list[str]]:
-    """The same, and under no name those of all inputs together."""
-    beside = _astride(measuring, drawn) if work.compared else []
-    met = _met(measuring, drawn)
-    together = [f"{AGAINST}/{TOGETHER}"] * SUMS if _several_sums(met) else []
-    recalls = [f"{RECALLED}/{turn}" for turn in range(recalled.CASES)] if _recalls(measuring, drawn, other) else []
-    searched = _searched(measuring, work, drawn, other)
-    return {**met, "": [*searched, *beside, *together, *recalls, *_lessers(measuring, drawn, other)]}
-
-
-def _astride(measuring: Measuring, drawn: dict[str, Any]) -> list[str]:
-    """By how large inputs are, or else by how many of their elements are others."""
-    found = astride.families(*measuring.scales(drawn))
-    mixed = (astride.families(*measuring.mixes(drawn, how, 0), how) for how in (() if found else astride.MIXES))
-    return found + [family for families in mixed for family in families]
-
-
-def _lessers(measuring: Measuring, drawn: dict[str, Any], other: dict[str, Any]) -> list[str]:
-    """Families of what tells the reference from it without one thing, where a few draws do not."""
-    alike = measuring.lessers.alike([drawn, other])
-    if alike and not all(is_float(item) for item in drawn.values() if is_array(item)):
-        with contextlib.suppress(ReferenceFault):
-            marks, random = measuring.marks(), np.random.default_rng(0)
-            nearly = altered.altered(measuring.searching(), drawn, other, marks, random)
-            alike = measuring.lessers.alike([nearly], alike)
-    return [f"{LESSER}/{number}" for number in alike[: lesser_references.CASES]]
-
-
-def _recalls(measuring: Measuring, drawn: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether any sequence that the reference holds fits into an input."""
-    return bool(recalled.laid(measuring.held(drawn, other), drawn, np.random.default_rng(0)))
-
-
-def _several_sums(met: dict[str, list[str]]) -> bool:
-    """Whether several inputs are terms of sums, which may be several as well: all of them cancel in the same rows."""
-    return sum(any(kind.startswith(f"{AGAINST}/") for kind in kinds) for kinds in met.values()) > 1
-
-
-def _searched(measuring: Measuring, work: Arithmetic, drawn: dict[str, Any], other: dict[str, Any]) -> list[str]:
-    """Families of inputs that are searched, or altered in one place, where the reference chooses."""
-    chooses = work.decides or not all(is_float(item) for item in drawn.values() if is_array(item))
-    if not chooses:
-        return []
-    reference = measuring.searching()
-    found = dominoes.cases(reference, drawn, other, np.random.default_rng(0))
-    try:
-        nearly = altered.cases(reference, drawn, other)
-    except ReferenceFault:  # its author's own call takes no such formats
-        nearly = 0
-    return [f"{DOMINO}/{turn}" for turn in range(found)] + [f"{ALTERED}/{turn}" for turn in range(nearly)]
 
 
 def _peak_bytes() -> int:

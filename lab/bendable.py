@@ -1,0 +1,95 @@
+"""Which families that hang on what a reference computes (``bending``) it has any cases of."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from nki_anvil.backends.worker.inputs import AGAINST, ALTERED, DOMINO, EVEN, LESSER, RECALLED, TALL, TOGETHER
+from nki_anvil.lab import aiming, altered, astride, dominoes, lesser_references, recalled
+from nki_anvil.lab.arithmetic import Arithmetic, is_array
+from nki_anvil.lab.bending import Inputs
+from nki_anvil.lab.honest_runs import is_float
+from nki_anvil.lab.measuring import Measuring
+from nki_anvil.lab.meeting import Factor
+from nki_anvil.lab.reference_module import ReferenceFault
+
+SUMS: Final = 2
+"""Cases in which all that inputs are added to nearly cancels at once."""
+
+
+def families(measuring: Measuring, work: Arithmetic, drawn: Inputs, other: Inputs) -> dict[str, list[str]]:
+    """By input those of what it meets, and under no name those of all inputs together."""
+    beside = _astride(measuring, drawn) if work.compared else []
+    met = _met(measuring, drawn)
+    together = [f"{AGAINST}/{TOGETHER}"] * SUMS if _several_sums(met) else []
+    recalls = [f"{RECALLED}/{turn}" for turn in range(recalled.CASES)] if _recalls(measuring, drawn, other) else []
+    searched = _searched(measuring, work, drawn, other)
+    return {**met, "": [*searched, *beside, *together, *recalls, *_lessers(measuring, drawn, other)]}
+
+
+def _met(measuring: Measuring, drawn: Inputs) -> dict[str, list[str]]:
+    """By input of floats the families for what its elements meet."""
+    found: dict[str, list[str]] = {}
+    factors: dict[str, Sequence[Factor]] = {}
+    for position, (name, item) in enumerate(drawn.items()):
+        if is_float(item) and item.size > 1:
+            try:
+                met = measuring.runs.meeting(list(drawn.values()), position)
+            except ReferenceFault:  # other draws of it are not what the reference takes
+                continue
+            against = [
+                f"{AGAINST}/{turn}{how}"
+                for turn in range(len(met.opposites))
+                for how in ("", "/throughout", "/nearer", f"/{TALL}")
+            ]
+            found[name] = against if met.factor is None else [*against, EVEN]
+            factors[name] = met.products
+    for name, kinds in aiming.families(measuring.runs, drawn, factors).items():
+        found[name] += kinds
+    return found
+
+
+def _astride(measuring: Measuring, drawn: Inputs) -> list[str]:
+    """By how large inputs are, or else by how many of their elements are others."""
+    found = astride.families(*measuring.bending.scales(drawn))
+    mixed = (astride.families(*measuring.bending.mixes(drawn, how, 0), how) for how in (() if found else astride.MIXES))
+    return found + [family for families in mixed for family in families]
+
+
+def _lessers(measuring: Measuring, drawn: Inputs, other: Inputs) -> list[str]:
+    """Families of what tells the reference from it without one thing, where a few draws do not."""
+    alike = measuring.lessers.alike([drawn, other])
+    if alike and not all(is_float(item) for item in drawn.values() if is_array(item)):
+        with contextlib.suppress(ReferenceFault):
+            marks, random = measuring.bending.marks(), np.random.default_rng(0)
+            nearly = altered.altered(measuring.bending.searching(), drawn, other, marks, random)
+            alike = measuring.lessers.alike([nearly], alike)
+    return [f"{LESSER}/{number}" for number in alike[: lesser_references.CASES]]
+
+
+def _recalls(measuring: Measuring, drawn: Inputs, other: Inputs) -> bool:
+    """Whether any sequence that the reference holds fits into an input."""
+    return bool(recalled.laid(measuring.bending.held(drawn, other), drawn, np.random.default_rng(0)))
+
+
+def _several_sums(met: dict[str, list[str]]) -> bool:
+    """Whether several inputs are terms of sums, which may be several as well: all of them cancel in the same rows."""
+    return sum(any(kind.startswith(f"{AGAINST}/") for kind in kinds) for kinds in met.values()) > 1
+
+
+def _searched(measuring: Measuring, work: Arithmetic, drawn: Inputs, other: Inputs) -> list[str]:
+    """Families of inputs that are searched, or altered in one place, where the reference chooses."""
+    chooses = work.decides or not all(is_float(item) for item in drawn.values() if is_array(item))
+    if not chooses:
+        return []
+    reference = measuring.bending.searching()
+    found = dominoes.cases(reference, drawn, other, np.random.default_rng(0))
+    try:
+        nearly = altered.cases(reference, drawn, other)
+    except ReferenceFault:  # its author's own call takes no such formats
+        nearly = 0
+    return [f"{DOMINO}/{turn}" for turn in range(found)] + [f"{ALTERED}/{turn}" for turn in range(nearly)]
