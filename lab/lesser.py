@@ -1,4 +1,4 @@
-"""References from which one thing is left out: a condition, a term, the end of a loop.
+"""References from which one thing is left out: a condition, a term, the end of a loop, the end of a table.
 
 A kernel that leaves it out is one of these. Where no case tells them from the reference, no case tells the kernel.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -40,7 +40,8 @@ class Lesser:
 
 def lessers(tree: ast.Module) -> list[Lesser]:
     """Those of all that ``forward`` reaches, at most ``MOST``."""
-    found = [one for statement in _reached(tree) for one in _left_out(statement)]
+    named = frozenset(name for statement in tree.body for name in _bound(statement))
+    found = [one for statement in _reached(tree) for one in _left_out(statement, named)]
     found.sort(key=lambda one: isinstance(one[0], ast.BinOp) and not isinstance(one[0].op, _LOGICAL))
     step = max(1, -(-len(found) // MOST))
     return [_without(tree, node, instead) for node, instead in found[::step]]
@@ -76,7 +77,7 @@ Left = tuple[ast.AST, ast.AST]
 """A node, and what stands instead."""
 
 
-def _left_out(statement: ast.stmt) -> Iterator[Left]:
+def _left_out(statement: ast.stmt, named: Collection[str]) -> Iterator[Left]:
     """A loop that goes on until something holds may never end without it: nothing of such a loop is left out. Nor are
     places of an index."""
     loops = [node for node in ast.walk(statement) if isinstance(node, ast.While)]
@@ -84,7 +85,7 @@ def _left_out(statement: ast.stmt) -> Iterator[Left]:
     kept |= {id(node.slice) for node in ast.walk(statement) if isinstance(node, ast.Subscript)}
     for node in ast.walk(statement):
         if id(node) not in kept:
-            yield from ((node, instead) for instead in _instead(node))
+            yield from ((node, instead) for instead in (*_instead(node), *_of_a_table(node, named)))
 
 
 def _instead(node: ast.AST) -> Iterator[ast.AST]:
@@ -127,6 +128,21 @@ def _of_a_call(call: ast.Call) -> Iterator[ast.AST]:
             pass
 
 
+def _of_a_table(node: ast.AST, named: Collection[str]) -> Iterator[ast.AST]:
+    """What the whole text holds, read without its last row, and without its second half: of states of an automaton,
+    for instance, behind which own draws never come."""
+    match node:
+        case ast.Subscript(value=ast.Name(id=name) as table, slice=index, ctx=ast.Load()) if name in named:
+            first, rest = (index.elts[0], index.elts[1:]) if isinstance(index, ast.Tuple) else (index, [])
+            if any(isinstance(part, ast.Name) for part in ast.walk(first)) and not isinstance(first, ast.Slice):
+                for last in ("len({0}) - 2", "(len({0}) - 1) // 2"):
+                    end = ast.parse(f"np.minimum(0, {last.format(name)})", mode="eval").body
+                    cast(ast.Call, end).args[0] = first
+                    yield ast.Subscript(table, ast.Tuple([end, *rest], ast.Load()) if rest else end, ast.Load())
+        case _:
+            pass
+
+
 def _shorter(arguments: list[ast.expr]) -> Iterator[ast.AST]:
     """A loop without its last turn, and without its second half."""
     begin: ast.expr = arguments[0] if len(arguments) > 1 else ast.Constant(0)
@@ -150,7 +166,7 @@ def _without(tree: ast.Module, node: ast.AST, instead: ast.AST) -> Lesser:
 
 def _tells(node: ast.AST) -> bool:
     match node:
-        case ast.AugAssign() | ast.BoolOp() | ast.List() | ast.Tuple():
+        case ast.AugAssign() | ast.BoolOp() | ast.List() | ast.Tuple() | ast.Subscript():
             return True
         case ast.BinOp(op=op):
             return isinstance(op, (*_LOGICAL, ast.Mult))

@@ -63,6 +63,17 @@ def test_one_thing_is_left_out_at_a_time(text: str, left: list[str]) -> None:
     assert without(text) == left
 
 
+def test_of_a_table_that_the_whole_text_holds_the_end_is_left_out() -> None:
+    text = "TABLE, ONE = np.eye(9), 1\ndef forward(a):\n    return TABLE[{}]\n"
+    for index, first, rest in (("a", "a", ""), ("a + 1, ONE", "a + 1", ", ONE")):
+        found = [ast.unparse(one.tree.body[1]) for one in lessers(ast.parse(text.format(index)))]
+        ends = ("len(TABLE) - 2", "(len(TABLE) - 1) // 2")
+        wanted = [f"return TABLE[np.minimum({first}, {end}){rest}]" for end in ends]
+        assert [line for one in found if "minimum" in (line := one.partition("\n")[2].strip())] == wanted
+    for index in ("0", ":a", "0, a"):
+        assert "minimum" not in "".join(ast.unparse(one.tree) for one in lessers(ast.parse(text.format(index))))
+
+
 def test_how_inputs_are_drawn_is_none_of_it_and_of_many_things_some_are_left_out() -> None:
     drawing = "WAYS = (1, 2)\ndef drawn():\n    return a & b\ndef get_inputs():\n    return drawn() & WAYS\n"
     assert lessers(ast.parse(drawing + "def forward(a):\n    return a\n")) == []
