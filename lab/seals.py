@@ -128,7 +128,13 @@ def sealed_anywhere(data: Path, of: str, record: BaseModel) -> Opening | None:
     books = [book for book in (data / "seals").rglob(FILE) if wanted in state.read_lines(book)]
     if not books:
         return None
-    return "this" if any(EARLIER not in book.parts for book in books) else "an earlier"
+    return "an earlier" if all(_of_earlier(book.relative_to(data / "seals")) for book in books) else "this"
+
+
+def _of_earlier(book: Path) -> bool:
+    """A problem may be called as the folder is in which those of former openings lie."""
+    _workspace, _problems, _name, *below = book.parent.parts
+    return EARLIER in below
 
 
 def note_stored(folder: Path, of: str, record: BaseModel | None) -> None:

@@ -17,6 +17,7 @@ from nki_anvil.backends.noisy import NoisyBackend
 from nki_anvil.lab import bookkeeping, diary, missing, owed, receipt, seals
 from nki_anvil.lab.auditing import audit, audit_evidence
 from nki_anvil.lab.fingerprint import fingerprint
+from nki_anvil.lab.finishing import finish_problem
 from nki_anvil.lab.verifying import verify_kernel
 
 pytestmark = pytest.mark.anyio
@@ -223,6 +224,14 @@ async def test_evidence_of_a_name_that_was_opened_anew_is_known_as_of_an_earlier
         await world.open()
         found = audit_evidence(elsewhere, world.lab.data)
         assert (found.clean, found.confirmed, found.earlier) == (True, True, True)
+
+
+async def test_evidence_of_a_problem_that_is_called_earlier_is_of_this_opening(world: World, tmp_path: Path) -> None:
+    await world.open(name="earlier")
+    await finish_problem(world.lab, "earlier")
+    shutil.copy(receipt.path(world.lab.folder("earlier"), "modelled"), elsewhere := tmp_path / "elsewhere.json")
+    found = audit_evidence(elsewhere, world.lab.data)
+    assert (found.confirmed, found.earlier) == (True, False)
 
 
 async def test_evidence_names_files_by_where_they_lie_and_says_each_thing_once(world: World) -> None:
