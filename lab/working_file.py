@@ -40,9 +40,10 @@ def _followed(path: Path) -> Path:
 
 
 def of_a_problem(workspace: Path, path: str | Path) -> Path:
-    """As ``confine``, for a file that may be written: the server's own records are none. Raises PathOutside."""
+    """As ``confine``, for a file that may be written: a server's own records are none, be it another one's that works
+    in a folder below. Raises PathOutside."""
     found = confine(workspace, path)
-    if found.is_relative_to(workspace.resolve() / state.FOLDER):
+    if state.FOLDER in found.relative_to(workspace.resolve()).parts:
         raise PathOutside(
             f"{path} leads into {state.FOLDER}, where the server keeps its own records.",
             "Copy the kernel to another place in the workspace, and give that path.",

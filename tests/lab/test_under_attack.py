@@ -584,6 +584,14 @@ async def test_no_record_of_the_servers_becomes_a_working_file_nor_is_written_th
     assert record.read_bytes() == before
 
 
+async def test_nor_does_a_record_of_a_server_that_works_in_a_folder_below(world: World) -> None:
+    below = world.workspace / "below" / ".nki-anvil" / "problems" / "p" / "kernel.py"
+    below.parent.mkdir(parents=True)
+    below.write_text(kernel(12))
+    with pytest.raises(PathOutside, match="own records"):
+        await world.open(kernel_path=str(below.relative_to(world.workspace)))
+
+
 async def test_what_a_problem_rests_on_becomes_no_working_file(world: World) -> None:
     await world.open()
     before = (world.workspace / "reference.py").read_bytes()
