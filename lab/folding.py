@@ -80,6 +80,17 @@ def fold(ufunc: np.ufunc, array: Array, axis: Any, keepdims: bool, how: Arithmet
     return np.expand_dims(result, axes) if keepdims else result
 
 
+def weighed(array: Array, axis: Any, how: Arithmetic) -> Array | None:
+    """Terms whose sum is a mean, each with its own share; None where a mean is a sum that is divided.
+
+    Kernels take means of parts, and of these the mean: what cancels in the sum is rounded before it does.
+    """
+    if how.order not in ("reversed", "slabs") or array.dtype.kind != "f" or not array.size:
+        return None
+    along = range(array.ndim) if axis is None else np.atleast_1d(axis)
+    return array * array.dtype.type(1 / math.prod(array.shape[one] for one in along))
+
+
 def _running(ufunc: np.ufunc, rows: Array, how: Arithmetic) -> Array:
     if rows.shape[-1] == 0:
         return ufunc.reduce(rows, axis=-1)

@@ -12,7 +12,7 @@ from nki_anvil.lab.arithmetic import Arithmetic, Array, complex_of, floating, in
 from nki_anvil.lab.compared import DECIDING, edges_in_force, note
 from nki_anvil.lab.constant_numbers import own
 from nki_anvil.lab.contractions import dot, einsum, inner, tensordot, vdot
-from nki_anvil.lab.folding import SLAB, fold, in_many_steps, keep, kept_where, lost, matmul, on_the_way
+from nki_anvil.lab.folding import SLAB, fold, in_many_steps, keep, kept_where, lost, matmul, on_the_way, weighed
 from nki_anvil.lab.open_sorts import argpartition, argsort
 from nki_anvil.lab.partial_sums import partial_sums
 from nki_anvil.lab.spoken_formats import (
@@ -170,6 +170,9 @@ class Value(np.ndarray[Any, Any]):
 
     def mean(self, axis: Any = None, dtype: Any = None, *args: Any, **options: Any) -> Any:  # type: ignore[override]
         if self.coarse is None:
+            shares = weighed(np.asarray(self), axis, in_force()) if dtype is None and not args else None
+            if shares is not None and not options.keys() - {"keepdims"}:
+                return shares.view(Value).sum(axis, **options)
             return super().mean(axis, dtype, *args, **options)
         return _of_format(as_stored(self).mean(axis, None, *args, **options), self.coarse if dtype is None else dtype)
 

@@ -32,10 +32,10 @@ def test_labels_and_masks_that_are_zeros_and_ones_are_not_off_by_a_rounding(tmp_
         assert bool(found.outputs[0].spread.any()) is errs
 
 
-def measured(tmp_path: Path, forward: str, x: np.ndarray[Any, Any], seed: int = 1) -> Expected:
+def measured(tmp_path: Path, forward: str, x: np.ndarray[Any, Any], seed: int = 1, **how: Any) -> Expected:
     (tmp_path / "reference.py").write_text(REFERENCE.replace("x, t):\n    return (1 - t) * x", f"x):\n    {forward}"))
     runs = HonestRuns(ReferenceModule(tmp_path / "reference.py", {}), ["float32"], "float32", 2.0**-22)
-    found = runs.measure([x], seed)
+    found = runs.measure([x], seed, **how)
     assert found is not None
     return found.outputs[0]
 
@@ -47,6 +47,15 @@ def test_constants_that_cancel_where_they_move_alike_are_set_against_each_other(
         found = measured(tmp_path, "return 0.999 * x - 0.01", x, seed)
         assert found.moved is not None
         assert found.moved.min() > 2.0**-24 * 0.01
+
+
+def test_a_mean_that_is_nothing_may_be_what_means_of_its_parts_leave_of_each_other(tmp_path: Path) -> None:
+    """bn_stats of two halves divides either, which rounds; where a length is a power of two, nothing is lost."""
+    for length, errs in ((300, True), (256, False)):
+        x = np.random.default_rng(0).integers(-8, 9, (8, length)).astype(np.float32)
+        x[:, 0] -= x.sum(axis=1)
+        found = measured(tmp_path, "return x - x.mean(axis=1, keepdims=True)", x, tied=True)
+        assert bool(found.spread[x == 0].any()) is errs
 
 
 def test_what_loops_add_up_number_by_number_may_err_as_sums_in_other_orders_do(
