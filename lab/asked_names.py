@@ -6,7 +6,7 @@ import functools
 from types import ModuleType
 from typing import Any
 
-from nki_anvil.sim.absent import BETA1
+from nki_anvil.sim.absent import BETA1, NOT_SIMULATED
 from nki_anvil.sim.beta1.modules import emulated_beta1
 from nki_anvil.sim.modules import emulated
 from nki_anvil.sim.versions import CAME, WENT
@@ -18,6 +18,8 @@ def is_answered(path: str) -> bool:
     """Whether the simulator has a name, or it is known which versions of NKI have it; else whoever asks can tell them
     apart."""
     module, _, name = path.rpartition(".")
+    if name in NOT_SIMULATED.get(module, {}):
+        return False
     if any(name in table.get(module, {}) for table in (CAME, WENT, BETA1)):
         return True
     top, *below = path.split(".")

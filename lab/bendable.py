@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from nki_anvil.backends.worker.inputs import AGAINST, ALTERED, DOMINO, EVEN, LESSER, RECALLED, TALL, TOGETHER
-from nki_anvil.lab import aiming, altered, astride, dominoes, lesser_references, recalled
+from nki_anvil.backends.worker.inputs import AGAINST, ALTERED, DOMINO, EVEN, LESSER, RECALLED, TALL, TOGETHER, VERGE
+from nki_anvil.lab import aiming, altered, astride, dominoes, lesser_references, recalled, verges
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.bending import Inputs
 from nki_anvil.lab.honest_runs import is_float
@@ -27,7 +27,7 @@ def families(measuring: Measuring, work: Arithmetic, drawn: Inputs, other: Input
     met = _met(measuring, drawn)
     together = [f"{AGAINST}/{TOGETHER}"] * SUMS if _several_sums(met) else []
     recalls = [f"{RECALLED}/{turn}" for turn in range(recalled.CASES)] if _recalls(measuring, drawn, other) else []
-    searched = _searched(measuring, work, drawn, other)
+    searched = [*_searched(measuring, work, drawn, other), *_verges(measuring, drawn, other)]
     return {**met, "": [*searched, *beside, *together, *recalls, *_lessers(measuring, drawn, other)]}
 
 
@@ -74,6 +74,15 @@ def _lessers(measuring: Measuring, drawn: Inputs, other: Inputs) -> list[str]:
 def _recalls(measuring: Measuring, drawn: Inputs, other: Inputs) -> bool:
     """Whether any sequence that the reference holds fits into an input."""
     return bool(recalled.laid(measuring.bending.held(drawn, other), drawn, np.random.default_rng(0)))
+
+
+def _verges(measuring: Measuring, drawn: Inputs, other: Inputs) -> list[str]:
+    """Families of rows near to where the reference has no numbers."""
+    try:
+        found = verges.ways(measuring.bending.searching(), drawn, other)
+    except ReferenceFault:  # its author's own call takes no such formats
+        found = []
+    return [f"{VERGE}/{way}/{turn}" for way in found for turn in range(verges.TWICE)]
 
 
 def _several_sums(met: dict[str, list[str]]) -> bool:

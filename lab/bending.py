@@ -25,9 +25,10 @@ from nki_anvil.backends.worker.inputs import (
     RECALLED,
     TALL,
     TOGETHER,
+    VERGE,
 )
 from nki_anvil.backends.worker.relations import TIMES, against, level
-from nki_anvil.lab import aiming, altered, astride, dominoes, recalled, telling_apart
+from nki_anvil.lab import aiming, altered, astride, dominoes, recalled, telling_apart, verges
 from nki_anvil.lab.arithmetic import is_array
 from nki_anvil.lab.honest_runs import HonestRuns, is_float
 from nki_anvil.lab.lesser_references import LesserReferences
@@ -95,6 +96,8 @@ class Bending:
             return drawn | self._altered(drawn, case, int(which), random)
         if family == RECALLED:
             return self._recalled(drawn, self._another(case), random)
+        if family == VERGE:
+            return drawn | verges.searched(self.searching(), drawn, self._another(case), which, random)
         if family == ASTRIDE:
             how = case["family"].split("/")[2:]
             scaled, weighed = self.mixes(drawn, how[0], int(case["seed"])) if how else self.scales(drawn)

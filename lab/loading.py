@@ -300,9 +300,10 @@ def _refuse_strange(beside: Mapping[str, str]) -> None:
 
 
 def _undeclared(file: ProblemFile, seen: dict[str, Any]) -> bool:
-    """Some array's distribution is known to get_inputs alone."""
-    arrays = [name for name, drawn in zip(seen["names"], seen["draws"][0], strict=True) if "scalar" not in drawn]
-    return not set(arrays) <= set(file.inputs)
+    """Some array's distribution is known to get_inputs alone; so is that of integers of which no domain is told."""
+    drawn = {name: item for name, item in zip(seen["names"], seen["draws"][0], strict=True) if "scalar" not in item}
+    told = {name for name, entry in file.inputs.items() if not entry.is_untold(drawn.get(name, {}).get("dtype", ""))}
+    return not set(drawn) <= told
 
 
 def _frozen(seen: dict[str, Any]) -> bool:
@@ -360,9 +361,7 @@ def _declared(
         shape = tuple(expressions.integer(size, dims) for size in entry.shape)
     except ValueError as error:
         raise ProblemInvalid(f"problem.toml: inputs.{name}.shape: {error}", _REMEDY) from error
-    for bound in ("low", "high"):
-        if facts[bound] is not None:
-            facts[bound] = _evaluated(f"inputs.{name}.{bound}", facts[bound], dims)
+    facts |= _range(name, entry, inferred, dtype, dims)
     as_drawn = entry.domain == "real" and inferred.domain in ("real", "nonnegative", "positive")
     sigma = entry.sigma or (_rounded(inferred.sigma) if as_drawn else 1.0)
     centre = _rounded(_off_centre(drawn_mean, inferred.sigma)) if as_drawn else 0.0
@@ -370,6 +369,19 @@ def _declared(
     two = "float" in dtype and inferred.domain == "integer" and (inferred.low, inferred.high) == (0, 1)
     given: dict[str, Any] = {**facts, "dtype": dtype, "sigma": sigma, "mean": mean, "zero_or_one": two}
     return InputSpec(name=name, shape=shape, **given)
+
+
+def _range(name: str, entry: InputEntry, inferred: InputSpec, dtype: str, dims: Mapping[str, int]) -> dict[str, Any]:
+    """The ends that are declared; of integers without a domain, those of the draws for what is not."""
+    ends = {"low": entry.low, "high": entry.high}
+    told = {at: _evaluated(f"inputs.{name}.{at}", end, dims) for at, end in ends.items() if end is not None}
+    if not entry.is_untold(dtype):
+        return told
+    if inferred.domain not in ("integer", "constant"):
+        message = f"problem.toml: inputs.{name} is {dtype}, but get_inputs draws numbers that are not whole."
+        raise ProblemInvalid(message, 'Give it a domain, such as "integer [0, 7]", or another dtype.')
+    drawn = (inferred.value, inferred.value) if inferred.domain == "constant" else (inferred.low, inferred.high)
+    return {"domain": "integer", "low": drawn[0], "high": drawn[1], **told}
 
 
 def _evaluated(where: str, expression: str | float, dims: Mapping[str, int]) -> float:

@@ -70,6 +70,10 @@ class InputEntry(Strict):
             raise ValueError("an index needs the input it indexes (of) or high")
         return self
 
+    def is_untold(self, dtype: str) -> bool:
+        """Whether nothing but draws tells which integers an array holds; ``dtype`` is that of the draws."""
+        return self.shape is not None and self.domain == "real" and "int" in (self.dtype or dtype)
+
     @field_validator("dtype")
     @classmethod
     def _known(cls, dtype: str | None) -> str | None:

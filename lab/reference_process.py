@@ -7,6 +7,7 @@ prints or does to the process has no authority: without an answer there is none.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import sys
 import traceback
@@ -109,7 +110,9 @@ def _described(item: Any) -> Record:
     whole = bool(np.all(numbers == np.rint(numbers)))
     low, high = float(numbers.min()), float(numbers.max())
     facts = {"min": low, "max": high, "mean": float(numbers.mean()), "std": float(numbers.std()), "whole": whole}
-    return {"dtype": _trainium(item.dtype), "numpy": item.dtype.name, "shape": list(item.shape), **facts}
+    digest = hashlib.sha256(item.tobytes()).hexdigest()
+    dtype = _trainium(item.dtype)
+    return {"dtype": dtype, "numpy": item.dtype.name, "shape": list(item.shape), "digest": digest, **facts}
 
 
 def _trainium(dtype: Any) -> str:

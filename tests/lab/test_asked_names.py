@@ -18,6 +18,8 @@ def test_so_may_what_other_versions_have(path: str) -> None:
     assert is_answered(path)
 
 
-@pytest.mark.parametrize("path", ["nki.isa.nc_matmul_mx", "nki.language.int64", "nki.isa.of_the_vendor", "nki.no.name"])
+@pytest.mark.parametrize(
+    "path", ["nki.isa.nc_matmul_mx", "nki.isa.activate2", "nki.language.int64", "nki.isa.of_the_vendor", "nki.no.name"]
+)
 def test_what_nki_has_or_may_have_and_the_simulator_lacks_may_not(path: str) -> None:
     assert not is_answered(path)

@@ -242,6 +242,33 @@ async def test_a_reference_that_seeds_itself_is_judged_on_other_numbers(tmp_path
     await Pool(found, tmp_path / "data").prepare(np.random.default_rng(1))
 
 
+async def test_draws_of_the_same_numbers_in_another_order_are_others(tmp_path: Path) -> None:
+    source = GOOD.replace("np.random.normal(size=(8, 32))", "np.random.permutation(256).reshape(8, 32)")
+    found = await load(written(tmp_path, source + "def forward(x):\n    return x * 2\n"))
+    assert (found.own_draws, found.warnings) == ("reference", ())
+
+
+NAMES = """
+import numpy as np
+
+def get_inputs():
+    return [np.random.randint(1000, 9000, (8, 32)).astype(np.int32)]
+
+def forward(x):
+    return (x % 7).astype(np.float32)
+"""
+
+
+async def test_integers_without_a_domain_are_those_that_get_inputs_draws(tmp_path: Path) -> None:
+    toml = '[inputs.x]\nshape = [8, 32]\ndtype = "int32"\nlow = 0'
+    found = await load(written(tmp_path, NAMES, toml))
+    drawn = found.shape_sets["default"].inputs[0]
+    assert (found.own_draws, drawn.domain, drawn.low) == ("reference", "integer", 0)
+    assert 8000 < (drawn.high or 0) < 9000
+    with pytest.raises(ProblemInvalid, match="x is int32, but get_inputs draws numbers that are not whole"):
+        await load(written(tmp_path, GOOD + "def forward(x):\n    return x\n", toml))
+
+
 LEAST = """
 import numpy as np
 
