@@ -114,9 +114,9 @@ class Line:
         return numbers.reshape(-1, *[1] * (item.ndim - 1)) if self._rows else numbers.reshape([1] * item.ndim)
 
     def _mean(self, item: Array) -> Array:
-        axes = tuple(range(1 if self._rows and item.ndim > 1 else 0, item.ndim))
-        mean: Array = np.mean(item, axis=axes, keepdims=True, dtype=np.float64)
-        return mean
+        """Of each row."""
+        flat = item.reshape(self._rows or 1, -1).astype(np.float64)
+        return self._by_row(flat.sum(axis=1) / flat.shape[1], item)
 
     def _one_place(self, item: Array) -> Array:
         """As far as the input spreads, up or down, in one place of each row."""
