@@ -30,6 +30,8 @@ _BESIDE = {
     **dict.fromkeys(("tensor_scalar_reduce", "tensor_scalar_cumulative", "scalar_tensor_tensor"), ("op0",)),
 }
 """Operators beside a scalar."""
+_ARITHMETIC = frozenset({"scalar_tensor_tensor", "tensor_tensor_scan"})
+"""Whose documents rule bit operators out."""
 _LATER = frozenset({"square", "relu", "bypass"})
 """What tensor_scalar and its kin compute from NeuronCore-v4 on alone."""
 _ONE_OPERAND = UNARY | BITWISE_UNARY
@@ -120,6 +122,9 @@ def _bits(reading: Reading) -> Iterator[Violation]:
         names = [use.attributes.get(name) for name in ("op", "op0", "op1")]
         bits = [name for name in names if name in BITVEC]
         if not bits:
+            continue
+        if use.name in _ARITHMETIC:
+            yield Violation(use.line, f"{use.name} takes no bit operators, such as {bits[0]}.", use.count)
             continue
         others = [name for name in names if name and name not in BITVEC]
         if others:

@@ -872,6 +872,16 @@ def test_what_is_added_by_index_is_added_to_its_destination_from_on_chip() -> No
     assert found == {"HBM": True, "another tile": True, "itself": False, "the same": False, "another": True}
 
 
+@pytest.mark.parametrize(("name", "first"), [("scalar_tensor_tensor", "value0"), ("tensor_tensor_scan", "")])
+def test_two_operators_in_a_row_beside_a_tile_are_no_bit_operators(name: str, first: str) -> None:
+    given: dict[str, Any] = {first: 3} if first else {"initial_value": 0.0}
+    whole = s(4, 4, dtype=INT32)
+    k = Kernel()
+    operands = (whole, whole, None, whole) if first else (whole, whole, whole)
+    engine(name, *operands, op0="bitwise_and", op1="bitwise_or", **given)(k)
+    assert "TRN2-BITVEC" in codes(k)
+
+
 @pytest.mark.parametrize(("value", "refused"), [(1.5, True), (3.0, False), (3, False)])
 def test_bit_operators_take_whole_numbers(value: float, refused: bool) -> None:
     k = Kernel()
