@@ -17,6 +17,7 @@ PROTOCOL = 1
 
 Purpose = Literal["trace", "verify", "benchmark", "profile", "command"]
 Domain = Literal["real", "nonnegative", "positive", "unit", "probability", "integer", "index", "constant"]
+Order = Literal["ascending", "ascending from low", "ascending to high", "ascending from low to high", "permutation"]
 
 
 class Record(BaseModel):
@@ -48,6 +49,9 @@ class InputSpec(Record):
     """Numbers in its range that mean something to the problem (``lab/marks.py``): integers of an integer."""
     zero_or_one: bool = False
     """Floats of which the problem's own draws hold nothing but these two: labels, or a mask."""
+    order: Order | None = None
+    """What rows along the last axis, as they are drawn, are in every case: ascending, from ``low`` on or up to ``high``
+    where that is said, or a permutation of all integers from ``low`` to ``high``."""
     static: bool = False
     mutable: bool = False
 

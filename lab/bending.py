@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nki_anvil.backends.worker import planes
-from nki_anvil.backends.worker.arguments import inside
+from nki_anvil.backends.worker.arguments import in_order, inside
 from nki_anvil.backends.worker.inputs import (
     AGAINST,
     AIMED,
@@ -57,6 +57,17 @@ class Bending:
         self._held: list[Array] | None = None
 
     def bent(self, case: Record, drawn: Inputs) -> Inputs:
+        """What is made of an own draw; what is put together of rows is brought into its order again."""
+        return self.in_order(self._bent(case, drawn))
+
+    def in_order(self, given: Inputs) -> Inputs:
+        """The same, of which what is declared to ascend, or to be a permutation, does so and is one."""
+        orders = {a["name"]: a for a in self._arguments if a.get("order")}
+        return given | {
+            name: in_order(orders[name], item).astype(item.dtype) for name, item in given.items() if name in orders
+        }
+
+    def _bent(self, case: Record, drawn: Inputs) -> Inputs:
         """The same in which rows of one input nearly cancel, or even out, what they meet in the reference first."""
         name = case["only"]
         random = np.random.default_rng(int(case["seed"]))

@@ -17,7 +17,7 @@ from typing import Any, Final
 from nki_anvil.backends.errors import ArgumentsInvalid, PathUnreadable, ProblemInvalid
 from nki_anvil.backends.job import InputSpec, ShapeSet
 from nki_anvil.backends.run import ArraySpec
-from nki_anvil.lab import command_problem, expressions, marks, problem_file, tolerances
+from nki_anvil.lab import command_problem, expressions, input_order, marks, problem_file, tolerances
 from nki_anvil.lab.problem_file import InputEntry, ProblemFile
 from nki_anvil.lab.reference import Reference
 from nki_anvil.lab.specification import Specification, Work
@@ -117,6 +117,7 @@ class _Problem:
             dims = {"default": seen["constants"]}
         self._refuse_unjudged(seen)
         arguments = {shapes: await self._arguments(shapes, dims[shapes], seen) for shapes in dims}
+        arguments, in_order = input_order.ordered(arguments, self.file.inputs, seen["draws"])
         numbers = marks.named(self.content)
         arguments = {
             shapes: marks.marked(found, numbers | set(dims[shapes].values()), seen["compared"])
@@ -156,6 +157,7 @@ class _Problem:
             warnings=(
                 *warnings,
                 *_dtype_warnings(seen),
+                *in_order,
                 *tolerances.beyond_rounding(allowed, outputs),
                 *((_FROZEN,) if _frozen(seen) else ()),
             ),
@@ -352,7 +354,7 @@ def _declared(
     name: str, entry: InputEntry, inferred: InputSpec, drawn_mean: float, dims: Mapping[str, int]
 ) -> InputSpec:
     """One [inputs.<name>] at a shape set; scale and centre of the own draws come from get_inputs where not given."""
-    facts: dict[str, Any] = entry.model_dump(exclude={"shape", "of", "axis", "dtype", "sigma", "mean"})
+    facts: dict[str, Any] = entry.model_dump(exclude={"shape", "of", "axis", "dtype", "sigma", "mean", "order"})
     dtype = entry.dtype or inferred.dtype
     if entry.shape is None:
         constant: dict[str, Any] = {**facts, "domain": "constant", "dtype": "int" if dtype == "int" else "float"}

@@ -89,7 +89,7 @@ class Measuring:
         """The reference's arguments by name, scalars among them."""
         if case["family"] == "own" and self.own_by_reference:
             drawn = dict(zip([a["name"] for a in self.arguments], self.module.get_inputs(case["seed"]), strict=True))
-            return {name: self._cast(name, item) for name, item in drawn.items()}
+            return self.bending.in_order({name: self._cast(name, item) for name, item in drawn.items()})
         if case["family"] == RETURNED:
             return self._told(case["given"])
         if is_met(case["family"]):

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from nki_anvil.backends.errors import PathUnreadable, ProblemInvalid
-from nki_anvil.backends.job import Domain
+from nki_anvil.backends.job import Domain, Order
 from nki_anvil.lab.rules import MOST_ROUNDS
 from nki_anvil.lab.specification import Precision
 from nki_anvil.sim.dtypes import NAMES
@@ -40,6 +40,8 @@ class InputEntry(Strict):
     value: float | None = None
     sigma: float | None = Field(default=None, gt=0)
     mean: float | None = None
+    order: Order | Literal["any"] | None = None
+    """Along the last axis, of every case; None: as ``get_inputs`` draws it, if it always draws it in one."""
     static: bool = False
     mutable: bool = False
     offset: float = Field(default=3.0, ge=0)
@@ -68,6 +70,8 @@ class InputEntry(Strict):
             raise ValueError("an integer needs low and high")
         if self.domain == "index" and self.high is None and self.of is None:
             raise ValueError("an index needs the input it indexes (of) or high")
+        if self.order is not None and not self.shape:
+            raise ValueError(f'order = "{self.order}" is along the last axis, which it does not have')
         return self
 
     def is_untold(self, dtype: str) -> bool:

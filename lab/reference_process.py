@@ -22,6 +22,7 @@ from nki_anvil.backends.worker import isolation
 from nki_anvil.backends.worker.arrays import read_all
 from nki_anvil.lab import (
     bendable,
+    draw_order,
     from_source,
     own_modules,
 )
@@ -110,6 +111,7 @@ def _described(item: Any) -> Record:
     whole = bool(np.all(numbers == np.rint(numbers)))
     low, high = float(numbers.min()), float(numbers.max())
     facts = {"min": low, "max": high, "mean": float(numbers.mean()), "std": float(numbers.std()), "whole": whole}
+    facts |= draw_order.facts(numbers)
     digest = hashlib.sha256(item.tobytes()).hexdigest()
     dtype = _trainium(item.dtype)
     return {"dtype": dtype, "numpy": item.dtype.name, "shape": list(item.shape), "digest": digest, **facts}
@@ -250,7 +252,7 @@ def structure(module: ReferenceModule, request: Record, folder: Path) -> Record:
     other = measuring.draw({"seed": request["seeds"][1], "family": "own"})
 
     def exact(inputs: dict[str, Any]) -> list[Array]:
-        return measuring.runs.exact(list(inputs.values()))[0]
+        return measuring.runs.exact(list(measuring.bending.in_order(inputs).values()))[0]
 
     base, work = measuring.runs.exact(list(drawn.values()))
     arrays = [name for name, item in drawn.items() if is_array(item)]

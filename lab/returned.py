@@ -54,7 +54,7 @@ def _given(inputs: Sequence[InputSpec], own: Observed, arrays: dict[str, NDArray
 
 
 def _takes(spec: InputSpec, like: NDArray[Any], output: NDArray[Any]) -> bool:
-    """Whether an output may be an input: of its shape and dtype, with no bounds to keep, of another content."""
-    unbound = spec.domain == "real" and spec.low is None and spec.high is None
+    """Whether an output may be an input: of its shape and dtype, with nothing to keep, of another content."""
+    unbound = spec.domain == "real" and spec.low is None and spec.high is None and spec.order is None
     alike = like.shape == output.shape and like.dtype == output.dtype
     return unbound and alike and "float" in spec.dtype and not np.array_equal(like, output)

@@ -14,6 +14,7 @@ from typing import Final
 
 from anyio.to_thread import run_sync
 
+from nki_anvil.backends.job import InputSpec
 from nki_anvil.lab import porting, status, working_file
 from nki_anvil.lab.attempt import Attempt
 from nki_anvil.lab.laboratory import Laboratory
@@ -34,6 +35,11 @@ from nki_anvil.tools.wording import OTHER_RULES, microseconds, percent, sentence
 
 LAST: Final = 12
 """Attempts that a prompt tells of."""
+
+
+def _values(spec: InputSpec) -> str:
+    """What an input holds, in words."""
+    return spec.domain if spec.order is None else f"{spec.domain}, {spec.order} along the last axis"
 
 
 @dataclass
@@ -69,7 +75,7 @@ class Slots:
     def specification(self) -> str:
         found = self.problem_.specification
         inputs = found.shape_sets[found.timed].inputs if found.timed in found.shape_sets else ()
-        lines = [f"- input `{spec.name}`: {spec.dtype} {list(spec.shape or ())}, {spec.domain}" for spec in inputs]
+        lines = [f"- input `{spec.name}`: {spec.dtype} {list(spec.shape or ())}, {_values(spec)}" for spec in inputs]
         return "\n".join([*lines, self._judged_by(), self._reference()])
 
     # the kernel at hand

@@ -18,7 +18,11 @@ Spec = dict[str, Any]
 
 
 def own_draw(spec: Spec, shape: tuple[int, ...], rng: Any) -> Array:
-    """The problem's own distribution, float32 (int64 for integers)."""
+    """The problem's own distribution, float32 (int64 for integers), in the declared order."""
+    return in_order(spec, _in_no_order(spec, shape, rng))
+
+
+def _in_no_order(spec: Spec, shape: tuple[int, ...], rng: Any) -> Array:
     domain = spec.get("domain", "real")
     if domain == "constant":
         return np.full(shape, spec["value"], dtype=np.float64)
@@ -50,7 +54,26 @@ def inside(spec: Spec, values: Array) -> Array:
         values = shares.astype(np.float32)
     if domain in ("integer", "index"):
         values = np.rint(values)
-    return _clipped(spec, values)
+    return in_order(spec, _clipped(spec, values))
+
+
+def in_order(spec: Spec, values: Array) -> Array:
+    """Rows along the last axis that ascend, or are permutations, where it is declared; what is so stays as it is.
+
+    A permutation has the ranks of the values, of equals by their places.
+    """
+    order = spec.get("order")
+    if not order or not values.ndim:
+        return values
+    if order == "permutation":
+        ranks = np.argsort(np.argsort(values, axis=-1, kind="stable"), axis=-1, kind="stable")
+        return int(spec.get("low") or 0) + ranks
+    rows = np.sort(values, axis=-1)
+    if "from low" in order:
+        rows[..., :1] = spec["low"]
+    if "to high" in order:
+        rows[..., -1:] = spec["high"]
+    return rows
 
 
 def _clipped(spec: Spec, values: Array) -> Array:

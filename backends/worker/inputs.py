@@ -39,6 +39,7 @@ from nki_anvil.backends.worker.arguments import (
     drawn_shape,
     dtype_of,
     generator,
+    in_order,
     inside,
     is_float,
     is_whole,
@@ -65,7 +66,7 @@ def draw(shape_set: dict[str, Any], case: Case) -> dict[str, Array]:
     target = _target(shape_set, case)
     for position, spec in enumerate(shape_set["inputs"]):
         if spec.get("shape") is not None:
-            values = _one(spec, position, case, target, shape_set["inputs"])
+            values = in_order(spec, _one(spec, position, case, target, shape_set["inputs"]))
             arrays[spec["name"]] = values.reshape(spec["shape"]).astype(dtype_of(spec["dtype"]))
     for probe in case.get("probes") or ():
         arrays[probe["input"]].reshape(-1)[probe["index"]] = probe["value"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nki_anvil.backends.job import InputSpec
+from nki_anvil.backends.job import InputSpec, Order
 from nki_anvil.backends.worker import inputs
 from nki_anvil.lab import families
 
@@ -39,6 +39,50 @@ def draw_all(arguments: list[InputSpec], gathered: dict[str, list[int]]) -> None
                 assert argument.high is not None
                 assert (drawn[argument.name] >= argument.low).all(), plan
                 assert (drawn[argument.name] <= argument.high).all(), plan
+
+
+ORDERS: tuple[Order, ...] = (
+    "ascending",
+    "ascending from low",
+    "ascending to high",
+    "ascending from low to high",
+    "permutation",
+)
+
+
+def in_order(spec: InputSpec, values: Any) -> bool:
+    """Whether rows are what the input's order says."""
+    order, rows = str(spec.order), np.sort(values.astype(np.int64), axis=-1)
+    if order == "permutation":
+        return bool((rows == np.arange(-2, 31)).all())
+    begins = "from low" not in order or bool((values[..., 0] == spec.low).all())
+    ends = "to high" not in order or bool((values[..., -1] == spec.high).all())
+    return begins and ends and bool((values[..., 1:] >= values[..., :-1]).all())
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32"])
+@pytest.mark.parametrize("order", ORDERS)
+def test_what_is_in_an_order_is_so_in_every_case_that_is_planned(order: Order, dtype: str):
+    whole = [
+        InputSpec(name=name, shape=(*rows, 33), dtype=dtype, domain="integer", low=-2, high=30, order=order)
+        for name, rows in (("one", (40,)), ("other", (40,)), ("few", ()))
+    ]
+    arguments = [InputSpec(name="x", shape=(40, 33)), *whole, integer("free", [40, 33], -2, 30)]
+    plans = families.plans(specification(arguments), "default", None, {"x": [1], "one": [1]})
+    asked = {"inputs": [argument.model_dump() for argument in arguments]}
+    for number, plan in enumerate(dict.fromkeys((plan.family, plan.only) for plan in plans)):
+        drawn = inputs.draw(asked, {"seed": number, "family": plan[0], "only": plan[1], "gathered": {"one": [1]}})
+        assert all(in_order(spec, drawn[spec.name]) for spec in whole), plan
+
+
+def test_no_element_of_what_is_in_an_order_is_disturbed_and_no_exact_product_is_asked_of_it():
+    found = {"left": "x", "left_axis": 1, "right": "w", "right_axis": 0}
+    cases: tuple[tuple[Order | None, set[str]], ...] = ((None, {"x", "w"}), ("ascending", {"x"}))
+    for order, probed in cases:
+        arguments = [InputSpec(name="x", shape=(8, 16)), InputSpec(name="w", shape=(16, 8), order=order)]
+        plans = families.plans(specification(arguments), "default", found)
+        assert {plan.probe["input"] for plan in plans if plan.probe} == probed
+        assert any(plan.family.startswith("exact20") for plan in plans) == (order is None)
 
 
 @pytest.mark.parametrize("shape", [[1], [5], [1, 1], [5, 1], [1, 5], [160, 1], [3, 1, 4], [2, 3, 1]])

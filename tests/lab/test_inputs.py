@@ -40,6 +40,15 @@ def test_every_family_stays_inside_its_domain_and_repeats(family: str, domain: s
     assert np.array_equal(x, drawn(family, domain, seed=seed))
 
 
+@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_keeps_floats_that_ascend_within_their_domain(family: str, domain: str) -> None:
+    x = drawn(family, domain, order="ascending")
+    assert (x[:, 1:] >= x[:, :-1]).all()
+    assert domain != "probability" or np.allclose(x.sum(-1), 1, atol=1e-5)
+    assert domain != "unit" or (x <= 1).all()
+
+
 def test_another_seed_or_family_gives_other_numbers() -> None:
     assert not np.array_equal(drawn("own"), drawn("own", seed=2))
     assert not np.array_equal(drawn("own"), drawn("uniform"))

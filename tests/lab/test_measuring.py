@@ -411,3 +411,41 @@ def test_a_constant_of_the_problem_holds_no_sequence_of_the_references(tmp_path:
     )
     own, bent = (measuring.draw({**case(1), "family": family})["x"] for family in ("own", "recalled/0"))
     assert np.array_equal(own, bent) == stays
+
+
+SEARCHED = """
+import numpy as np
+
+def get_inputs():
+    edges = np.sort(np.random.randint(0, 40, (24, 6)), axis=1)
+    ranks = np.stack([np.random.permutation(9) for _ in range(24)])
+    return [edges.astype(np.int32), ranks.astype(np.int32), np.sort(np.random.rand(24).astype(np.float32))]
+
+def forward(edges, ranks, cuts):
+    places = np.stack([np.searchsorted(some, at) for some, at in zip(edges, ranks)])
+    return (places * (ranks < 4)).astype(np.float32) + cuts[:, None]
+"""
+ORDERED: list[dict[str, Any]] = [
+    {"name": "edges", "shape": [24, 6], "dtype": "int32", "domain": "integer", "low": 0, "high": 39},
+    {"name": "ranks", "shape": [24, 9], "dtype": "int32", "domain": "integer", "low": 0, "high": 8},
+    {"name": "cuts", "shape": [24], "dtype": "float32", "domain": "nonnegative"},
+]
+
+
+@pytest.mark.parametrize("family", ["altered/0", "altered/1", "altered/2", "altered/3", "domino/0", "domino/1",
+                                    "lesser/0", "recalled/0", "own", "whole"])  # fmt: skip
+def test_what_is_in_an_order_stays_so_in_what_is_searched_though_it_is_put_together_of_rows(
+    tmp_path: Path, family: str
+):
+    (tmp_path / "reference.py").write_text(SEARCHED)
+    orders = ("ascending", "permutation", "ascending")
+    arguments = [{**argument, "order": order} for argument, order in zip(ORDERED, orders, strict=True)]
+    request = {**REQUEST, "arguments": arguments, "given": [argument["shape"] for argument in arguments]}
+    measuring = Measuring(ReferenceModule(tmp_path / "reference.py", {}), request, tmp_path)
+    own = measuring.draw({**case(3), "family": "own"})
+    for seed in (3, 4):
+        drawn = measuring.draw({**case(seed), "family": family})
+        assert (np.diff(drawn["edges"]) >= 0).all()
+        assert (np.diff(drawn["cuts"]) >= 0).all()
+        assert (np.sort(drawn["ranks"]) == np.arange(9)).all()
+        assert [drawn[name].dtype for name in drawn] == [own[name].dtype for name in own]
