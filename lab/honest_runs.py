@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
+from nki_anvil.backends.worker.arguments import in_order
 from nki_anvil.lab import constant_numbers, product_operands, yardstick
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.formats import UNIT_ROUNDOFF, by_lot, rounded, stored
@@ -23,6 +24,7 @@ from nki_anvil.lab.solving import solved
 from nki_anvil.lab.yardstick import Yardstick
 
 Array = np.ndarray[Any, Any]
+Record = dict[str, Any]
 
 LARGE_FLOPS: Final = 2.0**29
 """Of matrix products. Above any of these limits, of the float32 runs only the plain and the slab-wise one are made."""
@@ -70,6 +72,8 @@ class HonestRuns:
     """Inputs and outputs may be rounded by lot."""
     sides: Sides = field(default_factory=dict[str, int])
     """What conditions came to in the exact runs so far."""
+    arguments: Sequence[Record] = ()
+    """Of which some may ascend along their last axis: so they do when they are off by a rounding."""
 
     def _forward(self, inputs: Sequence[Any], how: Arithmetic) -> list[Array]:
         how.precision = self.precision
@@ -254,7 +258,10 @@ class HonestRuns:
 
     def _disturbed(self, inputs: Sequence[Any], how: Arithmetic, roundings: float) -> list[Any]:
         u = roundings * UNIT_ROUNDOFF["tfloat32" if self.precision == "tfloat32" else "float32"]
-        return [i.astype(np.float64) * (1 + how.lots(u, i.shape)) if _is_rounded(i) else i for i in inputs]
+        moved = [i.astype(np.float64) * (1 + how.lots(u, i.shape)) if _is_rounded(i) else i for i in inputs]
+        for place, argument in enumerate(self.arguments):
+            moved[place] = in_order(argument, moved[place])
+        return moved
 
 
 def _also_behind_functions(argument: Array, record: Callable[[Array], list[Event]]) -> Meeting:

@@ -52,7 +52,9 @@ class Measuring:
         self.own_by_reference: bool = request["own_draws"] == "reference"
         self.given: list[Any] | None = request["given"]
         """Shapes of the kernel's arguments; None where only the module's own transform can make them."""
-        self.runs = HonestRuns(module, request["dtypes"], request["precision"], request["noise"], request["lots"])
+        self.runs = HonestRuns(
+            module, request["dtypes"], request["precision"], request["noise"], request["lots"], arguments=self.arguments
+        )
         self.sides: Sides = {}
         """What conditions came to in cases that are judged."""
         self.lessers = LesserReferences(module)

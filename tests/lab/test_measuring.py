@@ -16,7 +16,7 @@ from nki_anvil.lab import families, families_by_lot, honest_runs, limits, measur
 from nki_anvil.lab.arithmetic import Arithmetic
 from nki_anvil.lab.measuring import Measuring
 from nki_anvil.lab.planned_case import Plan
-from nki_anvil.lab.reference_module import ReferenceModule
+from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule
 from nki_anvil.lab.run_errors import KNOWN_SHARE
 
 REFERENCE = """
@@ -449,3 +449,17 @@ def test_what_is_in_an_order_stays_so_in_what_is_searched_though_it_is_put_toget
         assert (np.diff(drawn["cuts"]) >= 0).all()
         assert (np.sort(drawn["ranks"]) == np.arange(9)).all()
         assert [drawn[name].dtype for name in drawn] == [own[name].dtype for name in own]
+
+
+def test_edges_that_are_nearly_equal_still_ascend_where_honest_runs_are_off_by_a_rounding(tmp_path: Path):
+    """np.digitize takes no others."""
+    (tmp_path / "reference.py").write_text(
+        "import numpy as np\n\ndef get_inputs():\n    return []\n\ndef forward(edges, x):\n"
+        "    return np.digitize(x, edges).astype(np.float32)\n"
+    )
+    module = ReferenceModule(tmp_path / "reference.py", {})
+    inputs = [np.full(32, 0.3, np.float32), np.random.default_rng(1).random((64, 8), np.float32)]
+    orders = [{"order": "ascending"}, {}]
+    assert honest_runs.HonestRuns(module, ("float32",), "float32", 0.0, arguments=orders).measure(inputs, 1)
+    with pytest.raises(ReferenceFault, match="monotonically"):
+        honest_runs.HonestRuns(module, ("float32",), "float32", 0.0).measure(inputs, 1)
