@@ -120,9 +120,10 @@ class Line:
 
     def _one_place(self, item: Array) -> Array:
         """As far as the input spreads, up or down, in one place of each row."""
-        flat = np.zeros((self._rows or 1, item.size // (self._rows or 1)))
+        flat: Array = np.zeros((self._rows or 1, item.size // (self._rows or 1)))
         places = self._random.integers(flat.shape[1], size=len(flat))
-        flat[np.arange(len(flat)), places] = self._random.choice([-1.0, 1.0], len(flat)) * float(item.std(dtype=float))
+        far: Array = self._random.choice([-1.0, 1.0], len(flat)) * float(np.std(item.astype(np.float64)))
+        np.put_along_axis(flat, places[:, None], far[:, None], axis=1)
         return flat.reshape(item.shape)
 
 

@@ -203,7 +203,8 @@ def against(
 def laid_over(other: Array, shape: Sequence[int]) -> Array:
     """An input as it meets a larger one, over which it spreads, or one of its shape."""
     whole: Array = other.astype(np.float64)
-    return np.broadcast_to(whole.reshape(spread(other.shape, shape) or other.shape), tuple(shape))
+    laid = () if whole.size == 1 else spread(other.shape, shape) or other.shape
+    return np.broadcast_to(whole.reshape(laid), tuple(shape))
 
 
 def nothing(own: Array, scale: float, turn: int) -> Array:

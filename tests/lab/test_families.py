@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nki_anvil.backends.job import InputSpec, Order
@@ -93,6 +93,7 @@ def test_two_integers_of_one_shape_and_a_float_are_drawn_at_narrow_shapes(shape:
 
 
 @settings(max_examples=12)
+@example(shapes=[[1, 1], [7]], low=0, width=0)
 @given(shapes=st.lists(LENGTHS, min_size=1, max_size=3), low=st.integers(-5, 5), width=st.integers(0, 400))
 def test_floats_and_integers_of_any_shapes_are_drawn(shapes: list[list[int]], low: int, width: int):
     floats = [InputSpec(name=f"x{at}", shape=tuple(shape), dtype="float32") for at, shape in enumerate(shapes)]
