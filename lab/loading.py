@@ -218,14 +218,20 @@ class _Problem:
             reference = Reference(self.module, self.digest, seen["beside"], place=self.place)
             async with reference.ask("inspect", dims=dims, seeds=DRAWS[:1]) as (there, _):
                 draws = there["draws"]
-        inputs = [self._argument(n, [d[p] for d in draws], dims) for p, n in enumerate(seen["names"])]
+        numbers: dict[str, list[float]] = seen["numbers"]
+        inputs = [
+            self._argument(n, [d[p] for d in draws], numbers.get(n, ()), dims) for p, n in enumerate(seen["names"])
+        ]
         by_name = {spec.name: spec for spec in inputs}
         return ShapeSet(name=shapes, inputs=tuple(_indexed(spec, self.file.inputs, by_name) for spec in inputs))
 
-    def _argument(self, name: str, draws: Sequence[dict[str, Any]], dims: Mapping[str, int]) -> InputSpec:
+    def _argument(
+        self, name: str, draws: Sequence[dict[str, Any]], numbers: Sequence[float], dims: Mapping[str, int]
+    ) -> InputSpec:
         inferred = _inferred(name, draws)
         entry = self.file.inputs.get(name)
         if entry is None:
+            _refuse_changing(name, numbers)
             return inferred
         spec = _declared(name, entry, inferred, _mean(draws), dims)
         if inferred.shape is not None and spec.shape is None:
@@ -314,6 +320,14 @@ def _frozen(seen: dict[str, Any]) -> bool:
 
 
 _FROZEN = "get_inputs draws the same numbers at every call; cases are drawn by what was inferred from them."
+
+
+def _refuse_changing(name: str, numbers: Sequence[float]) -> None:
+    """Raises ProblemInvalid for a number that is another in every draw: a kernel is traced with one."""
+    if len(numbers) > 1:
+        message = f"get_inputs draws the number {name!r} as {numbers[0]:g} and as {numbers[-1]:g}; a kernel knows one."
+        remedy = f"Say which in problem.toml ([inputs.{name}] with value = {numbers[0]:g}), or draw an array of one."
+        raise ProblemInvalid(message, remedy)
 
 
 def _inferred(name: str, draws: Sequence[dict[str, Any]]) -> InputSpec:

@@ -91,7 +91,8 @@ class Measuring:
         """The reference's arguments by name, scalars among them."""
         if case["family"] == "own" and self.own_by_reference:
             drawn = dict(zip([a["name"] for a in self.arguments], self.module.get_inputs(case["seed"]), strict=True))
-            return self.bending.in_order({name: self._cast(name, item) for name, item in drawn.items()})
+            told = {a["name"]: _scalar(a) for a in self.arguments if a["shape"] is None}
+            return self.bending.in_order({name: self._cast(name, item) for name, item in drawn.items()}) | told
         if case["family"] == RETURNED:
             return self._told(case["given"])
         if is_met(case["family"]):

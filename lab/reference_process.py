@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
@@ -39,6 +40,10 @@ from nki_anvil.sim.dtypes import name_of
 
 Array = np.ndarray[Any, Any]
 Record = dict[str, Any]
+
+MORE: Final = 64
+SECONDS: Final = 0.5
+"""Further draws that are looked at for numbers that differ, and for how long."""
 
 
 def main(folder: Path) -> None:
@@ -93,8 +98,23 @@ def inspect(module: ReferenceModule, request: Record, _folder: Path) -> Record:
         "kernel_inputs": _kernel_inputs(module, draws[0]),
     }
     if request.get("forward"):
-        answer |= _run_once(module, draws[0])
+        answer |= {**_run_once(module, draws[0]), "numbers": _numbers(module, draws)}
     return answer
+
+
+def _numbers(module: ReferenceModule, draws: Sequence[Sequence[Any]]) -> dict[str, list[float]]:
+    """By argument that is a number, what it is in these draws, and in more as long as there is time."""
+    places = [place for place, item in enumerate(draws[0]) if not is_array(item)]
+    found = {place: {drawn[place] for drawn in draws if not is_array(drawn[place])} for place in places}
+    until = time.monotonic() + SECONDS
+    for seed in range(1000, 1000 + MORE) if places else ():
+        if time.monotonic() > until:
+            break
+        drawn = module.get_inputs(seed)
+        for place in places:
+            found[place].add(drawn[place])
+    names = _names(module, len(draws[0]))
+    return {names[place]: sorted(map(float, held)) for place, held in found.items()}
 
 
 def _names(module: ReferenceModule, count: int) -> list[str]:

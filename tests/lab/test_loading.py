@@ -242,6 +242,30 @@ async def test_a_reference_that_seeds_itself_is_judged_on_other_numbers(tmp_path
     await Pool(found, tmp_path / "data").prepare(np.random.default_rng(1))
 
 
+CHANGING = """
+import numpy as np
+
+def get_inputs():
+    return [np.random.normal(size=(8, 32)).astype(np.float32), bool(np.random.random() < 0.5), 2.5]
+
+def forward(x, causal, scale):
+    return (np.tril(x) if causal else x) * scale
+"""
+
+
+async def test_a_number_that_every_draw_has_another_of_is_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(ProblemInvalid, match=r"the number 'causal' as 0 and as 1; .* value = 0"):
+        await load(written(tmp_path, CHANGING))
+    for value in (0, 1):
+        found = await load(written(tmp_path, CHANGING, f"[inputs.causal]\nvalue = {value}\n"))
+        assert [spec.value for spec in found.shape_sets["default"].inputs[1:]] == [value, 2.5]
+        pool = Pool(found, tmp_path / f"data {value}")
+        drawn = await pool.draw(np.random.default_rng(1))
+        own = next(one for one in drawn if one.case.family == "own")
+        above = (await pool.yardstick(own.case)).outputs[0].r[0, 1:]
+        assert bool(above.any()) is not bool(value)
+
+
 async def test_draws_of_the_same_numbers_in_another_order_are_others(tmp_path: Path) -> None:
     source = GOOD.replace("np.random.normal(size=(8, 32))", "np.random.permutation(256).reshape(8, 32)")
     found = await load(written(tmp_path, source + "def forward(x):\n    return x * 2\n"))
