@@ -37,6 +37,7 @@ def whole(integers: list[InputSpec]) -> Iterator[Plan]:
     yield from (Plan(f"whole/edges/{turn}") for turn in range(min(cases, EDGES)))
     if any(is_many(spec) for spec in integers):
         yield from (Plan(f"whole/few/{turn}") for turn in range(whole_numbers.FEW))
+        yield from (Plan(f"whole/again/{turn}") for turn in range(whole_numbers.AGAIN))
     if any(len(shape) > 1 and min(shape[-2:]) > 1 for shape in shapes):
         yield from (Plan(f"whole/laid/{turn}") for turn in range(laid.WHOLE_TURNS))
         yield from (Plan(f"whole/tiles/{turn}") for turn in range(whole_numbers.TILED))
@@ -57,6 +58,7 @@ def whole_throughout(integers: list[InputSpec], gathered: Mapping[str, Sequence[
     for one, other in combinations(integers, 2):
         if drawn_shape(one) == drawn_shape(other) and is_many(one):
             yield from [Plan(f"whole/nearly:{other.name}", one.name)] * 2
+            yield from [Plan(f"whole/summed:{other.name}", one.name)] * 2
             yield from [Plan(f"whole/shifted:{other.name}", one.name)] * 2
             yield from [Plan(f"whole/joined:{one.name}:{other.name}")] * 2
 

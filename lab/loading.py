@@ -26,6 +26,8 @@ from nki_anvil.sim.dtypes import size_of
 
 DRAWS: Final = (11, 22, 33)
 """Seeds of the draws from which a bare module's arguments are inferred."""
+NEAR_ITS_ENDS: Final = 1 / 32
+"""Of a format's range: how far from its ends the smallest and the largest number drawn may be, for all to be meant."""
 
 _REMEDY: Final = "Correct it and open the problem again."
 
@@ -349,10 +351,19 @@ def _inferred(name: str, draws: Sequence[dict[str, Any]]) -> InputSpec:
     if low == high:
         return InputSpec(**base, domain="constant", value=low)
     if "float" not in first["dtype"] or all(d["whole"] for d in draws):
+        low, high = _all_of_its_format(first["dtype"], low, high)
         return InputSpec(**base, domain="integer", low=low, high=high)
     if low >= 0:
         return InputSpec(**base, domain="positive" if low > 0 and low > 1e-3 * mean else "nonnegative", sigma=sigma)
     return InputSpec(**base, sigma=sigma, mean=_off_centre(mean, sigma))
+
+
+def _all_of_its_format(dtype: str, low: float, high: float) -> tuple[float, float]:
+    """The ends of a narrow format where draws come near to both: words and bytes are any, though few are drawn."""
+    ends = {"uint8": (0, 255), "int8": (-128, 127), "uint16": (0, 65535), "int16": (-32768, 32767)}.get(dtype)
+    if ends is None or max(low - ends[0], ends[1] - high) > (ends[1] - ends[0]) * NEAR_ITS_ENDS:
+        return low, high
+    return float(ends[0]), float(ends[1])
 
 
 def _mean(draws: Sequence[dict[str, Any]]) -> float:

@@ -183,14 +183,14 @@ def _rows(item: Array, held: Sequence[Array], random: Any, whole: bool) -> Array
 
 def _spelt(row: Array, sequence: Array, held: Sequence[Array], random: Any) -> Array:
     """The sequence somewhere in a row of integers: as it is, backwards, all but its last, behind some of itself, twice,
-    with a few of its elements others, or as steps from one to the next; or some of its elements and, behind them, their
-    partners.
+    throughout, with a few of its elements others, or as steps from one to the next; or some of its elements and, behind
+    them, their partners.
     """
     some = sequence[: int(random.integers(1, len(sequence)))]
     ways: tuple[Array, ...] = (
         sequence, sequence, sequence[::-1], sequence[:-1], np.append(some, sequence), np.tile(sequence, 2),
         _but_some(sequence, row, random), _paired(row, sequence, held, random),
-        np.cumsum(np.append(random.choice(row), sequence)),
+        np.cumsum(np.append(random.choice(row), sequence)), np.resize(sequence, len(row)),
     )  # fmt: skip
     written = ways[int(random.integers(len(ways)))]
     return _across(row, written[: len(row)], random)

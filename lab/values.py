@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
 import numpy as np
@@ -100,7 +100,7 @@ class Value(np.ndarray[Any, Any]):
         if isinstance(result, tuple):
             parts: tuple[Any, ...] = result  # pyright: ignore[reportUnknownVariableType]
             return tuple(_store(to, _settled(part, how), where) for to, part in zip(targets, parts, strict=True))
-        settled = _noisy(_settled(result, how), ufunc, how)
+        settled = _noisy(_settled(result, how), ufunc, operands, how)
         if shared is not None and asked is None:
             settled = _of_format(settled, shared)
         if how.recording is not None:
@@ -225,7 +225,8 @@ def _settled(result: Any, how: Arithmetic) -> Any:
     return array.view(Value)
 
 
-def _noisy(result: Any, ufunc: np.ufunc, how: Arithmetic) -> Any:
+def _noisy(result: Any, ufunc: np.ufunc, operands: Sequence[Any], how: Arithmetic) -> Any:
+    """By a power of two every engine divides exactly."""
     plain: Array = result.view(np.ndarray)
     if not how.noise or how.rng is None or ufunc not in NOISY or plain.dtype.kind not in "fc":
         return result
@@ -233,7 +234,10 @@ def _noisy(result: Any, ufunc: np.ufunc, how: Arithmetic) -> Any:
         for part in (plain.real, plain.imag):
             part *= 1.0 + how.errors(how.noise, part)
         return result
-    return np.asarray(plain * (1.0 + how.errors(how.noise, plain))).astype(how.dtype).view(Value)
+    errors = how.errors(how.noise, plain)
+    if ufunc is np.divide:
+        errors = np.where(np.abs(np.frexp(operands[1])[0]) == 0.5, 0.0, errors)
+    return np.asarray(plain * (1.0 + errors)).astype(how.dtype).view(Value)
 
 
 def _store(target: Any, result: Any, where: Any = True) -> Any:

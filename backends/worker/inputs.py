@@ -272,8 +272,13 @@ def _whole(spec: Spec, own: Array, axes: Sequence[int], rng: Any, variant: str, 
     return whole_numbers.bands(own, rng, within, turned, turn_of(variant.removeprefix("turned/")))
 
 
-_IN_TURN = {"tiles": whole_numbers.tiles, "few": whole_numbers.few, "edges": whole_numbers.edges}
-_RELATIONS = {"nearly": whole_numbers.nearly, "shifted": whole_numbers.shifted}
+_IN_TURN = {
+    "tiles": whole_numbers.tiles,
+    "few": whole_numbers.few,
+    "edges": whole_numbers.edges,
+    "again": whole_numbers.again,
+}
+_RELATIONS = {"nearly": whole_numbers.nearly, "shifted": whole_numbers.shifted, "summed": whole_numbers.summed}
 
 
 def _joined(spec: Spec, own: Array, variant: str, seed: int, every: list[Spec]) -> Array:

@@ -198,6 +198,8 @@ def framed(own: Array, within: Range) -> Array:
 FEW, ALPHABET, FAVOURED, FOREMOST = 6, 8, 2, 16
 """Cases of rows of few numbers; the most that one has; how much likelier a mark is than an end; and of how many marks
 half of the rows have theirs, for what is compared and named comes before the rounds of lengths."""
+AGAIN, REPEATED = 5, (1, 2, 3, 4, 6, 8)
+"""Cases of rows that say one thing throughout, the last of them of columns; and of how many neighbours that is."""
 STRETCH = 64
 TILE, TILED = 128, 6
 """Rows, and cases: a stretch of few numbers at the low end of a range, at its high one, anywhere, and of many."""
@@ -269,6 +271,16 @@ def few(own: Array, rng: Any, within: Range, turn: int) -> Array:
     return (values.T if turn % 2 == 1 and own.ndim > 1 else values).reshape(own.shape)
 
 
+def again(own: Array, rng: Any, within: Range, turn: int) -> Array:
+    """A few neighbours of each row, or column, again and again, as where a text says one thing throughout."""
+    rows = _rows(_stretched(own), turn % AGAIN >= AGAIN - 1)
+    count, length = rows.shape
+    sizes: Array = rng.choice(REPEATED, (count, 1))
+    begins: Array = rng.integers(0, length, (count, 1))
+    values = np.take_along_axis(rows, (begins + cast(Any, np).arange(length) % sizes) % length, -1)
+    return (values.T if turn % AGAIN >= AGAIN - 1 and own.ndim > 1 else values).reshape(own.shape)
+
+
 def _in_runs(places: Array, rng: Any) -> Array:
     """In every other row each as the one before it, as often as not or more often."""
     count, length = places.shape
@@ -292,6 +304,19 @@ def nearly(own: Array, other: Array, rng: Any, within: Range) -> Array:
     """Another input's numbers, but for one in ten, or in thousands, which is the next one, up or down."""
     steps = rng.choice([-1, 1], own.shape) * (rng.random(own.shape) < 10.0 ** rng.uniform(-3.5, -1))
     return np.clip(other + steps, within.low, within.high)
+
+
+def summed(own: Array, other: Array, rng: Any, within: Range) -> Array:
+    """What it takes for sums with another input's numbers to be one number throughout a row, its largest for instance,
+    or the one beyond: so carries go far. In two of three rows few places are as they were drawn."""
+    rows, others = (array.reshape(-1, own.shape[-1] if own.ndim else 1) for array in (own, other))
+    count, length = rows.shape
+    totals: Array = rng.choice([within.high, within.high + 1, within.low + within.high], (count, 1))
+    met = totals - others
+    kept: Array = rng.random(rows.shape) < rng.choice([0.0, 1 / length, 2 / length], (count, 1))
+    fits = (met >= within.low) & (met <= within.high) & ~kept
+    values: Array = cast(Any, np).where(fits, met, rows)
+    return values.reshape(own.shape)
 
 
 def shifted(own: Array, other: Array, rng: Any, within: Range) -> Array:
