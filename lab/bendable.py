@@ -8,7 +8,18 @@ from typing import Final
 
 import numpy as np
 
-from nki_anvil.backends.worker.inputs import AGAINST, ALTERED, DOMINO, EVEN, LESSER, RECALLED, TALL, TOGETHER, VERGE
+from nki_anvil.backends.worker.inputs import (
+    AGAINST,
+    ALTERED,
+    DOMINO,
+    EVEN,
+    LESSER,
+    RECALLED,
+    RESIDUE,
+    TALL,
+    TOGETHER,
+    VERGE,
+)
 from nki_anvil.lab import aiming, altered, astride, dominoes, lesser_references, recalled, verges
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.bending import Inputs
@@ -46,6 +57,8 @@ def _met(measuring: Measuring, drawn: Inputs) -> dict[str, list[str]]:
                 for turn in range(len(met.opposites))
                 for how in ("", "/throughout", "/nearer", f"/{TALL}")
             ]
+            residues = measuring.bending.residues(drawn, name)
+            against += [f"{RESIDUE}/{number}" for number in range(len(residues))]
             found[name] = against if met.factor is None else [*against, EVEN]
             factors[name] = met.products
     for name, kinds in aiming.families(measuring.runs, drawn, factors).items():

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nki_anvil.backends.worker import planes
+from nki_anvil.backends.worker import normed, planes
 from nki_anvil.backends.worker.arguments import in_order, inside
 from nki_anvil.backends.worker.inputs import (
     AGAINST,
@@ -23,12 +23,13 @@ from nki_anvil.backends.worker.inputs import (
     LESSER,
     MOVED,
     RECALLED,
+    RESIDUE,
     TALL,
     TOGETHER,
     VERGE,
 )
 from nki_anvil.backends.worker.relations import TIMES, against, level
-from nki_anvil.lab import aiming, altered, astride, dominoes, recalled, telling_apart, verges
+from nki_anvil.lab import aiming, altered, astride, dominoes, recalled, residues, telling_apart, verges
 from nki_anvil.lab.arithmetic import is_array
 from nki_anvil.lab.honest_runs import HonestRuns, is_float
 from nki_anvil.lab.lesser_references import LesserReferences
@@ -81,6 +82,8 @@ class Bending:
             return drawn | self._cast_all(drawn, aiming.aimed(self._runs, drawn, name, which, random))
         if family == MOVED:
             return drawn | self._cast_all(drawn, aiming.moved(self._runs, drawn, name, int(which), random))
+        if family == RESIDUE:
+            return drawn | self._cast_all(drawn, self._residue(drawn, name, int(which), random))
         gathered: dict[str, Sequence[int]] = case.get("gathered") or {}
         axes = gathered.get(name, ())
         meeting = self._runs.meeting(list(drawn.values()), list(drawn).index(name))
@@ -95,6 +98,26 @@ class Bending:
         elif family == EVEN and meeting.factor is not None:
             bent = _of_groups(bent, meeting.factor, axes, lambda one, other: level(one, other, random))
         return drawn | self._cast_all(drawn, {name: bent})
+
+    def residues(self, drawn: Inputs, name: str) -> list[Inputs]:
+        """What is nearest to an input of what a sum leaves nothing of, for several sums: beside the others as they are,
+        or else as orthonormal matrices."""
+        for beside in ({}, self._cast_all(drawn, self._orthonormal(drawn, name))):
+            given = drawn | beside
+            if found := self._runs.residues(list(given.values()), list(given).index(name)):
+                return [beside | {name: one} for one in found]
+        return []
+
+    def _orthonormal(self, drawn: Inputs, name: str) -> Inputs:
+        floats = {other: item for other, item in drawn.items() if other != name and is_float(item)}
+        return {other: normed.orthonormal(item) for other, item in floats.items() if item.ndim > 1}
+
+    def _residue(self, drawn: Inputs, name: str, number: int, random: Any) -> Inputs:
+        """Rows of which a sum leaves little; as drawn where other draws have fewer such sums."""
+        found = self.residues(drawn, name)
+        if number >= len(found):
+            return {}
+        return found[number] | {name: residues.nearly(drawn[name], found[number][name], random)}
 
     def _of_all(self, family: str, which: str, drawn: Inputs, case: Record) -> Inputs | None:
         """What is found for all inputs together; None of a family that is of one."""

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from nki_anvil.backends.worker.arguments import in_order
-from nki_anvil.lab import constant_numbers, product_operands, yardstick
+from nki_anvil.lab import constant_numbers, product_operands, residues, yardstick
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.formats import UNIT_ROUNDOFF, by_lot, rounded, stored
 from nki_anvil.lab.meeting import Event, Meeting, Recording, meet
@@ -90,13 +90,22 @@ class HonestRuns:
     def meeting(self, inputs: Sequence[Any], watched: int) -> Meeting:
         """What one of the inputs, an array, meets in runs in float64. Raises ReferenceFault."""
 
+        return _also_behind_functions(inputs[watched], self._record(inputs, watched))
+
+    def residues(self, inputs: Sequence[Any], watched: int) -> list[Array]:
+        """What is nearest to one of the inputs, an array, of those of which a sum leaves nothing, for several sums."""
+        return residues.solved(inputs[watched], self._record(inputs, watched))
+
+    def _record(self, inputs: Sequence[Any], watched: int) -> Callable[[Array], list[Event]]:
+        """Runs in float64 in which one of the inputs is another."""
+
         def record(argument: Array) -> list[Event]:
             recording = Recording()
             changed = [argument if place == watched else item for place, item in enumerate(inputs)]
             self._forward(changed, Arithmetic(dtype=np.float64, recording=recording))
             return recording.events
 
-        return _also_behind_functions(inputs[watched], record)
+        return record
 
     def weighed(self, inputs: Sequence[Any]) -> list[tuple[float, float]]:
         """Of few numbers and single ones that a run in float64 compares, what they are; nothing where it fails."""

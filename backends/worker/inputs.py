@@ -530,9 +530,9 @@ _PAIRED = ("cancelling", "exact20", "sole", "terraces", "named", "gated", *_RELA
 
 JOINED = 977
 """Beside a case's seed, of what two integers have in common."""
-MET = AGAINST, EVEN, AIMED, MOVED, RETURNED, DOMINO, ASTRIDE, RECALLED, ALTERED, LESSER, VERGE = (
+MET = AGAINST, EVEN, AIMED, MOVED, RETURNED, DOMINO, ASTRIDE, RECALLED, ALTERED, LESSER, VERGE, RESIDUE = (
     "against", "even", "aimed", "moved", "returned", "domino", "astride", "recalled", "altered",
-    "lesser", "verge",
+    "lesser", "verge", "residue",
 )  # fmt: skip
 """Families that only the reference's process can draw: they depend on what the reference computes, or the kernel."""
 ROUGH = "narrow"

@@ -34,13 +34,19 @@ def rows(own: Array, rng: Any) -> Array:
 
 
 def matrices(own: Array, rng: Any) -> Array:
-    """Each matrix of the last two axes has orthonormal rows, or columns where it has more rows, but for a little."""
+    """Orthonormal ones, but for a little."""
+    bent = orthonormal(own)
+    shape = bent.shape
+    little = 10.0 ** rng.uniform(*BESIDE, (*shape[:-2], 1, 1)) / np.sqrt(max(shape[-2:]))
+    noise: Array = little * rng.standard_normal(shape)
+    return bent + noise
+
+
+def orthonormal(own: Array) -> Array:
+    """Each matrix of the last two axes has orthonormal rows, or columns where it has more rows."""
     height, width = own.shape[-2:]
     every = own.astype(np.float64).reshape(-1, height, width)
-    bent = np.stack([_orthonormal(one) for one in every]) if len(every) else every
-    little = 10.0 ** rng.uniform(*BESIDE, (len(every), 1, 1)) / np.sqrt(max(height, width))
-    noise: Array = little * rng.standard_normal(every.shape)
-    return (bent + noise).reshape(own.shape)
+    return (np.stack([_orthonormal(one) for one in every]) if len(every) else every).reshape(own.shape)
 
 
 def _orthonormal(matrix: Array) -> Array:

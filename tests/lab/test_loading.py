@@ -293,6 +293,19 @@ async def test_integers_without_a_domain_are_those_that_get_inputs_draws(tmp_pat
         await load(written(tmp_path, GOOD + "def forward(x):\n    return x\n", toml))
 
 
+@pytest.mark.parametrize(("dtype", "low", "high", "ends"), [
+    ("uint16", 40, 65000, (0, 65535)), ("int8", -127, 127, (-128, 127)), ("uint8", 0, 100, (0, 100)),
+    ("int32", 0, 2**31 - 2, (0, 2**31 - 2)),
+])  # fmt: skip
+async def test_words_and_bytes_that_are_nearly_all_drawn_are_any(
+    tmp_path: Path, dtype: str, low: int, high: int, ends: tuple[int, int]
+) -> None:
+    drawing = f"np.linspace({low}, {high}, 256).reshape(8, 32)[::-1, ::-1].astype(np.{dtype})"
+    source = f"import numpy as np\ndef get_inputs():\n    return [{drawing}]\ndef forward(x):\n    return x + 1.0\n"
+    drawn = (await load(written(tmp_path, source))).shape_sets["default"].inputs[0]
+    assert (drawn.low, drawn.high) == ends
+
+
 LEAST = """
 import numpy as np
 

@@ -103,6 +103,12 @@ def test_a_row_of_integers_holds_a_sequence_or_nearly_all_of_it() -> None:
     assert spelt(bent[:, : len(STOP)][[spelt(row[: len(STOP)]) for row in bent]][0])
 
 
+def test_a_sequence_fills_a_row_here_and_there() -> None:
+    own = np.zeros((256, 40), np.int32)
+    bent = recalled.laid([np.array(STOP, float)], {"x": own}, np.random.default_rng(1))["x"]
+    assert sum(np.array_equal(row, np.resize(STOP, 40)) for row in bent) > 5
+
+
 def test_a_sequence_stands_with_one_of_its_elements_another_one() -> None:
     own = np.zeros((512, 40), np.int32)
     bent = recalled.laid([np.array(STOP, float)], {"x": own}, np.random.default_rng(1))["x"]

@@ -167,6 +167,13 @@ def test_functions_of_single_numbers_are_as_noisy_as_those_of_arrays(tmp_path: P
     np.testing.assert_allclose(ran(reference, np.float64)[0], exact, rtol=1e-5)
 
 
+def test_what_is_divided_by_a_power_of_two_is_exact_and_by_another_number_is_not(tmp_path: Path) -> None:
+    for number, same in ((16, True), (0.25, True), (6, False)):
+        reference = module(tmp_path, f"x / {number} + w / np.full_like(w, {number})")
+        one, other = (ran(reference, np.float64, noise=1e-6, rng=np.random.default_rng(seed))[0] for seed in (1, 2))
+        assert bool((one == other).all()) is same
+
+
 def test_constants_of_functions_are_exact(tmp_path: Path) -> None:
     reference = module(tmp_path, "x * math.sqrt(2.0) * exp(-1.0)")
     one, other = (ran(reference, np.float64, noise=1e-6, rng=np.random.default_rng(seed))[0] for seed in (1, 2))

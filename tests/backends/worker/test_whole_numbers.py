@@ -163,6 +163,25 @@ def test_one_of_two_integers_is_the_other_so_many_places_apart_in_each_row() -> 
     assert len(set.union(*found)) > 12
 
 
+def test_sums_of_two_integers_are_one_number_throughout_a_row_or_nearly() -> None:
+    specs = [
+        {"name": name, "shape": [60, 20], "dtype": "uint16", "domain": "integer", "low": 0, "high": 65535}
+        for name in ("a", "b")
+    ]
+    a, b = inputs.draw({"inputs": specs}, {"seed": 1, "family": "whole/summed:b", "only": "a"}).values()
+    most = (a.astype(int) + b == 65535).sum(axis=1)
+    assert (most == 20).sum() >= 5
+    assert ((most >= 15) & (most < 20)).sum() >= 5
+
+
+def test_rows_say_one_thing_throughout() -> None:
+    for turn in range(whole_numbers.AGAIN):
+        x = drawn(f"whole/again/{turn}", [60, 60], 0, 10**6)
+        rows = x.T if turn == whole_numbers.AGAIN - 1 else x
+        lengths = [next(n for n in range(1, 60) if (row[n:] == row[:-n]).all()) for row in rows]
+        assert set(lengths) == set(whole_numbers.REPEATED)
+
+
 def test_the_end_of_one_is_the_beginning_of_the_other_however_short() -> None:
     specs = [
         {"name": name, "shape": [40, 20], "dtype": "int32", "domain": "integer", "low": 0, "high": 9}

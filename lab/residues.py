@@ -1,0 +1,125 @@
+"""Rows of an input of which a sum of several of its own elements leaves little: what a filter lets through of a tone.
+
+Where a row's elements cancel among each other, none of them has an opposite of its own (``meeting``). How each sum
+moves with each element is found by runs, and rows are moved to where it comes to nothing, along a straight line.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from nki_anvil.lab.arithmetic import Array
+from nki_anvil.lab.meeting import Event, is_guard
+from nki_anvil.lab.reference_module import ReferenceFault
+
+Record = Callable[[Array], list[Event]]
+
+SHORTEST, LONGEST = 8, 192
+"""Elements of a row: so many runs it takes."""
+LARGEST: Final = 1 << 22
+"""Numbers that tell how one sum moves, of all rows."""
+SUMS: Final = 3
+"""The last of a reference."""
+SECONDS: Final = 4.0
+"""For all runs of an input."""
+LEFT: Final = (-4.5, -0.3)
+"""Powers of ten of how much a row's sum is of what it was."""
+NOTHING, SOMETHING = 1e-4, 0.05
+"""Parts of a sum that are none of it any more; and of a row, that has to be left."""
+KEPT: Final = 0.5
+"""Rows at least for which both is so."""
+SINGULAR: Final = 1e-5
+"""Of what moves a sum most, what hardly moves it: components are orthonormal but for their roundings."""
+
+
+def solved(argument: Array, record: Record) -> list[Array]:
+    """In the argument's shape, for each sum: the rows nearest to its own for which that comes to nothing."""
+    if argument.ndim < 2 or not SHORTEST <= argument.size // max(1, len(argument)) <= LONGEST:
+        return []
+    own = argument.astype(np.float64)
+    try:
+        found = [_moved(own, slopes, record) for slopes in _all_slopes(own, record)]
+    except ReferenceFault:  # other rows are not what it takes
+        return []
+    return [one for one in found if one is not None]
+
+
+def nearly(own: Array, nothing: Array, random: Any) -> Array:
+    """Each row on its way there, by lot."""
+    left = 10.0 ** random.uniform(*LEFT, (len(own), *[1] * (own.ndim - 1)))
+    return nothing + left * (own - nothing)
+
+
+class _Slopes:
+    """How one sum of a run, row by row, moves with each element of a row."""
+
+    def __init__(self, at: int, total: Array, length: int) -> None:
+        self.at, self.total = at, total
+        self.by = np.zeros((*total.shape, length))
+
+    def see(self, events: Sequence[Event], place: int, step: float) -> None:
+        self.by[:, :, place] = (_total(events, self.at, len(self.total)) - self.total) / step
+
+
+def _all_slopes(own: Array, record: Record) -> list[_Slopes]:
+    """Those of the last sums of several elements of a row each; of none where time is up."""
+    rows = len(own)
+    length: int = own.size // rows
+    base, until = record(own), time.monotonic() + SECONDS
+    found = [_Slopes(at, total, length) for at, total in _sums(base, record(own + 1.0), rows, length)]
+    step = max(float(np.abs(own).max()), 1e-3)
+    for place in range(length if found else 0):
+        moved: Array = own.reshape(rows, -1).copy()
+        moved[:, place] += step
+        events = record(moved.reshape(own.shape))
+        for slopes in found:
+            slopes.see(events, place, step)
+        if time.monotonic() > until:
+            return []
+    return [slopes for slopes in found if np.count_nonzero(slopes.by[0], axis=1).max(initial=0) > 1]
+
+
+def _sums(base: Sequence[Event], moved: Sequence[Event], rows: int, length: int) -> list[tuple[int, Array]]:
+    found: list[tuple[int, Array]] = []
+    for at, event in reversed([*enumerate(base)]):
+        guards = is_guard(event.left) or is_guard(event.right)
+        if guards or at >= len(moved) or event.kind not in ("sum", "difference") or len(found) == SUMS:
+            continue
+        total = _total(base, at, rows)
+        fits = total.size and SHORTEST <= total.shape[1] <= LONGEST and total.size * length <= LARGEST
+        if fits and not np.array_equal(total, _total(moved, at, rows)):
+            found.append((at, total))
+    return found
+
+
+def _total(events: Sequence[Event], at: int, rows: int) -> Array:
+    """[rows, elements]; empty where it is not of that many rows."""
+    event = events[at]
+    try:
+        total = event.left + event.right if event.kind == "sum" else event.left - event.right
+    except ValueError:
+        total = np.empty(0)
+    return total.reshape(rows, -1) if total.ndim > 1 and len(total) == rows else np.empty((rows, 0))
+
+
+def _moved(own: Array, slopes: _Slopes, record: Record) -> Array | None:
+    """The rows for which a sum comes to nothing; as they were where none does, and None where that is most of them."""
+    if not np.isfinite(slopes.by).all() or not np.isfinite(slopes.total).all():
+        return None
+    rows = own.reshape(len(own), -1)
+    step = np.linalg.pinv(slopes.by, rcond=SINGULAR) @ slopes.total[:, :, None]
+    moved = rows - step[:, :, 0]
+    left = _total(record(moved.reshape(own.shape)), slopes.at, len(own))
+    solved = _sizes(left) <= NOTHING * _sizes(slopes.total)
+    solved &= _sizes(moved) >= SOMETHING * _sizes(rows)
+    if solved.mean() < KEPT:
+        return None
+    return np.where(solved[:, None], moved, rows).reshape(own.shape)
+
+
+def _sizes(rows: Array) -> Array:
+    return np.sqrt(np.square(rows).sum(axis=1))
