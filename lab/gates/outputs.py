@@ -11,14 +11,13 @@ from nki_anvil.backends.run import ArraySpec, CaseResult
 from nki_anvil.lab.comparing import explain, worst
 from nki_anvil.lab.evidence import Evidence, Judgement, Observed, Repeat, Turned
 from nki_anvil.lab.expected import Expected
-from nki_anvil.lab.specification import Specification
 
 
 def judge(evidence: Evidence) -> Judgement:
     if not evidence.observed or not evidence.poisoned:
         return Judgement(False, "The backend returned no outputs.")
     for observed in evidence.observed:
-        if wrong := _form(observed, evidence.specification.reshapes):
+        if wrong := _form(observed, evidence):
             return Judgement(False, wrong, hint="Return exactly what the reference returns, in its order.")
         if wrong := _changed_inputs(observed.result, evidence):
             return Judgement(False, wrong, hint="Write to the kernel's own tensors only, even for a while.")
@@ -27,7 +26,7 @@ def judge(evidence: Evidence) -> Judgement:
     if judgement := _holds_what_memory_held(evidence):
         return judgement
     for turned in evidence.turned:
-        if judgement := _hangs_on_order(turned, evidence.specification):
+        if judgement := _hangs_on_order(turned, evidence):
             return judgement
     return Judgement(True, "Number, shapes and dtypes as the reference's; every element written; inputs unchanged.")
 
@@ -43,15 +42,27 @@ def _holds_what_memory_held(evidence: Evidence) -> Judgement | None:
     return None
 
 
-def _form(observed: Observed, reshapes: bool) -> str:
+def _form(observed: Observed, evidence: Evidence) -> str:
     given = [ArraySpec(shape=o.shape, dtype=_name(o.dtype)) for o in observed.result.outputs]
-    expected = observed.yardstick.outputs
+    given = _as_traced(given, observed.case.shapes, evidence)
+    reshapes, expected = evidence.specification.reshapes, observed.yardstick.outputs
     if len(given) != len(expected):
         return f"The kernel returns {len(given)} outputs, the reference {len(expected)}."
     for position, (spec, wanted) in enumerate(zip(given, expected, strict=True)):
         if wrong := _difference(spec, wanted, reshapes):
             return f"Output {position} {wrong}."
     return ""
+
+
+def _as_traced(given: list[ArraySpec], shapes: str, evidence: Evidence) -> list[ArraySpec]:
+    """Booleans are bytes where they are computed: which bytes are any, the trace knows."""
+    traced = next((trace.outputs for trace in evidence.traces() if trace.shapes == shapes), ())
+    if len(traced) != len(given):
+        return given
+    return [
+        one.model_copy(update={"dtype": told.dtype}) if (one.dtype, told.dtype) == ("uint8", "bool_") else one
+        for one, told in zip(given, traced, strict=True)
+    ]
 
 
 def _difference(given: ArraySpec, wanted: Expected, reshapes: bool) -> str:
@@ -132,16 +143,16 @@ _RUN = {
 }
 
 
-def _hangs_on_order(turned: Turned, specification: Specification) -> Judgement | None:
+def _hangs_on_order(turned: Turned, evidence: Evidence) -> Judgement | None:
     """Judged by the values' own limits, for sums in another order differ in their last bits."""
-    said, result = f"{_NO_ORDER} {_RUN[turned.order]},", turned.result
+    said, result, specification = f"{_NO_ORDER} {_RUN[turned.order]},", turned.result, evidence.specification
     if result.error is not None:
         failed = (
             f"Where iterations without an order run {_RUN[turned.order]}, executing it fails: {result.error.message}"
         )
         return Judgement(False, failed, code=result.error.code, line=result.error.line, hint=_ORDER)
     other = replace(turned.observed, result=result)
-    if wrong := _form(other, specification.reshapes):
+    if wrong := _form(other, evidence):
         return Judgement(False, f"{said} it is of another form: {wrong}", hint=_ORDER)
     found = worst(other, specification)
     if found.share <= 1.0 or worst(turned.observed, specification).share > 1.0:  # that one is for the gate of values

@@ -109,7 +109,8 @@ class _TileSize:
 
     @property
     def sbuf_size_bytes(self) -> int:
-        return _chip().sbuf_usable_partition_bytes * _chip().partitions
+        """All of it, also what the compiler keeps for itself: "total SBUF capacity" to the documents."""
+        return _chip().sbuf_partition_bytes * _chip().partitions
 
 
 tile_size: Final = _TileSize()
