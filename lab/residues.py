@@ -69,7 +69,10 @@ def _all_slopes(own: Array, record: Record) -> list[_Slopes]:
     """Those of the last sums of several elements of a row each; of none where time is up."""
     rows = len(own)
     length: int = own.size // rows
-    base, until = record(own), time.monotonic() + SECONDS
+    begun = time.monotonic()
+    base, until = record(own), begun + SECONDS
+    if (time.monotonic() - begun) * length > SECONDS:
+        return []
     found = [_Slopes(at, total, length) for at, total in _sums(base, record(own + 1.0), rows, length)]
     step = max(float(np.abs(own).max()), 1e-3)
     for place in range(length if found else 0):
