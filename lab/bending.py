@@ -102,7 +102,8 @@ class Bending:
     def residues(self, drawn: Inputs, name: str) -> list[Inputs]:
         """What is nearest to an input of what a sum leaves nothing of, for several sums: beside the others as they are,
         or else as orthonormal matrices."""
-        for beside in ({}, self._cast_all(drawn, self._orthonormal(drawn, name))):
+        orthonormal = self._cast_all(drawn, self._orthonormal(drawn, name))
+        for beside in ({}, orthonormal) if orthonormal else ({},):
             given = drawn | beside
             if found := self._runs.residues(list(given.values()), list(given).index(name)):
                 return [beside | {name: one} for one in found]

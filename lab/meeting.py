@@ -44,6 +44,14 @@ class Event(NamedTuple):
     """Of a product of matrices: which one of its run it is."""
 
 
+def total_of(event: Event) -> Array | None:
+    """None where the operands do not fit each other, as where a sum is kept by its parts."""
+    try:
+        return event.left + event.right if event.kind == "sum" else event.left - event.right
+    except ValueError:
+        return None
+
+
 class Recording:
     """The sums and products of one run, as long as there is room for their operands."""
 

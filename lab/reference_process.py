@@ -21,12 +21,7 @@ import numpy as np
 
 from nki_anvil.backends.worker import isolation
 from nki_anvil.backends.worker.arrays import read_all
-from nki_anvil.lab import (
-    bendable,
-    draw_order,
-    from_source,
-    own_modules,
-)
+from nki_anvil.lab import bendable, draw_order, from_source, own_modules
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.combined import combined
 from nki_anvil.lab.footprint import Footprint
@@ -105,16 +100,14 @@ def inspect(module: ReferenceModule, request: Record, _folder: Path) -> Record:
 def _numbers(module: ReferenceModule, draws: Sequence[Sequence[Any]]) -> dict[str, list[float]]:
     """By argument that is a number, what it is in these draws, and in more as long as there is time."""
     places = [place for place, item in enumerate(draws[0]) if not is_array(item)]
-    found = {place: {drawn[place] for drawn in draws if not is_array(drawn[place])} for place in places}
-    until = time.monotonic() + SECONDS
-    for seed in range(1000, 1000 + MORE) if places else ():
-        if time.monotonic() > until:
-            break
-        drawn = module.get_inputs(seed)
-        for place in places:
-            found[place].add(drawn[place])
+    seen, until = [*draws], time.monotonic() + SECONDS
+    while places and len(seen) < MORE and time.monotonic() < until:
+        seen.append(module.get_inputs(MORE + len(seen)))
     names = _names(module, len(draws[0]))
-    return {names[place]: sorted(map(float, held)) for place, held in found.items()}
+    return {
+        names[at]: sorted({float(drawn[at]) for drawn in seen if at < len(drawn) and not is_array(drawn[at])})
+        for at in places
+    }
 
 
 def _names(module: ReferenceModule, count: int) -> list[str]:

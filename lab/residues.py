@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from nki_anvil.lab.arithmetic import Array
-from nki_anvil.lab.meeting import Event, is_guard
+from nki_anvil.lab.meeting import Event, is_guard, total_of
 from nki_anvil.lab.reference_module import ReferenceFault
 
 Record = Callable[[Array], list[Event]]
@@ -62,7 +62,9 @@ class _Slopes:
         self.by = np.zeros((*total.shape, length))
 
     def see(self, events: Sequence[Event], place: int, step: float) -> None:
-        self.by[:, :, place] = (_total(events, self.at, len(self.total)) - self.total) / step
+        """Not known where the run went another way."""
+        total = _total(events, self.at, len(self.total))
+        self.by[:, :, place] = (total - self.total) / step if total.shape == self.total.shape else np.nan
 
 
 def _all_slopes(own: Array, record: Record) -> list[_Slopes]:
@@ -100,13 +102,10 @@ def _sums(base: Sequence[Event], moved: Sequence[Event], rows: int, length: int)
 
 
 def _total(events: Sequence[Event], at: int, rows: int) -> Array:
-    """[rows, elements]; empty where it is not of that many rows."""
-    event = events[at]
-    try:
-        total = event.left + event.right if event.kind == "sum" else event.left - event.right
-    except ValueError:
-        total = np.empty(0)
-    return total.reshape(rows, -1) if total.ndim > 1 and len(total) == rows else np.empty((rows, 0))
+    """[rows, elements]; empty where there is none of that many rows."""
+    total = total_of(events[at]) if at < len(events) else None
+    fits = total is not None and total.ndim > 1 and len(total) == rows
+    return total.reshape(rows, -1) if total is not None and fits else np.empty((rows, 0))
 
 
 def _moved(own: Array, slopes: _Slopes, record: Record) -> Array | None:
@@ -117,7 +116,7 @@ def _moved(own: Array, slopes: _Slopes, record: Record) -> Array | None:
     step = np.linalg.pinv(slopes.by, rcond=SINGULAR) @ slopes.total[:, :, None]
     moved = rows - step[:, :, 0]
     left = _total(record(moved.reshape(own.shape)), slopes.at, len(own))
-    solved = _sizes(left) <= NOTHING * _sizes(slopes.total)
+    solved = (_sizes(left) <= NOTHING * _sizes(slopes.total)) & bool(left.size)
     solved &= _sizes(moved) >= SOMETHING * _sizes(rows)
     if solved.mean() < KEPT:
         return None

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from nki_anvil.lab.arithmetic import Array
-from nki_anvil.lab.meeting import LEAST, Event, is_guard
+from nki_anvil.lab.meeting import LEAST, Event, is_guard, total_of
 
 Record = Callable[[Array], list[Event]]
 
@@ -47,7 +47,7 @@ class _Sum:
     def __call__(self, argument: Array) -> Array:
         """What it comes to: NaN where the run went another way."""
         events = self._record(argument)
-        total = _total(events[self._at]) if self._at < len(events) else None
+        total = total_of(events[self._at]) if self._at < len(events) else None
         if total is None or total.size != argument.size:
             return np.full(self.shape, np.nan)
         return total.reshape(self.shape)
@@ -66,19 +66,11 @@ def _of_its_own(argument: Array, record: Record) -> Iterator[int]:
 def _is_one(events: tuple[Event, ...], some: Array) -> bool:
     if events[0].kind not in ("sum", "difference") or is_guard(events[0].left) or is_guard(events[0].right):
         return False
-    totals = [total.reshape(-1) for event in events if (total := _total(event)) is not None]
+    totals = [total.reshape(-1) for event in events if (total := total_of(event)) is not None]
     if len(totals) != len(events) or any(one.size != some.size for one in totals):
         return False
     own, all_moved, some_moved = totals
     return bool((own != all_moved).all()) and np.array_equal(own != some_moved, some)
-
-
-def _total(event: Event) -> Array | None:
-    """None where the operands do not fit each other, as where a sum is kept by its parts."""
-    try:
-        return event.left + event.right if event.kind == "sum" else event.left - event.right
-    except ValueError:
-        return None
 
 
 def _between(total: _Sum) -> tuple[Array, Array]:

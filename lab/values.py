@@ -170,8 +170,8 @@ class Value(np.ndarray[Any, Any]):
 
     def mean(self, axis: Any = None, dtype: Any = None, *args: Any, **options: Any) -> Any:  # type: ignore[override]
         if self.coarse is None:
-            shares = weighed(np.asarray(self), axis, in_force()) if dtype is None and not args else None
-            if shares is not None and not options.keys() - {"keepdims"}:
+            plain = dtype is None and not args and not options.keys() - {"keepdims"}
+            if plain and (shares := weighed(np.asarray(self), axis, in_force())) is not None:
                 return shares.view(Value).sum(axis, **options)
             return super().mean(axis, dtype, *args, **options)
         return _of_format(as_stored(self).mean(axis, None, *args, **options), self.coarse if dtype is None else dtype)

@@ -7,6 +7,7 @@ inside. So own draws go along lines until there is none, and stay behind that by
 from __future__ import annotations
 
 import time
+from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
@@ -30,25 +31,30 @@ SECONDS: Final = 2.0
 
 def ways(reference: Reference, drawn: Inputs, other: Inputs) -> list[str]:
     """Those by which some row comes to where there is no number."""
-    return [way for way in WAYS if Line(reference, drawn, other, way, np.random.default_rng(0)).ends().any()]
+    rows = _rows(reference, drawn, other)
+    lines = ((way, Line(reference, drawn, other, rows, way, np.random.default_rng(0))) for way in WAYS)
+    return [way for way, line in lines if line.ends().any()]
 
 
 def searched(reference: Reference, drawn: Inputs, other: Inputs, way: str, random: Any) -> Inputs:
     """Own draws of which each row that comes to an end is near to it; the others are as drawn."""
     try:
-        line = Line(reference, drawn, other, way, random)
+        line = Line(reference, drawn, other, _rows(reference, drawn, other), way, random)
     except ReferenceFault:
         return drawn
     reached = line.reached()
     return line.at(reached * (1 - 10.0 ** random.uniform(*LEFT, reached.shape)))
 
 
+def _rows(reference: Reference, drawn: Inputs, other: Inputs) -> int:
+    return independent_rows(reference, drawn, other, reference.run(copy(drawn)), least=1)
+
+
 class Line:
     """From each row of own draws to somewhere else; all of them together where no output has independent rows."""
 
-    def __init__(self, reference: Reference, drawn: Inputs, other: Inputs, way: str, random: Any) -> None:
-        self._reference, self._drawn, self._random = reference, drawn, random
-        self._rows = independent_rows(reference, drawn, other, reference.run(copy(drawn)), least=1)
+    def __init__(self, reference: Reference, drawn: Inputs, other: Inputs, rows: int, way: str, random: Any) -> None:
+        self._reference, self._drawn, self._rows, self._random = reference, drawn, rows, random
         self._until = time.monotonic() + SECONDS
         self._steps = self._led(other, way)
 
@@ -129,8 +135,7 @@ class Line:
 
 def _towards(floats: Inputs, sign: float) -> Inputs:
     """The first of two inputs of one shape, to where the second is."""
-    for one, item in floats.items():
-        for two, there in floats.items():
-            if one != two and there.shape == item.shape:
-                return {one: (there - item) * sign}
+    for (one, item), (_, there) in combinations(floats.items(), 2):
+        if there.shape == item.shape:
+            return {one: (there - item) * sign}
     return {}

@@ -230,7 +230,7 @@ def bands(own: Array, rng: Any, within: Range, turned: bool, turn: int) -> Array
     for band, kind in enumerate(kinds):
         part = slice(band * size, (band + 1) * size)
         values[part] = REGIMES[kind](rows[part], rng, within)
-    return (values.T if turned and own.ndim > 1 else values).reshape(own.shape)
+    return _put_back(values, own, turned)
 
 
 def tiles(own: Array, rng: Any, within: Range, turn: int) -> Array:
@@ -268,17 +268,18 @@ def few(own: Array, rng: Any, within: Range, turn: int) -> Array:
     kinds: Array = rng.permutation(np.arange(count))[:, None] % 2
     own_again: Array = (kinds == 1) & (rng.random(rows.shape) < 0.5)
     values = np.clip(cast(Any, np).where(own_again, rows, values), within.low, within.high)
-    return (values.T if turn % 2 == 1 and own.ndim > 1 else values).reshape(own.shape)
+    return _put_back(values, own, turn % 2 == 1)
 
 
 def again(own: Array, rng: Any, within: Range, turn: int) -> Array:
     """A few neighbours of each row, or column, again and again, as where a text says one thing throughout."""
-    rows = _rows(_stretched(own), turn % AGAIN >= AGAIN - 1)
+    turned = turn % AGAIN == AGAIN - 1
+    rows = _rows(_stretched(own), turned)
     count, length = rows.shape
     sizes: Array = rng.choice(REPEATED, (count, 1))
     begins: Array = rng.integers(0, length, (count, 1))
     values = np.take_along_axis(rows, (begins + cast(Any, np).arange(length) % sizes) % length, -1)
-    return (values.T if turn % AGAIN >= AGAIN - 1 and own.ndim > 1 else values).reshape(own.shape)
+    return _put_back(values, own, turned)
 
 
 def _in_runs(places: Array, rng: Any) -> Array:
@@ -371,3 +372,8 @@ def _rows(own: Array, turned: bool) -> Array:
     if own.ndim < 2:
         return own.reshape(1, -1)
     return own.reshape(-1, own.shape[-1]).T if turned else own.reshape(-1, own.shape[-1])
+
+
+def _put_back(rows: Array, own: Array, turned: bool) -> Array:
+    """Those rows, or columns, as the array that they are of."""
+    return (rows.T if turned and own.ndim > 1 else rows).reshape(own.shape)

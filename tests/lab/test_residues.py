@@ -51,6 +51,17 @@ def test_what_cancels_otherwise_or_not_at_all_is_left(record: Callable[[Array], 
     assert residues.solved(np.random.default_rng(0).standard_normal((64, 24)), record) == []
 
 
+def test_what_goes_another_way_with_other_numbers_is_left() -> None:
+    def branching(x: Array) -> list[Event]:
+        return notch(x)[: 1 if x.max() > 5 else 2]
+
+    def shorter(x: Array) -> list[Event]:
+        return notch(x if x.max() < 5 else x[:, :20])
+
+    for record in (branching, shorter):
+        assert len(residues.solved(np.random.default_rng(0).uniform(-4, 4, (64, 24)), record)) <= 1
+
+
 @pytest.mark.parametrize("shape", [(24,), (8, 4), (8, 500), (0, 24)])
 def test_what_has_no_rows_of_moderate_length_is_left(shape: tuple[int, ...]) -> None:
     assert residues.solved(np.ones(shape), components) == []
