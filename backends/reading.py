@@ -14,6 +14,7 @@ from nki_anvil.backends.errors import BackendFailed
 from nki_anvil.backends.job import Job
 from nki_anvil.backends.run import ArraySpec, CaseResult, Profile, Run, Trace
 from nki_anvil.backends.worker import arrays
+from nki_anvil.backends.worker.leaning import LEANING
 from nki_anvil.sim.dtypes import FLOATS, numpy_dtype
 
 RUN: Final = "run.json"
@@ -79,7 +80,7 @@ def _shaped(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def _trace_of(case: CaseResult, job: Job, run: Run) -> Trace:
-    shapes = {asked.key: asked.shapes for asked in job.cases}.get(case.key)
+    shapes = {asked.key: asked.shapes for asked in job.cases}.get(case.key.partition(LEANING)[0])
     for trace in run.traces:
         if trace.shapes == shapes:
             return trace

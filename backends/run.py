@@ -47,6 +47,34 @@ class ArraySpec(Record):
     dtype: str
 
 
+class Choice(Record):
+    """A maximum, a minimum or a comparison of one line, and whether it could go one way throughout.
+
+    ``way`` is 1 where its first operand always won, or it were always true, 2 where the second did, or it were false.
+    """
+
+    line: int | None = None
+    text: str = ""
+    op: str
+    against: float | None = None
+    """The number that is its second operand, if one is."""
+    standing: bool = False
+    """The second operand is what stands in some places of a reduced axis whatever the inputs are."""
+    way: Literal[1, 2]
+    met: bool
+    """Some case carries it out, and its operands are not equal throughout."""
+    taken: bool
+    """Some case takes the other way."""
+    missed: int = 0
+    """How many instructions of that line never do, where one of the operands is constant."""
+    needed: bool = False
+    """Own draws come out otherwise, by more than anybody would let pass, or fail."""
+    tried: bool = False
+    """Cases that take the other way were made to go this one."""
+    keys: tuple[str, ...] = ()
+    """Under which there is what came of that, where it was other than before; with the case's key in front."""
+
+
 class Trace(Record):
     """One shape set, traced twice in fresh kernel processes that saw no data."""
 
@@ -67,6 +95,7 @@ class Trace(Record):
     """Module-level statements that were not executed, each with its line."""
     printed: str = ""
     findings: tuple[Finding, ...] = ()
+    choices: tuple[Choice, ...] = ()
     artefact: str = ""
     """SHA-256 of what a device's compiler made of it, normalised; empty where nothing is compiled."""
     unknown: str = ""

@@ -30,6 +30,8 @@ class Judgement:
     worst_error: float | None = None
     limit_use: float | None = None
     warnings: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()
+    """What the kernel does that shows in no case."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,11 @@ def exhibit(bench: Workbench, holder: Holder, reason: Comparison | None = None) 
     )
 
 
+def _unjudged(bench: Workbench, best: Best | None) -> tuple[str, ...]:
+    verdict = bench.verdict(bench.problem.attempts.held(best)) if best else None
+    return verdict.unjudged if verdict else ()
+
+
 def _at_rest(bench: Workbench) -> bool:
     """Whether the working file holds a kernel that passed, or is gone: then there is nothing to remind of."""
     path = bench.problem.working_file
@@ -159,6 +164,7 @@ def conclude(bench: Workbench, asked: Best | None, best: Best | None, comparison
         evidence_path=bench.lab.shown(receipt.path(bench.problem.folder, bench.origin)) if sealed else None,
         fallen=bench.fallen(),
         deposed=asked.attempt if asked and bench.failed(bench.problem.attempts.held(asked)) else None,
+        unjudged=_unjudged(bench, best),
         faults=audit(bench.lab, bench.problem.name).faults,
         report=links.report(bench.problem.name),
         report_path=bench.lab.shown(path),

@@ -430,5 +430,7 @@ class Finished:
     """Attempts that were kept before the baseline and have failed since."""
     deposed: int | None = None
     """The attempt that was best when the claim was asked for, where it failed on cases drawn for it alone."""
+    unjudged: tuple[str, ...] = ()
+    """What the best kernel does that shows in no case."""
     faults: tuple[str, ...] = ()
     """What an audit finds in the problem's records, of which the claim is the last."""

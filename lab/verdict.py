@@ -16,7 +16,7 @@ GATE_NAMES: Final = (
 )  # fmt: skip
 """In the order in which they are passed; the first that fails ends the verification."""
 
-GATE_SET: Final = 16
+GATE_SET: Final = 17
 """Version of the gates, families and limits together; part of the verdict key."""
 
 PROGRAM_GATES: Final = frozenset({"machine", "outputs", "values", "sensitivity", "determinism"})
@@ -93,6 +93,8 @@ class Verdict(Record):
     """For the picture beside the stored verdict; not stored with it."""
     hint: str = ""
     warnings: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()
+    """Those warnings that tell of what the kernel does and no case shows: there it passes without being judged."""
     cases: int = 0
     families: dict[str, int] = Field(default_factory=dict)
     seconds: float = 0.0

@@ -327,6 +327,7 @@ def _verdict(
         heat=last.heat if last.passed is False else None,
         hint=last.hint if last.passed is False else "",
         warnings=_warnings(judgements),
+        unjudged=tuple(said for judgement in judgements for said in judgement.unjudged)[:WARNINGS],
         cases=len(observed),
         families=dict(Counter("probe" if o.case.probes else o.case.family.partition("/")[0] for o in observed)),
         seconds=seconds,
@@ -343,7 +344,7 @@ def _programs(run: Run) -> str:
 
 def _warnings(judgements: Sequence[Judgement]) -> tuple[str, ...]:
     """Each once, and the rest counted where a text makes so many that they would bury everything else."""
-    every = list(dict.fromkeys(warning for judgement in judgements for warning in judgement.warnings))
+    every = list(dict.fromkeys(said for one in judgements for said in (*one.unjudged, *one.warnings)))
     more = [f"And {len(every) - WARNINGS} more warnings."] if len(every) > WARNINGS else []
     return (*every[:WARNINGS], *more)
 

@@ -47,8 +47,16 @@ def steered(program: Program) -> list[int]:
     asked = {region: registers for region, registers in _askers(program) if registers}
     if not asked:
         return []
-    reached = _reached(program)[len(program.tables["tensors"]["role"]) :]
+    reached = _reached(program, _FLOATS)[len(program.tables["tensors"]["role"]) :]
     return [region for region, registers in asked.items() if reached[registers].any()]
+
+
+def led_by_inputs(program: Program) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which tensors, and which instructions, hold or read something made of what inputs hold, of any format."""
+    reached = _reached(program, np.ones_like(_FLOATS))
+    tensors = len(program.tables["tensors"]["role"])
+    instructions = tensors + program.registers
+    return reached[:tensors], reached[instructions : instructions + len(program)]
 
 
 def _askers(program: Program) -> Iterator[tuple[int, list[int]]]:
@@ -60,11 +68,12 @@ def _askers(program: Program) -> Iterator[tuple[int, list[int]]]:
         yield region, [register for register in asked if register != NONE]
 
 
-def _reached(program: Program) -> NDArray[np.bool_]:
+def _reached(program: Program, formats: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """From inputs of these formats on."""
     tensors = program.tables["tensors"]
     nodes = len(tensors["role"]) + program.registers + len(program) + _KEPT * program.cores
     reached = np.zeros(nodes, np.bool_)
-    reached[: len(tensors["role"])] = (tensors["role"] == ROLES.index("input")) & _FLOATS[tensors["dtype"]]
+    reached[: len(tensors["role"])] = (tensors["role"] == ROLES.index("input")) & formats[tensors["dtype"]]
     flow, before = _flow(program), -1
     while before != (before := int(reached.sum())):
         reached[flow.target[reached[flow.source]]] = True

@@ -39,6 +39,9 @@ class FinishProblem(LongResult):
     report_path: str | None = None
     evidence: Annotated[str | None, Field(description="Seal of the evidence file, for whoever checks it.")] = None
     evidence_path: str | None = None
+    unjudged: Annotated[
+        list[str] | None, Field(description="What the best kernel does that shows in no case: tell the user.")
+    ] = None
     faults: Annotated[
         list[str] | None, Field(description="What an audit finds in the records: the claim rests on them.")
     ] = None
@@ -67,6 +70,7 @@ async def finish_problem(call: Call, problem: Problem) -> FinishProblem:
         kept=_kept(finished),
         next_steps=_next_steps(finished),
         flags=[*finished.flags],
+        unjudged=[*finished.unjudged] or None,
         faults=[*finished.faults] or None,
         score=ContestScore.of(finished.score),
     )
@@ -87,8 +91,15 @@ def _summary(finished: Finished) -> str:
         _deposed(finished),
         stands_in(finished.fallen),
         tried,
+        _unjudged(finished),
         *_faults(finished),
     )
+
+
+def _unjudged(finished: Finished) -> str:
+    if not finished.unjudged:
+        return ""
+    return f"{count(len(finished.unjudged), 'choice')} of its text shows in no case and is not judged (unjudged)"
 
 
 def _deposed(finished: Finished) -> str:

@@ -22,6 +22,7 @@ from urllib.parse import quote
 import numpy as np
 
 from nki_anvil.backends.worker import arrays, inputs, isolation, records, seccomp
+from nki_anvil.backends.worker.leaning import Leaning
 
 OUTPUTS = "outputs.npz"
 UPLOADS = "inputs.npz"
@@ -110,7 +111,8 @@ class Execution:
             _say(trace=trace)
             if program is not None:
                 with _measured(seconds, "execute"):
-                    trips = self._cases(program, shapes) if self._to_execute(program) else None
+                    trips, choices = self._cases(program, shapes) if self._to_execute(program) else (None, [])
+                    _say(trace=trace | {"choices": choices})
                 with _measured(seconds, "estimate"):
                     self._costed(program, shapes["name"], trips, trace)
         except MemoryError:
@@ -121,26 +123,29 @@ class Execution:
         """The model needs values only for loops whose end depends on them."""
         return self.job["purpose"] == "verify" or len(program.tables["regions"]["kind"]) > 0
 
-    def _cases(self, program: Any, shapes: dict[str, Any]) -> Optional[tuple[int, ...]]:
+    def _cases(self, program: Any, shapes: dict[str, Any]) -> tuple[Optional[tuple[int, ...]], list[dict[str, Any]]]:
         """Execute the shape set's cases; returns the trip counts of the first that came to its end.
 
         Last those that are run in other orders, of a program that has them.
         """
         cases = [case for case in self.job["cases"] if case["shapes"] == shapes["name"]]
-        trips = self._series(program, shapes, [case for case in cases if not case.get("order")])
+        leaning = Leaning(program)
+        trips = self._series(program, shapes, [case for case in cases if not case.get("order")], leaning)
         if trips is not None and program.unordered:
             for order in dict.fromkeys(case["order"] for case in cases if case.get("order")):
                 chosen = [case for case in cases if case.get("order") == order]
                 self._series(program.turned(order, chosen[0]["seed"]), shapes, chosen)
-        return trips
+        return trips, leaning.told()
 
-    def _series(self, program: Any, shapes: dict[str, Any], cases: list[dict[str, Any]]) -> Optional[tuple[int, ...]]:
+    def _series(
+        self, program: Any, shapes: dict[str, Any], cases: list[dict[str, Any]], leaning: Optional[Leaning] = None
+    ) -> Optional[tuple[int, ...]]:
         from nki_anvil.sim.execution import Executable, ExecutionError
 
         if not cases:
             return None
         try:
-            executable = Executable(program)
+            executable = Executable(program, choices=leaning and leaning.choices)
             exactly, inexact = _exactly(program, cases)
         except (ExecutionError, MemoryError) as error:
             _give_up(cases, records.error(_named_error(error)))
@@ -149,7 +154,7 @@ class Execution:
         for position, case in enumerate(cases):
             self.done += 1
             _say(progress=f"case {self.done} of {len(self.job['cases'])}")
-            result, counted = self._case(executable, exactly, inexact, shapes, case)
+            result, counted = self._case(executable, exactly, inexact, shapes, case, leaning)
             trips = trips if trips is not None else counted
             _say(case=result)
             if result.get("error", {}).get("code") in _HOPELESS:
@@ -158,16 +163,26 @@ class Execution:
         return trips
 
     def _case(
-        self, executable: Any, exactly: Any, inexact: str, shapes: dict[str, Any], case: dict[str, Any]
+        self,
+        executable: Any,
+        exactly: Any,
+        inexact: str,
+        shapes: dict[str, Any],
+        case: dict[str, Any],
+        leaning: Optional[Leaning],
     ) -> tuple[dict[str, Any], Optional[tuple[int, ...]]]:
         from nki_anvil.sim.execution import ExecutionError
 
         drawn = self._inputs(shapes, case)
         result: dict[str, Any] = {"key": case["key"], "inputs_digest": inputs.digest(drawn)}
+        if leaning is not None:
+            leaning.choices.begin()
         try:
             with self._allowance():
                 outcome = executable.run([*drawn.values()], case["poison"], case.get("again", False), case["lot"])
             self._keep(case["key"], outcome.outputs)
+            if leaning is not None and "." not in case["key"]:
+                self._lean(leaning, executable, case, drawn, outcome.outputs)
             if exactly and case["exact"]:
                 result |= self._case_exactly(exactly, case, drawn)
             elif inexact and case["exact"]:
@@ -191,6 +206,27 @@ class Execution:
             return {"exact_error": records.error(error)}
         self._keep(f"{case['key']}/{arrays.EXACT}", outcome.outputs)
         return {"ran_exactly": True}
+
+    def _lean(
+        self, leaning: Leaning, executable: Any, case: dict[str, Any], drawn: dict[str, Any], outputs: Any
+    ) -> None:
+        """It never takes what the cases may still need."""
+        from nki_anvil.sim.execution import ExecutionError
+
+        if self.seconds_left < self.job["limits"]["execute_s"] / 2:
+            leaning.give_up()
+        spent = self.job["limits"]["execute_s"] - self.seconds_left
+
+        def run() -> Any:
+            try:
+                with self._allowance(1 / 8):
+                    return executable.run([*drawn.values()], case["poison"], lot=case["lot"]).outputs
+            except (ExecutionError, OutOfTime):
+                return None
+
+        for key, others in leaning.after(case, outputs, spent, run):
+            self._keep(key, others)
+            _say(case={"key": key, "inputs_digest": ""})
 
     def _is_unlike(self, executable: Any, case: dict[str, Any], drawn: dict[str, Any], outputs: Any) -> bool:
         """Whether the program gives other bits where fresh memory holds the other pattern."""
@@ -233,11 +269,11 @@ class Execution:
             (self.folder / f"timeline.{quote(shapes, safe='')}.json").write_text(found.timeline)
 
     @contextmanager
-    def _allowance(self) -> Generator[None]:
-        """Interrupts the program when the job's time is used up; what it took is subtracted."""
+    def _allowance(self, share: float = 1.0) -> Generator[None]:
+        """Interrupts the program when that share of the job's time is used up; what it took is subtracted."""
         started = time.monotonic()
         signal.signal(signal.SIGALRM, self._out_of_time)
-        signal.setitimer(signal.ITIMER_REAL, max(self.seconds_left, 1e-3))
+        signal.setitimer(signal.ITIMER_REAL, max(self.seconds_left * share, 1e-3))
         try:
             yield
         finally:

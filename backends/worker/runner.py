@@ -246,7 +246,11 @@ def _with_text(record: dict[str, Any], kernel: bytes) -> dict[str, Any]:
     """Error and findings with the kernel's own line beside its number."""
     lines = kernel.decode(errors="replace").splitlines()
     error: Optional[dict[str, Any]] = record.get("error")
-    places: list[dict[str, Any]] = [*record.get("findings", []), *([error] if error else [])]
+    places: list[dict[str, Any]] = [
+        *record.get("findings", []),
+        *record.get("choices", []),
+        *([error] if error else []),
+    ]
     for place in places:
         number = place.get("line")
         if not place.get("text") and number and 0 < number <= len(lines):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nki_anvil.lab import idle
 from nki_anvil.lab.comparing import Deviation, explain, worst
 from nki_anvil.lab.evidence import Evidence, Judgement, Observed
 from nki_anvil.lab.exactness import LIMIT
@@ -20,7 +21,14 @@ def judge(evidence: Evidence) -> Judgement:
     most = max(found, key=_rank)
     if most.share <= 1.0:
         detail = f"{len(cases)} cases, at most {most.share:.0%} of a limit used."
-        return Judgement(True, detail, worst_error=error, limit_use=most.share, warnings=_inexact(cases))
+        return Judgement(
+            True,
+            detail,
+            worst_error=error,
+            limit_use=most.share,
+            warnings=_inexact(cases),
+            unjudged=tuple(idle.choices(evidence)),
+        )
     wrong = sum(deviation.share > 1.0 for deviation in found)
     shown = explain(cases[found.index(most)], most)
     return Judgement(

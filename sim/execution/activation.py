@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim.execution.bench import Bench
-from nki_anvil.sim.execution.functions import FUNCTIONS
+from nki_anvil.sim.execution.choices import CHOOSING
+from nki_anvil.sim.execution.functions import FUNCTIONS, Function
 from nki_anvil.sim.execution.reduction import NOTHING_TO_LOAD
 from nki_anvil.sim.execution.registry import defines
 from nki_anvil.sim.execution.site import Site
@@ -48,7 +50,7 @@ def _activate(site: Site, command: str) -> None:
     if site["op"] not in FUNCTIONS:
         raise site.missing(f"with op={site['op']}")
     out = site.target("dst", shape)
-    site.do(on_the_engine(site["op"], site.bench), values, out)
+    _apply(site, on_the_engine(site["op"], site.bench), values, out)
     if command == "load_reduce":
         raise site.missing(NOTHING_TO_LOAD)
     site.settle("data", command, site.has("reduce_res"))
@@ -59,6 +61,17 @@ def _activate(site: Site, command: str) -> None:
     if site.has("reduce_res"):
         lanes = site.accumulators("data")
         site.do(np.copyto, site.target("reduce_res", lanes.shape), lanes)
+
+
+def _apply(site: Site, function: Function, values: Array, out: Array) -> None:
+    if site["op"] in CHOOSING:
+        site.choose(0, site["op"], partial(_of_one, function), values, None, out)
+    else:
+        site.do(function, values, out)
+
+
+def _of_one(function: Function, values: Array, _: Any, out: Array) -> None:
+    function(values, out)
 
 
 def _argument(site: Site, shape: tuple[int, ...]) -> NDArray[np.float32]:

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nki_anvil.sim.execution.choices import Choices
 from nki_anvil.sim.execution.errors import ExecutionError
 from nki_anvil.sim.execution.formats import Formats
 from nki_anvil.sim.execution.lots import Lots
@@ -38,8 +39,8 @@ class Registers(dict[int, int]):
 class Bench:
     """One run's machine state; ``reset`` begins a run."""
 
-    def __init__(self, regions: int, cores: int, formats: Formats) -> None:
-        self.formats = formats
+    def __init__(self, regions: int, cores: int, formats: Formats, choices: Choices | None = None) -> None:
+        self.formats, self.choices = formats, choices
         self.registers = Registers()
         self.trips: list[int] = [0] * regions
         self.accumulators = {

@@ -12,7 +12,6 @@ from nki_anvil.sim.execution.alu import operation
 from nki_anvil.sim.execution.registry import defines
 from nki_anvil.sim.execution.shifting import bit_operation
 from nki_anvil.sim.execution.site import Site
-from nki_anvil.sim.execution.untold import float_operation
 from nki_anvil.sim.operations import BITVEC, COMPARISONS, LOGICAL, WORDS, exact
 
 Array = NDArray[Any]
@@ -29,7 +28,7 @@ def tensor_tensor(site: Site) -> None:
         _words(site, shape, op)
     else:
         first, second = site.read("data1", shape), site.read("data2", shape)
-        site.do(float_operation(site.bench, op), first, second, site.target("dst", shape))
+        site.operate(0, op, first, second, site.target("dst", shape))
 
 
 def _exact_integers(site: Site, op: str) -> bool:
@@ -42,10 +41,10 @@ def _words(site: Site, shape: tuple[int, ...], op: str) -> None:
     first, second = site.raw("data1", shape), site.raw("data2", shape)
     out = site.raw_target("dst", shape)
     if op in COMPARISONS | LOGICAL:
-        site.do(operation(op), first, second, out.view(np.int32))
+        site.choose(0, op, operation(op), first, second, out.view(np.int32))
     else:
         wide = out.dtype
-        site.do(operation(op), first.view(wide), second.view(wide), out)  # wraps around as the adder does
+        site.choose(0, op, operation(op), first.view(wide), second.view(wide), out)  # wraps around as the adder does
 
 
 def _bits(site: Site, shape: tuple[int, ...], op: str) -> None:
@@ -74,11 +73,11 @@ def tensor_scalar(site: Site) -> None:
     second = None if site["op1"] is None else _second_operand(site, 1, shape)
     out = site.target("dst", shape)
     if site["op1"] is None:
-        site.do(float_operation(site.bench, site["op0"], site["reverse0"]), data, first, out)
+        site.operate(0, site["op0"], data, first, out, site["reverse0"])
         return
     middle = site.work(shape)
-    site.do(float_operation(site.bench, site["op0"], site["reverse0"]), data, first, middle)
-    site.do(float_operation(site.bench, site["op1"], site["reverse1"]), middle, second, out)
+    site.operate(0, site["op0"], data, first, middle, site["reverse0"])
+    site.operate(1, site["op1"], middle, second, out, site["reverse1"])
 
 
 def _second_operand(site: Site, position: int, shape: tuple[int, ...]) -> Any:
@@ -121,8 +120,8 @@ def scalar_tensor_tensor(site: Site) -> None:
     data, last = site.read("data", shape), site.read("operand1", shape)
     first = _second_operand(site, 0, shape)
     out, middle = site.target("dst", shape), site.work(shape)
-    site.do(float_operation(site.bench, site["op0"], site["reverse0"]), data, first, middle)
-    site.do(float_operation(site.bench, site["op1"], site["reverse1"]), middle, last, out)
+    site.operate(0, site["op0"], data, first, middle, site["reverse0"])
+    site.operate(1, site["op1"], middle, last, out, site["reverse1"])
 
 
 @defines("reciprocal")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from nki_anvil.sim import dtypes
 from nki_anvil.sim.execution.accumulation import Written
 from nki_anvil.sim.execution.bench import Bench, Step
+from nki_anvil.sim.execution.choices import Choices
 from nki_anvil.sim.execution.cores import Interleaving, exchange
 from nki_anvil.sim.execution.errors import ExecutionError
 from nki_anvil.sim.execution.formats import CHIP, Formats
@@ -35,16 +36,21 @@ class Executable:
 
     Raises NotSimulated for an instruction that has no definition here, and ExecutionError where operands do not fit.
     ``share`` makes equal instructions share one template; without it each is made ready by itself, with equal results.
-    ``formats`` says how numbers are held.
+    ``formats`` says how numbers are held; ``choices`` is told which way choices go, and decides some.
     """
 
     def __init__(
-        self, program: Program, steps: int = DEFAULT_STEPS, share: bool = True, formats: Formats = CHIP
+        self,
+        program: Program,
+        steps: int = DEFAULT_STEPS,
+        share: bool = True,
+        formats: Formats = CHIP,
+        choices: Choices | None = None,
     ) -> None:
         self.program = program
         self._budget = steps
         self._memory = Memory(program, formats)
-        self._bench = Bench(len(program.tables["regions"]["kind"]), program.cores, formats)
+        self._bench = Bench(len(program.tables["regions"]["kind"]), program.cores, formats, choices)
         self._writes = Written(self._memory)
         self._fresh = Fresh(self._memory, self._bench, self._writes)
         self._linker = Linker(self._memory, self._bench, self._writes, share)

@@ -41,7 +41,7 @@ class Linker:
         if key not in self._templates:
             self._templates[key] = self._template(index)
         template = self._templates[key]
-        return template.bind(self._places(index)) if template else self._prepared(self.site(index))
+        return template.bind(self._places(index), index) if template else self._prepared(self.site(index))
 
     def site(self, index: int) -> Site:
         """An instruction with its operands in place."""

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim.execution.alu import IDENTITIES, REDUCERS
+from nki_anvil.sim.execution.choices import KEEPING
 from nki_anvil.sim.execution.registry import defines
 from nki_anvil.sim.execution.site import Site
-from nki_anvil.sim.execution.untold import EXTREMES, Extreme, float_operation
+from nki_anvil.sim.execution.untold import EXTREMES, Extreme
 from nki_anvil.sim.operations import BITVEC
 
 Array = NDArray[Any]
@@ -37,6 +38,8 @@ def tensor_reduce(site: Site) -> None:
     values = site.raw("data", shape) if bits else site.read("data", shape)
     out = site.raw_target("dst", kept) if bits else site.target("dst", kept)
     site.do(function.reduce, values, -1, None, out)
+    if site["op"] in EXTREMES:
+        site.note_standing(values, out)
     if site["op"] == "average":
         site.do(np.multiply, out, site.number(1 / shape[-1]), out)
     if site["negate"]:
@@ -86,7 +89,7 @@ def accumulate(site: Site, values: Array, lanes: Array, op: str) -> None:
     total = site.work(lanes.shape)
     flat = values.reshape(values.shape[0], -1) if values.ndim == 2 else values
     site.do(_reduce_free, function, flat, total)
-    site.do(function, lanes, total, out=lanes)
+    site.choose(KEEPING, op, function, lanes, total, lanes)
 
 
 def _reduce_free(function: Any, values: Array, total: Array) -> None:
@@ -101,7 +104,7 @@ def tensor_scalar_reduce(site: Site) -> None:
     out, op = site.target("dst", shape), site["reduce_op"] or "add"
     initial = site.scalar("reduce_init", "reduce_init_value", (shape[0], 1))
     lanes = begin(site, "data", site["reduce_cmd"], op, initial, answers=site.has("reduce_res"))
-    site.do(float_operation(site.bench, site["op0"], site["reverse0"]), data, operand, out)
+    site.operate(0, site["op0"], data, operand, out, site["reverse0"])
     if site["reduce_cmd"] not in ("idle", "reset"):
         accumulate(site, out, lanes, op)
     if site.has("reduce_res"):
@@ -119,8 +122,8 @@ def tensor_scalar_cumulative(site: Site) -> None:
     initial = site.scalar("operand1", "value1", (shape[0], 1))
     lanes = begin(site, "src", site["reduce_cmd"], site["op1"], initial, answers=True)
     middle, out = site.work(flat), site.target("dst", flat)
-    site.do(float_operation(site.bench, site["op0"]), values, operand, middle)
-    site.do(_cumulate, float_operation(site.bench, site["op1"]), middle, lanes, out)
+    site.operate(0, site["op0"], values, operand, middle)
+    site.do(_cumulate, site.operator(1, site["op1"]), middle, lanes, out)
 
 
 def _cumulate(function: Any, values: Array, lanes: Array, out: Array) -> None:
@@ -138,7 +141,7 @@ def tensor_tensor_scan(site: Site) -> None:
     flat = (shape[0], math.prod(shape[1:]))
     first, second = site.read("data0", flat), site.read("data1", flat)
     initial = site.scalar("initial", "initial_value", flat)
-    op0, op1 = (float_operation(site.bench, site[f"op{i}"], site[f"reverse{i}"]) for i in (0, 1))
+    op0, op1 = (site.operator(i, site[f"op{i}"], site[f"reverse{i}"]) for i in (0, 1))
     site.do(_scan, op0, op1, first, second, initial, site.target("dst", flat))
 
 

@@ -43,8 +43,8 @@ def range_select(site: Site) -> None:
     site.do(_check_bounds, site.bench, site.line, *bounds)
     positions = (site["range_start"] + np.arange(shape[1])).astype(site.formats.working)
     mask, second = site.work(shape, np.bool_), site.work(shape, np.bool_)
-    site.do(FUNCTIONS[site["comp_op0"]], positions, bounds[0], mask)
-    site.do(FUNCTIONS[site["comp_op1"]], positions, bounds[1], second)
+    site.choose(0, site["comp_op0"], FUNCTIONS[site["comp_op0"]], positions, bounds[0], mask)
+    site.choose(1, site["comp_op1"], FUNCTIONS[site["comp_op1"]], positions, bounds[1], second)
     site.do(np.logical_and, mask, second, mask)
     _select(site, mask, chosen, site.number(site["on_false_value"] or 0), shape, "on_true_tile")
 

@@ -18,10 +18,12 @@ from nki_anvil.sim.attributes import RESETS
 from nki_anvil.sim.execution import moving
 from nki_anvil.sim.execution.accumulation import Written
 from nki_anvil.sim.execution.bench import LANES, Bench, Step
+from nki_anvil.sim.execution.choices import CHOOSING, Here
 from nki_anvil.sim.execution.conversion import from_working, shorten
 from nki_anvil.sim.execution.errors import ExecutionError, NotSimulated
 from nki_anvil.sim.execution.memory import Memory
 from nki_anvil.sim.execution.operand import Operand
+from nki_anvil.sim.execution.untold import float_operation
 from nki_anvil.sim.instructions import ENGINES, NAMES, TABLE
 from nki_anvil.sim.program import NONE
 
@@ -72,6 +74,30 @@ class Site:
     def do(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> None:
         """Add a step."""
         self.steps.append(partial(function, *arguments, **options))
+
+    def operator(self, stage: int, op: str, reverse: bool = False) -> Callable[[Any, Any, Array], Any]:
+        """A math operator on floats, for a step that uses it many times."""
+        function, choices = float_operation(self.bench, op, reverse), self.bench.choices
+        if choices is None or op not in CHOOSING:
+            return function
+        return partial(choices.choose, Here(self.index), stage, op, function)
+
+    def operate(self, stage: int, op: str, a: Any, b: Any, out: Array, reverse: bool = False) -> None:
+        """Add a math operator on floats as a step; ``stage`` counts those of an instruction."""
+        self.choose(stage, op, float_operation(self.bench, op, reverse), a, b, out)
+
+    def choose(self, stage: int, op: str, function: Callable[..., Any], a: Any, b: Any, out: Array) -> None:
+        """Add ``function(a, b, out)`` as a step, of whose choices it is known how they were made."""
+        choices = self.bench.choices
+        if choices is None or op not in CHOOSING:
+            self.do(function, a, b, out)
+        else:
+            self.do(choices.choose, Here(self.index), stage, op, function, a, b, out)
+
+    def note_standing(self, values: Array, result: Array) -> None:
+        """Of a reduction over the last axis: which places hold one number whatever the inputs are."""
+        if (choices := self.bench.choices) is not None:
+            self.do(choices.note_standing, Here(self.index), values, result)
 
     def finish(self) -> list[Step]:
         """All steps, the stores of outputs last."""

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim.execution.bench import Bench, Step
+from nki_anvil.sim.execution.choices import Choices, Here
+from nki_anvil.sim.execution.untold import Extreme
 
 Array = NDArray[Any]
 Place: TypeAlias = tuple[NDArray[np.uint8], int]
@@ -24,7 +26,9 @@ Hole: TypeAlias = tuple[int | str, int]
 """Where a view belongs in a step: the position or the name of an argument; FUNCTION for whose method is called."""
 
 FUNCTION = -1
-_PLAIN = (int, float, str, type(None), np.generic, np.dtype, type, np.ufunc, Bench, type(np.copyto))
+INDEX = -1
+"""In place of a view: which instruction it is."""
+_PLAIN = (int, float, str, type(None), np.generic, np.dtype, type, np.ufunc, Bench, Choices, Extreme, type(np.copyto))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +52,16 @@ class _Blank:
     options: dict[str, Any]
     holes: list[Hole]
 
-    def filled(self, views: list[Array]) -> Step:
+    def filled(self, views: list[Array], index: int) -> Step:
         function, arguments, options = self.function, list(self.arguments), self.options
-        for where, view in self.holes:
+        for where, number in self.holes:
+            view = index if number == INDEX else views[number]
             if where == FUNCTION:
-                function = getattr(views[view], function.__name__)
+                function = getattr(view, function.__name__)
             elif isinstance(where, int):
-                arguments[where] = views[view]
+                arguments[where] = view
             else:
-                options = {**options, where: views[view]}
+                options = {**options, where: view}
         return partial(function, *arguments, **options)
 
 
@@ -67,15 +72,15 @@ class Template:
     views: list[_View]
     steps: list[_Blank]
 
-    def bind(self, places: list[Place]) -> list[Step]:
-        """The steps for operands at these places, one for each slot."""
+    def bind(self, places: list[Place], index: int = 0) -> list[Step]:
+        """The steps of an instruction whose operands lie at these places, one for each slot."""
         views: list[Array] = []
         for view in self.views:
             block, start = places[view.slot]
             bound: Array = np.ndarray(view.shape, view.dtype, block, start + view.start, view.strides)
             bound.flags.writeable = view.writeable
             views.append(bound)
-        return [step.filled(views) for step in self.steps]
+        return [step.filled(views, index) for step in self.steps]
 
 
 class StandIns:
@@ -111,7 +116,9 @@ class StandIns:
         holes: list[Hole] = []
         for where, value in [*held, *given]:
             view = self._view(value)
-            if view is not None:
+            if isinstance(value, Here):
+                holes.append((where, INDEX))
+            elif view is not None:
                 holes.append((where, views.setdefault(view, len(views))))
             elif not self._harmless(value):
                 return None

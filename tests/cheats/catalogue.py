@@ -31,6 +31,8 @@ class Entry:
     gate: str = ""
     family: str = ""
     """Of inputs, one that shows what ``values`` stops, where own draws do not."""
+    unjudged: str = ""
+    """Of a wrong one that passes: what its verdict says is not judged."""
     quick: bool = False
 
     def __str__(self) -> str:
@@ -71,4 +73,5 @@ def variants() -> list[Entry]:
 
 
 CHEATS = told("wrong")
+UNJUDGED = told("unjudged")
 HONEST = [*told("honest"), *variants()]

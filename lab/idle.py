@@ -1,0 +1,82 @@
+"""Choices of a kernel on which nothing hangs, as far as all cases tell: what they do elsewhere, no verdict says.
+
+A maximum that always takes the same operand, a comparison that always says the same: without it, every case comes out
+right as well. So either it can be left out, or inputs that need it are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from math import inf
+from typing import Final, TypeAlias
+
+from nki_anvil.backends.run import CaseResult, Choice
+from nki_anvil.backends.worker.leaning import LEANING
+from nki_anvil.lab.comparing import worst
+from nki_anvil.lab.evidence import Evidence, Observed
+
+Which: TypeAlias = tuple[int, str, int, float]
+
+_LIMITS: Final = {"maximum": "larger", "minimum": "smaller", "relu": "larger"}
+_TAIL: Final = "Leave it out, or let get_inputs draw rows that need it."
+
+
+def choices(evidence: Evidence) -> Iterator[str]:
+    """One for each line's choice that no case needs, at no shape."""
+    results = {result.key: result for result in evidence.run.cases if LEANING in result.key}
+    observed = {one.case.key: one for one in evidence.observed}
+
+    def is_needed(choice: Choice) -> bool:
+        wrong = (_is_wrong(results.get(key), observed.get(key.partition(LEANING)[0]), evidence) for key in choice.keys)
+        return choice.needed or any(wrong)
+
+    every = sorted((choice for trace in evidence.traces() for choice in trace.choices if choice.met), key=_which)
+    told: dict[tuple[int | None, str, int], str] = {}
+    for _, group in groupby(every, _which):
+        same = list(group)
+        if said := _said(same, any(map(is_needed, same))):
+            told.setdefault((same[0].line, same[0].op, same[0].way), said)
+    yield from told.values()
+
+
+def _which(choice: Choice) -> Which:
+    return choice.line or 0, choice.op, choice.way, -inf if choice.against is None else choice.against
+
+
+def _is_wrong(result: CaseResult | None, observed: Observed | None, evidence: Evidence) -> bool:
+    """Whether a case would not have passed with what came of a choice that went one way throughout."""
+    if result is None or observed is None:
+        return False
+    leaning = observed.result.model_copy(update={"outputs": result.outputs, "exact": ()})
+    return worst(replace(observed, result=leaning), evidence.specification).share > 1.0
+
+
+def _said(same: Sequence[Choice], needed: bool) -> str:
+    """Of one choice at all shapes; nothing where some case needs it in every place, or nobody could try."""
+    what, where, missed = _otherwise(same[0]), _where(same[0]), max(choice.missed for choice in same)
+    if not any(choice.taken for choice in same):
+        return f"In no case {what} in {where}: what hangs on that is not judged. {_TAIL}"
+    if needed and missed:
+        part = "one of that line's instructions" if missed == 1 else f"{missed} of that line's instructions"
+        return f"In no case {what} in {where}, as far as {part} go: what hangs on that is not judged. {_TAIL}"
+    if needed or not any(choice.tried for choice in same):
+        return ""
+    return f"That {what} in {where} shows in no case: all are right without it. {_TAIL}"
+
+
+def _otherwise(choice: Choice) -> str:
+    """What it would be, did it not go its way."""
+    against = "" if choice.against is None else f"{choice.against:.7g}"
+    if choice.op in _LIMITS:
+        second = "what no input reaches" if choice.standing else against or "the second operand"
+        second = "zero" if choice.op == "relu" else second
+        return f"{'the first operand' if choice.way == 2 else second} is the {_LIMITS[choice.op]}"
+    if choice.op == "abs":
+        return f"abs is given a number {'above' if choice.way == 2 else 'below'} zero"
+    return f"{choice.op}{against and ' with '}{against} is {'true' if choice.way == 2 else 'false'}"
+
+
+def _where(choice: Choice) -> str:
+    return f"line {choice.line}" + (f" ({choice.text})" if choice.text else "")

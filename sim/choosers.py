@@ -1,0 +1,88 @@
+"""The choices that a program makes by what its inputs hold: maxima, minima, comparisons, by the line that writes them.
+
+What is the same whatever the inputs are, as masks of positions, is no choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nki_anvil.sim.execution.choices import CHOOSING, KEEPING
+from nki_anvil.sim.instructions import NAMES, TABLE
+from nki_anvil.sim.operands import operands
+from nki_anvil.sim.program import NONE, Program
+from nki_anvil.sim.steering import led_by_inputs
+
+_OPERATORS: Final = (
+    (0, "op", ""), (0, "op0", "value0"), (1, "op1", "value1"), (0, "comp_op0", ""), (1, "comp_op1", ""),
+    (KEEPING, "reduce_op", ""),
+)  # fmt: skip
+"""Stages, the attribute that names a stage's operator, and that which holds its second operand where it is a number."""
+
+
+LIMITS: Final = ("maximum", "minimum", "relu")
+
+
+@dataclass(frozen=True, slots=True)
+class Chooser:
+    """One operator of one line, with every instruction that carries it out."""
+
+    line: int
+    op: str
+    stage: int
+    against: float | None
+    """The immediate that is the second operand, if one is."""
+    limit: bool
+    """Whether it is one, of which an operand is the same whatever the inputs are."""
+    standing: bool
+    """Whether it is a reduction, whose second operand is what stands in some places whatever the inputs are."""
+    instructions: tuple[int, ...]
+
+
+def choosers(program: Program) -> list[Chooser]:
+    """By line; equal operators of equal instructions of a line are one."""
+    rows = program.tables["instructions"]
+    led_tensors, led = led_by_inputs(program)
+    fixed = _with_fixed_operand(program, led_tensors)
+    found: dict[tuple[int, str, int, float | None, bool, bool], list[int]] = {}
+    for index in np.flatnonzero(led & _may_choose(program)).tolist():
+        name, attributes = NAMES[int(rows["opcode"][index])], program.attributes[int(rows["attributes"][index])]
+        for stage, op, against in _operators(name, attributes):
+            limit = op in LIMITS and (bool(fixed[index]) or against is not None or op == "relu")
+            key = (int(rows["line"][index]), op, stage, against, limit, name == "tensor_reduce")
+            found.setdefault(key, []).append(index)
+    return [
+        Chooser(line, op, stage, against, limit, standing, tuple(instructions))
+        for (line, op, stage, against, limit, standing), instructions in found.items()
+    ]
+
+
+def _operators(name: str, attributes: Any) -> Iterator[tuple[int, str, float | None]]:
+    """What an instruction chooses by: stage, operator, immediate."""
+    for stage, op, value in _OPERATORS:
+        if op in TABLE[name].attributes and attributes.get(op) in CHOOSING:
+            immediate = attributes.get(value)
+            yield stage, attributes[op], None if immediate is None else float(immediate)
+
+
+def _may_choose(program: Program) -> NDArray[np.bool_]:
+    may = np.array([_chooses(record) for record in program.attributes], np.bool_)
+    return may[program.tables["instructions"]["attributes"]]
+
+
+def _chooses(attributes: Any) -> bool:
+    return any(attributes.get(name) in CHOOSING for _, name, _ in _OPERATORS)
+
+
+def _with_fixed_operand(program: Program, led: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Instructions one of whose operands no input reaches."""
+    every = operands(program)
+    tensors = program.tables["accesses"]["tensor"][every.access]
+    fixed = np.zeros(len(program), np.bool_)
+    fixed[every.instruction[~every.writes & (tensors != NONE) & ~led[tensors]]] = True
+    return fixed

@@ -1,0 +1,15 @@
+"""The ways that a choice between two may go, as bits, and what is no choice at all."""
+
+from __future__ import annotations
+
+from typing import Final
+
+FIRST: Final = 1
+"""The first operand wins, or what is asked is true."""
+SECOND: Final = 2
+"""The second does, or it is false."""
+BOTH: Final = FIRST | SECOND
+BEGUN: Final = 4
+"""One operand lies beyond everything, as what maxima begin with: that it loses says nothing."""
+BEYOND: Final = 2.0**100
+"""Of a number's size: no kernel's limit lies there."""

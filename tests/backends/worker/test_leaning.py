@@ -1,0 +1,98 @@
+"""Choices that are made to go one way in cases that went the other, and what is told of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from program_builder import ProgramBuilder
+
+from nki_anvil.backends.worker import leaning
+from nki_anvil.backends.worker.leaning import LEANING, RUNS, Leaning
+from nki_anvil.sim.execution import Executable
+
+ROWS = np.array([[1.0, 2.0], [-3.0, 4.0]], np.float32)
+
+
+class Bench:
+    """x op0 value0, over cases of families one after the other; what is sent back is kept."""
+
+    def __init__(self, op: str, value: float, times: float = 1.0) -> None:
+        k = ProgramBuilder()
+        tile = k.tensor((2, 2), "float32", "sbuf")
+        k.emit("dma_copy", tile, k.input((2, 2), "float32"))
+        k.emit("tensor_scalar", tile, tile, op0=op, value0=value, op1="multiply", value1=times)
+        k.emit("dma_copy", k.result((2, 2), "float32"), tile)
+        self.program = k.program()
+        self.leaning = Leaning(self.program)
+        self.executable = Executable(self.program, choices=self.leaning.choices)
+        self.sent: dict[str, Any] = {}
+
+    def case(self, array: Any, family: str = "own", seconds: float = 0.0) -> None:
+        self.leaning.choices.begin()
+        outputs = [one.copy() for one in self.executable.run([array]).outputs]
+
+        def run() -> Any:
+            return self.executable.run([array]).outputs
+
+        self.sent |= self.leaning.after({"key": f"c{len(self.sent)}", "family": family}, outputs, seconds, run)
+
+    def told(self, way: int) -> dict[str, Any]:
+        (found,) = (one for one in self.leaning.told() if one["way"] == way)
+        return found
+
+
+def test_what_no_case_takes_is_told_and_nothing_is_run_again() -> None:
+    bench = Bench("maximum", -9.0)
+    bench.case(ROWS)
+    assert (bench.told(1)["met"], bench.told(1)["taken"], bench.told(1)["missed"]) == (True, False, 1)
+    assert bench.told(2)["taken"]
+    assert not bench.told(1)["tried"]
+
+
+def test_own_draws_that_come_out_otherwise_need_a_choice_and_nobody_else_is_asked() -> None:
+    bench = Bench("maximum", 0.0)
+    bench.case(ROWS)
+    assert [bench.told(way)["needed"] for way in (1, 2)] == [True, True]
+    assert bench.sent == {}
+
+
+def test_what_comes_of_other_cases_is_sent_back_once_for_each_family() -> None:
+    bench = Bench("maximum", 0.0)
+    for family in ("tiny", "tiny", "huge"):
+        bench.case(-np.abs(ROWS), family)
+    told = bench.told(1)
+    assert (told["needed"], told["tried"], len(told["keys"])) == (False, True, 2)
+    assert set(told["keys"]) == set(bench.sent)
+    assert all(LEANING in key for key in told["keys"])
+    assert all((one[0] == -np.abs(ROWS)).all() for one in bench.sent.values())
+
+
+def test_nothing_is_sent_back_where_nothing_of_the_output_hangs_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leaning, "RUNS", 3)
+    bench = Bench("maximum", 0.0, times=0.0)
+    for _ in range(RUNS + 1):
+        bench.case(ROWS, "tiny")
+    assert bench.sent == {}
+    assert (bench.told(1)["tried"], bench.told(1)["needed"]) == (True, False)
+
+
+def test_a_kernel_that_fails_without_a_choice_needs_it() -> None:
+    bench = Bench("greater", 0.0)
+    bench.leaning.choices.begin()
+    outputs = bench.executable.run([ROWS]).outputs
+    assert list(bench.leaning.after({"key": "c", "family": "tiny"}, list(outputs), 0.0, lambda: None)) == []
+    assert [bench.told(way)["needed"] for way in (1, 2)] == [True, True]
+
+
+@pytest.mark.parametrize("how", ["large", "late"])
+def test_large_outputs_and_little_time_leave_choices_untried(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench("maximum", 0.0)
+    if how == "large":
+        monkeypatch.setattr(leaning, "BYTES", 8)
+    else:
+        bench.leaning.give_up()
+    bench.case(ROWS)
+    assert not any(one["tried"] or one["needed"] or one["missed"] for one in bench.leaning.told())
+    assert all(one["taken"] for one in bench.leaning.told())

@@ -1,0 +1,119 @@
+"""Which way a program's choices went, and what comes of it where they are made to go one way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from program_builder import ProgramBuilder
+
+from nki_anvil.sim.execution import Executable
+from nki_anvil.sim.execution.choices import Choices
+from nki_anvil.sim.execution.ways import BEGUN, BOTH, FIRST, SECOND
+
+ROWS = np.array([[1.0, 2.0], [-3.0, 4.0]], np.float32)
+
+
+def made(*rows: Any, **attributes: Any) -> tuple[Executable, Choices]:
+    """``tensor_scalar`` of a tile, or ``tensor_tensor`` of two."""
+    k = ProgramBuilder()
+    tiles: list[Any] = []
+    for array in rows:
+        tile = k.tensor(array.shape, "float32", "sbuf")
+        k.emit("dma_copy", tile, k.input(array.shape, "float32"))
+        tiles.append(tile)
+    target = k.tensor(rows[0].shape, "float32", "sbuf")
+    k.emit("tensor_scalar" if len(tiles) == 1 else "tensor_tensor", target, *tiles, **attributes)
+    k.emit("dma_copy", k.result(rows[0].shape, "float32"), target)
+    program = k.program()
+    choices = Choices(len(program))
+    return Executable(program, choices=choices), choices
+
+
+def ways(choices: Choices, stage: int = 0) -> int:
+    return int(np.bitwise_or.reduce(choices.taken(stage)))
+
+
+@pytest.mark.parametrize(
+    ("op", "limit", "expected"),
+    [
+        ("maximum", -5.0, FIRST), ("maximum", 5.0, SECOND), ("maximum", 0.0, BOTH), ("minimum", 5.0, FIRST),
+        ("minimum", -5.0, SECOND), ("minimum", 0.0, BOTH), ("greater", -5.0, FIRST), ("greater", 5.0, SECOND),
+        ("greater", 0.0, BOTH), ("relu", 0.0, BOTH), ("abs", 0.0, BOTH), ("add", 1.0, 0),
+    ],
+)  # fmt: skip
+def test_the_ways_that_are_taken_are_noted(op: str, limit: float, expected: int) -> None:
+    executable, choices = made(ROWS, op0=op, value0=limit)
+    executable.run([ROWS])
+    assert ways(choices) == expected
+
+
+def test_equal_operands_take_no_way() -> None:
+    executable, choices = made(ROWS, ROWS, op="maximum")
+    executable.run([ROWS, ROWS])
+    assert ways(choices) == 0
+
+
+@pytest.mark.parametrize("start", [-np.inf, float(np.finfo(np.float32).min), -1e31])
+def test_losing_against_what_maxima_begin_with_is_no_choice(start: float) -> None:
+    executable, choices = made(ROWS, op0="maximum", value0=start)
+    executable.run([ROWS])
+    assert ways(choices) == BEGUN
+
+
+def test_the_second_operator_of_an_instruction_is_kept_apart_from_the_first() -> None:
+    executable, choices = made(ROWS, op0="maximum", value0=-9.0, op1="minimum", value1=1.5)
+    executable.run([ROWS])
+    assert (ways(choices, 0), ways(choices, 1)) == (FIRST, BOTH)
+
+
+def test_ways_add_up_until_they_are_begun_anew() -> None:
+    executable, choices = made(ROWS, op0="greater", value0=0.0)
+    executable.run([np.abs(ROWS)])
+    executable.run([-np.abs(ROWS)])
+    assert ways(choices) == BOTH
+    choices.begin()
+    executable.run([np.abs(ROWS)])
+    assert ways(choices) == FIRST
+
+
+@pytest.mark.parametrize(
+    ("op", "way", "expected"),
+    [
+        ("maximum", FIRST, [[1, 2], [-3, 4]]), ("maximum", SECOND, [[0, 0], [0, 0]]),
+        ("minimum", FIRST, [[1, 2], [-3, 4]]), ("minimum", SECOND, [[0, 0], [0, 0]]),
+        ("greater", FIRST, [[1, 1], [1, 1]]), ("greater", SECOND, [[0, 0], [0, 0]]),
+        ("relu", FIRST, [[1, 2], [-3, 4]]), ("abs", SECOND, [[-1, -2], [3, -4]]),
+    ],
+)  # fmt: skip
+def test_a_choice_can_be_made_to_go_one_way_and_notes_nothing_meanwhile(op: str, way: int, expected: Any) -> None:
+    executable, choices = made(ROWS, op0=op, value0=0.0)
+    choices.force(range(len(executable.program)), 0, way)
+    assert executable.run([ROWS]).outputs[0].tolist() == expected
+    assert ways(choices) == 0
+    choices.release()
+    executable.run([ROWS])
+    assert ways(choices) == BOTH
+
+
+def test_what_is_computed_does_not_depend_on_whether_choices_are_noted() -> None:
+    watched, _ = made(ROWS, op0="maximum", value0=0.5, op1="less", value1=2.0)
+    alone = Executable(watched.program)
+    assert watched.run([ROWS]).outputs[0].tolist() == alone.run([ROWS]).outputs[0].tolist()
+
+
+def test_instructions_that_share_a_template_are_told_apart() -> None:
+    k = ProgramBuilder()
+    tiles = [k.tensor((2, 2), "float32", "sbuf") for _ in range(4)]
+    for tile in tiles:
+        k.emit("dma_copy", tile, k.input((2, 2), "float32"))
+    for tile in tiles:
+        k.emit("tensor_scalar", tile, tile, op0="maximum", value0=0.0)
+    for tile in tiles:
+        k.emit("dma_copy", k.result((2, 2), "float32"), tile)
+    program = k.program()
+    choices = Choices(len(program))
+    positive, negative = np.abs(ROWS), -np.abs(ROWS)
+    Executable(program, choices=choices).run([positive, negative, ROWS, positive])
+    assert choices.taken(0)[choices.taken(0) > 0].tolist() == [FIRST, SECOND, BOTH, FIRST]
