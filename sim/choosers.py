@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.sim.execution.choices import CHOOSING, KEEPING
+from nki_anvil.sim.execution.choices import CHOOSING, KEEPING, beginning
 from nki_anvil.sim.instructions import NAMES, TABLE
 from nki_anvil.sim.operands import operands
 from nki_anvil.sim.program import NONE, Program
@@ -54,7 +54,8 @@ def choosers(program: Program) -> list[Chooser]:
         name, attributes = NAMES[int(rows["opcode"][index])], program.attributes[int(rows["attributes"][index])]
         for stage, op, against in _operators(name, attributes):
             limit = op in LIMITS and (bool(fixed[index]) or against is not None or op == "relu")
-            key = (int(rows["line"][index]), op, stage, against, limit, name == "tensor_reduce")
+            standing = name in ("tensor_reduce", "tensor_partition_reduce")
+            key = (int(rows["line"][index]), op, stage, against, limit, standing)
             found.setdefault(key, []).append(index)
     return [
         Chooser(line, op, stage, against, limit, standing, tuple(instructions))
@@ -63,7 +64,12 @@ def choosers(program: Program) -> list[Chooser]:
 
 
 def _operators(name: str, attributes: Any) -> Iterator[tuple[int, str, float | None]]:
-    """What an instruction chooses by: stage, operator, immediate."""
+    """What an instruction chooses by: stage, operator, immediate; of a scan also what it begins with."""
+    if name == "tensor_tensor_scan" and _chooses(attributes):
+        op = attributes[f"op{beginning(attributes['op0'], attributes['op1'])}"]
+        yield KEEPING, op, None if attributes["initial_value"] is None else float(attributes["initial_value"])
+    if name == "tensor_scalar_cumulative" and attributes["op1"] in CHOOSING:
+        yield KEEPING, attributes["op1"], None
     for stage, op, value in _OPERATORS:
         if op in TABLE[name].attributes and attributes.get(op) in CHOOSING:
             immediate = attributes.get(value)

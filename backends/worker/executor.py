@@ -111,8 +111,7 @@ class Execution:
             _say(trace=trace)
             if program is not None:
                 with _measured(seconds, "execute"):
-                    trips, choices = self._cases(program, shapes) if self._to_execute(program) else (None, [])
-                    _say(trace=trace | {"choices": choices})
+                    trips = self._cases(program, shapes) if self._to_execute(program) else None
                 with _measured(seconds, "estimate"):
                     self._costed(program, shapes["name"], trips, trace)
         except MemoryError:
@@ -123,29 +122,30 @@ class Execution:
         """The model needs values only for loops whose end depends on them."""
         return self.job["purpose"] == "verify" or len(program.tables["regions"]["kind"]) > 0
 
-    def _cases(self, program: Any, shapes: dict[str, Any]) -> tuple[Optional[tuple[int, ...]], list[dict[str, Any]]]:
+    def _cases(self, program: Any, shapes: dict[str, Any]) -> Optional[tuple[int, ...]]:
         """Execute the shape set's cases; returns the trip counts of the first that came to its end.
 
         Last those that are run in other orders, of a program that has them.
         """
         cases = [case for case in self.job["cases"] if case["shapes"] == shapes["name"]]
-        leaning = Leaning(program)
-        trips = self._series(program, shapes, [case for case in cases if not case.get("order")], leaning)
+        trips = self._series(program, shapes, [case for case in cases if not case.get("order")], leaning=True)
         if trips is not None and program.unordered:
             for order in dict.fromkeys(case["order"] for case in cases if case.get("order")):
                 chosen = [case for case in cases if case.get("order") == order]
                 self._series(program.turned(order, chosen[0]["seed"]), shapes, chosen)
-        return trips, leaning.told()
+        return trips
 
     def _series(
-        self, program: Any, shapes: dict[str, Any], cases: list[dict[str, Any]], leaning: Optional[Leaning] = None
+        self, program: Any, shapes: dict[str, Any], cases: list[dict[str, Any]], *, leaning: bool = False
     ) -> Optional[tuple[int, ...]]:
+        """``leaning`` ones are looked at for choices on which nothing hangs."""
         from nki_anvil.sim.execution import Executable, ExecutionError
 
         if not cases:
             return None
         try:
-            executable = Executable(program, choices=leaning and leaning.choices)
+            watch = Leaning(program) if leaning else None
+            executable = Executable(program, choices=watch and watch.choices)
             exactly, inexact = _exactly(program, cases)
         except (ExecutionError, MemoryError) as error:
             _give_up(cases, records.error(_named_error(error)))
@@ -154,12 +154,14 @@ class Execution:
         for position, case in enumerate(cases):
             self.done += 1
             _say(progress=f"case {self.done} of {len(self.job['cases'])}")
-            result, counted = self._case(executable, exactly, inexact, shapes, case, leaning)
+            result, counted = self._case(executable, exactly, inexact, shapes, case, watch)
             trips = trips if trips is not None else counted
             _say(case=result)
             if result.get("error", {}).get("code") in _HOPELESS:
                 _give_up(cases[position + 1 :], result["error"])
                 break
+        if watch is not None and (told := watch.told()):
+            _say(choices=told)
         return trips
 
     def _case(

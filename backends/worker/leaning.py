@@ -20,7 +20,7 @@ RUNS: Final = 96
 """Cases per choice and way that are run at most: in some, nothing of the output hangs on the choice."""
 APART: Final = 1e-2
 """Relative L2 by which an own draw's output is off when nobody has to be asked whether that is wrong."""
-CHOOSERS: Final = 64
+CHOOSERS: Final = 1024
 """Of a program that are looked at."""
 BYTES: Final = 1 << 22
 """Of a case's outputs, beyond which no choice is made to go one way: there only ways that no case takes are known."""

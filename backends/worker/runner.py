@@ -158,7 +158,9 @@ class Runner:
             while line := process.stdout.readline(_LINE_BYTES):
                 message = json.loads(line)
                 if "trace" in message:
-                    trace = message["trace"]
+                    trace = {**trace, **message["trace"]}
+                if "choices" in message:
+                    trace["choices"] = message["choices"]
                 if self._take(message):
                     return trace
         except BrokenPipeError:

@@ -35,6 +35,11 @@ _EXTREMES: Final[dict[str, tuple[Any, Any]]] = {
 CHOOSING: Final = ASKING | frozenset(_EXTREMES)
 
 
+def beginning(*ops: str) -> int:
+    """Which of a scan's operators decides first between what it begins with and its data."""
+    return next((stage for stage, op in enumerate(ops) if op in CHOOSING), 0)
+
+
 class Here(int):
     """The instruction that a step belongs to; a template has another one for each that it is bound to."""
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim.execution.alu import IDENTITIES, REDUCERS
-from nki_anvil.sim.execution.choices import KEEPING
+from nki_anvil.sim.execution.choices import KEEPING, beginning
 from nki_anvil.sim.execution.registry import defines
 from nki_anvil.sim.execution.site import Site
 from nki_anvil.sim.execution.untold import EXTREMES, Extreme
@@ -58,6 +58,8 @@ def tensor_partition_reduce(site: Site) -> None:
     values = site.raw("data", (data.shape[0], width)) if bits else site.rows("data")
     out = site.raw_target("dst", (width,)) if bits else site.target("dst", (width,))
     site.do(function.reduce, values, 0, None, out)
+    if site["op"] in EXTREMES:
+        site.note_standing(values.T, out)
     if site["op"] == "average":
         site.do(np.multiply, out, site.number(1 / data.shape[0]), out)
 
@@ -123,13 +125,14 @@ def tensor_scalar_cumulative(site: Site) -> None:
     lanes = begin(site, "src", site["reduce_cmd"], site["op1"], initial, answers=True)
     middle, out = site.work(flat), site.target("dst", flat)
     site.operate(0, site["op0"], values, operand, middle)
-    site.do(_cumulate, site.operator(1, site["op1"]), middle, lanes, out)
+    begins, goes_on = (site.operator(stage, site["op1"]) for stage in (KEEPING, 1))
+    site.do(_cumulate, begins, goes_on, middle, lanes, out)
 
 
-def _cumulate(function: Any, values: Array, lanes: Array, out: Array) -> None:
+def _cumulate(begins: Any, goes_on: Any, values: Array, lanes: Array, out: Array) -> None:
     state = np.array(lanes[:, 0])
     for column in range(values.shape[1]):
-        function(values[:, column], state, state)
+        (goes_on if column else begins)(values[:, column], state, state)
         out[:, column] = state
     lanes[:, 0] = state
 
@@ -141,16 +144,21 @@ def tensor_tensor_scan(site: Site) -> None:
     flat = (shape[0], math.prod(shape[1:]))
     first, second = site.read("data0", flat), site.read("data1", flat)
     initial = site.scalar("initial", "initial_value", flat)
-    op0, op1 = (site.operator(i, site[f"op{i}"], site[f"reverse{i}"]) for i in (0, 1))
-    site.do(_scan, op0, op1, first, second, initial, site.target("dst", flat))
+    ops = [(site[f"op{stage}"], site[f"reverse{stage}"]) for stage in (0, 1)]
+    goes_on = [site.operator(stage, *op) for stage, op in enumerate(ops)]
+    first_chooser = beginning(*(op for op, _ in ops))
+    begins = [site.operator(KEEPING if stage == first_chooser else stage, *op) for stage, op in enumerate(ops)]
+    site.do(_scan, begins, goes_on, first, second, initial, site.target("dst", flat))
 
 
-def _scan(op0: Any, op1: Any, first: Array, second: Array, initial: Any, out: Array) -> None:
+def _scan(begins: Any, goes_on: Any, first: Array, second: Array, initial: Any, out: Array) -> None:
     columns, states = np.ascontiguousarray(first.T), np.array(second.T, order="C")  # overwritten: never data1 itself
     state = np.empty(first.shape[0], first.dtype)
     state[:] = initial[:, 0] if isinstance(initial, np.ndarray) else initial
+    op0, op1 = begins
     for left, right in zip(columns, states, strict=True):  # a log-step scan is no faster and far less accurate
         op0(left, state, right_hand := np.empty_like(state))
         op1(right_hand, right, state)
         right[:] = state
+        op0, op1 = goes_on
     out[...] = states.T

@@ -28,7 +28,15 @@ def softmax(x: Any) -> Any:
 
 
 def choice(**changes: Any) -> Choice:
-    told: dict[str, Any] = {"line": 7, "text": TEXT, "op": "maximum", "against": 0.5, "way": 1, "met": True, "taken": True}
+    told: dict[str, Any] = {
+        "line": 7,
+        "text": TEXT,
+        "op": "maximum",
+        "against": 0.5,
+        "way": 1,
+        "met": True,
+        "taken": True,
+    }
     return Choice(**told | {"tried": True} | changes)
 
 

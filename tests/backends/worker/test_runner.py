@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from program_builder import ProgramBuilder
 
 from nki_anvil.backends.job import Job, Limits
 from nki_anvil.backends.worker import arrays, bootstrap, executor, isolation, runner
@@ -168,14 +169,16 @@ def test_after_a_loop_that_does_not_end_no_further_case_is_tried(
 def test_a_program_that_does_not_fit_into_memory_is_the_kernels_fault(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    def hoard(program: object) -> object:
+    def hoard(program: object, **_named: object) -> object:
         raise MemoryError
 
     monkeypatch.setattr("nki_anvil.sim.execution.Executable", hoard)
     cases = [{"key": key, "shapes": "default"} for key in "ab"]
     job = {"cases": cases, "limits": {"execute_s": 1, "output_bytes": 1}}
     with arrays.open_to_write(tmp_path / "outputs.npz") as archive:
-        assert executor.Execution(job, tmp_path, archive)._cases(None, {"name": "default"}) is None
+        assert (
+            executor.Execution(job, tmp_path, archive)._cases(ProgramBuilder().program(), {"name": "default"}) is None
+        )
     said = [json.loads(line)["case"] for line in capsys.readouterr().out.splitlines()]
     assert [case["error"]["code"] for case in said] == ["OutOfMemory"] * 2
     assert "MiB" in said[0]["error"]["message"]

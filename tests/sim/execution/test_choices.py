@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from program_builder import ProgramBuilder
 
+from nki_anvil.sim.choosers import choosers
 from nki_anvil.sim.execution import Executable
-from nki_anvil.sim.execution.choices import Choices
+from nki_anvil.sim.execution.choices import KEEPING, Choices
 from nki_anvil.sim.execution.ways import BEGUN, BOTH, FIRST, SECOND
 
 ROWS = np.array([[1.0, 2.0], [-3.0, 4.0]], np.float32)
@@ -117,3 +118,32 @@ def test_instructions_that_share_a_template_are_told_apart() -> None:
     positive, negative = np.abs(ROWS), -np.abs(ROWS)
     Executable(program, choices=choices).run([positive, negative, ROWS, positive])
     assert choices.taken(0)[choices.taken(0) > 0].tolist() == [FIRST, SECOND, BOTH, FIRST]
+
+
+@pytest.mark.parametrize(("initial", "expected"), [(-5.0, SECOND), (5.0, FIRST), (0.0, BOTH), (-np.inf, BEGUN)])
+def test_what_a_scan_begins_with_is_a_choice_of_its_own(initial: float, expected: int) -> None:
+    """The state, data0 plus the state before, comes first; the maximum's second operand is data1."""
+    k = ProgramBuilder()
+    zeros, tile, out = (k.tensor((2, 2), "float32", "sbuf") for _ in range(3))
+    k.emit("memset", zeros, value=0)
+    k.emit("dma_copy", tile, k.input((2, 2), "float32"))
+    k.emit("tensor_tensor_scan", out, zeros, tile, None, initial_value=initial, op0="add", op1="maximum")
+    k.emit("dma_copy", k.result((2, 2), "float32"), out)
+    choices = Choices(len(k.program()))
+    Executable(k.program(), choices=choices).run([ROWS])
+    assert ways(choices, KEEPING) == expected
+    assert [one.against for one in choosers(k.program()) if one.stage == KEEPING] == [initial]
+
+
+def test_what_an_accumulator_holds_is_the_first_operand_of_what_it_keeps() -> None:
+    k = ProgramBuilder()
+    tile, kept = k.tensor((2, 2), "float32", "sbuf"), k.tensor((2, 1), "float32", "sbuf")
+    k.emit("dma_copy", tile, k.input((2, 2), "float32"))
+    k.emit(
+        "tensor_scalar_reduce", tile, kept, tile, op0="add", value0=0.0, reduce_op="maximum", reduce_cmd="load_reduce",
+        reduce_init_value=9.0,
+    )  # fmt: skip
+    k.emit("dma_copy", k.result((2, 1), "float32"), kept)
+    choices = Choices(len(k.program()))
+    Executable(k.program(), choices=choices).run([ROWS])
+    assert ways(choices, KEEPING) == FIRST
