@@ -17,7 +17,9 @@ PROTOCOL = 1
 
 Purpose = Literal["trace", "verify", "benchmark", "profile", "command"]
 Domain = Literal["real", "nonnegative", "positive", "unit", "probability", "integer", "index", "constant"]
-Order = Literal["ascending", "ascending from low", "ascending to high", "ascending from low to high", "permutation"]
+Order = Literal[
+    "ascending", "ascending from low", "ascending to high", "ascending from low to high", "permutation", "distinct"
+]
 
 
 class Record(BaseModel):
@@ -51,7 +53,8 @@ class InputSpec(Record):
     """Floats of which the problem's own draws hold nothing but these two: labels, or a mask."""
     order: Order | None = None
     """What rows along the last axis, as they are drawn, are in every case: ascending, from ``low`` on or up to ``high``
-    where that is said, or a permutation of all integers from ``low`` to ``high``."""
+    where that is said, a permutation of all integers from ``low`` to ``high``, or integers of which none comes twice;
+    where that axis has one place, in all of the input."""
     static: bool = False
     mutable: bool = False
 

@@ -10,23 +10,27 @@ from typing import Any
 
 import numpy as np
 
+from nki_anvil.backends.worker.arguments import distinct_rows
+
 Array = np.ndarray[Any, Any]
 Record = dict[str, Any]
 
 
 def facts(numbers: Array) -> Record:
-    """Whether rows ascend, or are permutations of the same consecutive integers, and which number each begins and ends
-    with; how unlikely that is by chance (``bits``: of how many arrangements of the same numbers).
+    """Whether rows ascend, are permutations of the same consecutive integers, or integers of which none comes twice.
+
+    Which number each of the first two begins and ends with, and how unlikely they are by chance (``bits``: of how many
+    arrangements of the same numbers).
     """
-    nothing: Record = {"ascending": False, "permutation": False, "first": None, "last": None, "bits": 0.0}
+    found: Record = {"ascending": False, "permutation": False, "distinct": False}
+    found |= {"first": None, "last": None, "bits": 0.0}
     if not numbers.ndim or not numbers.size or not np.isfinite(numbers).all():
-        return nothing
+        return found
     rows = numbers.reshape(-1, numbers.shape[-1])
-    ascending, permutation = _ascend(rows), _permutes(rows)
-    if not ascending and not permutation:
-        return nothing
-    ends = {"first": _only(rows[:, 0]), "last": _only(rows[:, -1])}
-    return {**nothing, **ends, "ascending": ascending, "permutation": permutation, "bits": _bits(np.sort(rows, axis=1))}
+    found |= {"ascending": _ascend(rows), "permutation": _permutes(rows), "distinct": _are_distinct(numbers)}
+    if found["ascending"] or found["permutation"]:
+        found |= {"first": _only(rows[:, 0]), "last": _only(rows[:, -1]), "bits": _bits(np.sort(rows, axis=1))}
+    return found
 
 
 def _ascend(rows: Array) -> bool:
@@ -38,6 +42,14 @@ def _permutes(rows: Array) -> bool:
     if rows.shape[1] < 3 or _only(rows.min(axis=1)) is None:
         return False
     return all(bool((np.diff(np.sort(some, axis=1), axis=1) == 1).all()) for some in (rows[:4], rows[4:]))
+
+
+def _are_distinct(numbers: Array) -> bool:
+    """Whether they are integers of which none comes twice."""
+    if (numbers != np.rint(numbers)).any():
+        return False
+    rows = numbers.reshape(distinct_rows(numbers.shape))
+    return all(bool((np.diff(np.sort(some, axis=1), axis=1) != 0).all()) for some in (rows[:4], rows[4:]))
 
 
 def _only(numbers: Array) -> float | None:

@@ -1,7 +1,8 @@
-"""Which inputs ascend along their last axis in every case, or are permutations there: as declared, or as drawn.
+"""Which inputs ascend along their last axis in every case, are permutations there, or repeat nothing: as declared, or
+as drawn.
 
-Bin edges, beginnings of sequences and tables that are searched ascend; orders and ranks are permutations. A kernel may
-rely on either, and no honest one is right on others.
+Bin edges, beginnings of sequences and tables that are searched ascend; orders and ranks are permutations; slots that
+are written to are distinct. A kernel may rely on any of these, and no honest one is right on others.
 """
 
 from __future__ import annotations
@@ -51,12 +52,30 @@ def _drawn_in(spec: InputSpec, draws: Draws) -> Order | None:
     if spec.domain == "constant" or not all("ascending" in drawn for drawn in draws):
         return None
     different = list({drawn["digest"]: drawn for drawn in draws}.values())
+    found = _arranged_in(spec, draws, different)
+    if found is None and all(drawn["distinct"] for drawn in draws):
+        found = "distinct" if _distinct_bits(spec) * len(different) >= BEYOND_CHANCE else None
+    return None if found is None or _objection(spec, found) else found
+
+
+def _arranged_in(spec: InputSpec, draws: Draws, different: Draws) -> Order | None:
     if sum(drawn["bits"] for drawn in different) < BEYOND_CHANCE:
         return None
     if all(drawn["ascending"] for drawn in draws):
         return _with_ends(spec, different)
     permute = all(drawn["permutation"] for drawn in draws) and len({drawn["min"] for drawn in draws}) == 1
-    return "permutation" if permute and not _objection(spec, "permutation") else None
+    return "permutation" if permute else None
+
+
+def _distinct_bits(spec: InputSpec) -> float:
+    """How unlikely it is that integers in that range, drawn one by one, repeat none: of one draw."""
+    shape = spec.drawn or spec.shape or (1,)
+    numbers = int((spec.high or 0.0) - (spec.low or 0.0)) + 1
+    rows, length = (1, prod(shape)) if shape[-1] == 1 else (prod(shape[:-1]), shape[-1])
+    if length > numbers:
+        return 0.0
+    ways = math.lgamma(numbers + 1) - math.lgamma(numbers - length + 1) - length * math.log(numbers)
+    return -rows * ways / math.log(2)
 
 
 def _with_ends(spec: InputSpec, draws: Draws) -> Order:
@@ -93,8 +112,10 @@ def _with(arguments: ShapeSet, orders: Mapping[str, Order], entries: Mapping[str
 def _objection(spec: InputSpec, order: Order) -> str:
     """Why an input cannot be in an order; empty where it can."""
     for end, named in ((spec.low, "low"), (spec.high, "high")):
-        if end is None and (named in order or order == "permutation"):
+        if end is None and (named in order or order in ("permutation", "distinct")):
             return f'has order = "{order}" and no {named}'
+    if order == "distinct":
+        return _objection_to_distinct(spec)
     if order != "permutation":
         return ""
     if "float" in spec.dtype and spec.domain not in ("integer", "index"):
@@ -106,8 +127,20 @@ def _objection(spec: InputSpec, order: Order) -> str:
     return f"is a permutation of {counted}, but its last axis has {places} places"
 
 
+def _objection_to_distinct(spec: InputSpec) -> str:
+    shape, low, high = spec.drawn or spec.shape or (0,), spec.low or 0.0, spec.high or 0.0
+    if "float" in spec.dtype:
+        return f'has order = "distinct", which is for integers, not for {spec.dtype}'
+    places = prod(shape) if shape[-1] == 1 else shape[-1]
+    if high - low + 1 >= places:
+        return ""
+    return f"cannot be distinct: {places} places, and {high - low + 1:g} integers from {low:g} to {high:g}"
+
+
 def _in_words(spec: InputSpec, order: Order) -> str:
     low, high = f"{spec.low or 0:g}", f"{spec.high or 0:g}"
     if order == "permutation":
         return f"as permutations of {low} to {high}"
+    if order == "distinct":
+        return "without a number that comes twice"
     return order.replace("low", low).replace("high", high)

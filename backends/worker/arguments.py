@@ -58,7 +58,7 @@ def inside(spec: Spec, values: Array) -> Array:
 
 
 def in_order(spec: Spec, values: Array) -> Array:
-    """Rows along the last axis that ascend, or are permutations, where it is declared; what is so stays as it is.
+    """Rows along the last axis that are in the declared order; what is so stays as it is.
 
     A permutation has the ranks of the values, of equals by their places.
     """
@@ -68,12 +68,31 @@ def in_order(spec: Spec, values: Array) -> Array:
     if order == "permutation":
         ranks = np.argsort(np.argsort(values, axis=-1, kind="stable"), axis=-1, kind="stable")
         return int(spec.get("low") or 0) + ranks
+    if order == "distinct":
+        rows = values.reshape(distinct_rows(values.shape))
+        return _distinct(rows, whole_range(spec).high).reshape(values.shape)
     rows = np.sort(values, axis=-1)
     if "from low" in order:
         rows[..., :1] = spec["low"]
     if "to high" in order:
         rows[..., -1:] = spec["high"]
     return rows
+
+
+def distinct_rows(shape: tuple[int, ...]) -> tuple[int, int]:
+    """The shape of rows none of whose numbers comes twice: along the last axis, or in all where that has one place."""
+    return (1, -1) if shape[-1] == 1 else (-1, shape[-1])
+
+
+def _distinct(rows: Array, high: int) -> Array:
+    """Integers next to those that are given, by their size: what comes twice moves on, at the end it moves back."""
+    places, count = np.argsort(rows, axis=-1, kind="stable"), cast(Any, np).arange(rows.shape[-1])
+    ascending: Any = cast(Any, np).take_along_axis(rows, places, axis=-1)
+    ascending = np.maximum.accumulate(ascending - count, axis=-1) + count
+    ascending = np.minimum(ascending, high - count[::-1])
+    found = np.empty_like(ascending)
+    np.put_along_axis(found, places, ascending, axis=-1)
+    return found
 
 
 def _clipped(spec: Spec, values: Array) -> Array:

@@ -28,16 +28,10 @@ def softmax(x: Any) -> Any:
 
 
 def choice(**changes: Any) -> Choice:
-    told: dict[str, Any] = {
-        "line": 7,
-        "text": TEXT,
-        "op": "maximum",
-        "against": 0.5,
-        "way": 1,
-        "met": True,
-        "taken": True,
-    }
-    return Choice(**told | {"tried": True} | changes)
+    told: dict[str, Any] = {"line": 7, "text": TEXT, "op": "maximum", "against": 0.5, "way": 1, "met": True}
+    told.update(taken=True, tried=True)
+    told.update(changes)
+    return Choice(**told)
 
 
 async def judged(data: Path, *choices: Choice, leant: Any = None) -> Verdict:

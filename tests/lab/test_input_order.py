@@ -43,6 +43,8 @@ def x_of(found: Specification, shapes: str = "default") -> InputSpec:
         (ORDERS, "permutation", "as permutations of 0 to 8"),
         (f"{ORDERS} - 3", "permutation", "as permutations of -3 to 5"),
         (f"{ORDERS}.astype(np.float32)", "permutation", "as permutations of 0 to 8"),
+        ("np.random.permutation(64)[:48].astype(np.int32)", "distinct", "without a number that comes twice"),
+        ("np.random.permutation(64)[:48, None].astype(np.int32)", "distinct", "without a number that comes twice"),
     ],
 )
 async def test_what_all_draws_are_in_order_of_is_inferred_and_said(
@@ -116,6 +118,7 @@ async def test_an_input_that_is_declared_in_any_order_has_none(tmp_path: Path) -
         ('domain = "integer [0, 8]"\norder = "permutation"', "12 places at long"),
         ('domain = "real"\nlow = 0\nhigh = 8\norder = "permutation"', "needs domain"),
         ('domain = "real"\norder = "permutation"', "no low"),
+        ('domain = "integer [0, 9]"\norder = "distinct"', "which is for integers, not for float32"),
         ('domain = "positive"\norder = "ascending from low"', "no low"),
         ('domain = "positive"\nlow = 0\norder = "ascending from low to high"', "no high"),
         ('domain = "real"\norder = "descending"', "inputs.x.order"),
@@ -124,6 +127,11 @@ async def test_an_input_that_is_declared_in_any_order_has_none(tmp_path: Path) -
 async def test_an_order_that_cannot_be_is_named(tmp_path: Path, toml: str, said: str) -> None:
     with pytest.raises(ProblemInvalid, match=said):
         await opened(tmp_path, ORDERS, TOML.replace("int32", "float32") + toml + "\n")
+
+
+async def test_more_places_than_integers_cannot_be_distinct(tmp_path: Path) -> None:
+    with pytest.raises(ProblemInvalid, match="cannot be distinct: 12 places, and 10 integers from 0 to 9 at long"):
+        await opened(tmp_path, ORDERS, TOML + 'domain = "integer [0, 9]"\norder = "distinct"\n')
 
 
 async def test_a_number_is_in_no_order(tmp_path: Path) -> None:
