@@ -65,10 +65,12 @@ class Choice(Record):
     """Some case carries it out, and its operands are not equal throughout."""
     taken: bool
     """Some case takes the other way."""
-    missed: int = 0
-    """How many instructions of that line never do, where one of the operands is constant."""
-    needed: bool = False
-    """Own draws come out otherwise, by more than anybody would let pass, or fail."""
+    part: str = ""
+    """Which of that line's places it is, where a limit is needed in some and perhaps not in others."""
+    outputs: tuple[int, ...] = ()
+    """Those that what it gives reaches."""
+    needed: tuple[int, ...] = ()
+    """Outputs of which own draws come out otherwise, by more than anybody would let pass."""
     tried: bool = False
     """Cases that take the other way were made to go this one."""
     keys: tuple[str, ...] = ()

@@ -160,13 +160,15 @@ def _any_place(found: Sequence[tuple[int, Change]], random: Any) -> Change | Non
 
 
 class _Changing:
-    """What may stand for an element: another draw, a mark, the next number, another of the row, or its neighbour's."""
+    """What may stand for an element: another draw, a mark, the next number, another of the row, its neighbour's, or
+    itself but for one bit."""
 
     def __init__(self, drawn: Inputs, other: Inputs, marks: Marks, rows: int, random: Any) -> None:
         self._drawn, self._other, self._marks, self._rows, self._random = drawn, other, marks, rows, random
         self._names = [name for name, item in drawn.items() if np.ndim(item) and (not rows or len(item) == rows)]
         whole = [name for name in self._names if drawn[name].dtype.kind in "iub"]
         self._likely = whole or self._names
+        self._bits = {name: _bits(drawn[name]) for name in self._names if drawn[name].dtype.kind in "iu"}
 
     def one(self, row: int) -> Change:
         """Any change of a row, of integers more often than of others."""
@@ -182,6 +184,7 @@ class _Changing:
         other = self._part(self._other, name, row)
         ways = [_any_of(other, self._random), _any_of(own, self._random), self._next(own, now)]
         ways += [self._random.choice(self._marks[name])] * 2 if self._marks.get(name) else []
+        ways += [int(now) ^ (1 << int(self._random.integers(self._bits[name])))] if name in self._bits else []
         return ways[int(self._random.integers(len(ways)))]
 
     def _next(self, own: Array, now: Any) -> Any:
@@ -210,6 +213,11 @@ class _Changing:
 
     def _part(self, inputs: Inputs, name: str, row: int) -> Array:
         return own_part(inputs, name, row, self._rows)
+
+
+def _bits(numbers: Array) -> int:
+    """How many an integer of these has."""
+    return max(1, *(int(number).bit_length() for number in (numbers.min(), numbers.max())))
 
 
 def _any_of(array: Array, random: Any) -> Any:

@@ -6,7 +6,7 @@ right as well. So either it can be left out, or inputs that need it are missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from math import inf
@@ -17,53 +17,64 @@ from nki_anvil.backends.worker.leaning import LEANING
 from nki_anvil.lab.comparing import worst
 from nki_anvil.lab.evidence import Evidence, Observed
 
-Which: TypeAlias = tuple[int, str, int, float]
+Which: TypeAlias = tuple[int, str, int, float, str]
 
 _LIMITS: Final = {"maximum": "larger", "minimum": "smaller", "relu": "larger"}
 _TAIL: Final = "Leave it out, or let get_inputs draw rows that need it."
 
 
 def choices(evidence: Evidence) -> Iterator[str]:
-    """One for each line's choice that no case needs, at no shape."""
+    """One for each line's choice that no case needs, at no shape; of a needed one where in some places it is not."""
     results = {result.key: result for result in evidence.run.cases if LEANING in result.key}
     observed = {one.case.key: one for one in evidence.observed}
 
-    def is_needed(choice: Choice) -> bool:
-        wrong = (_is_wrong(results.get(key), observed.get(key.partition(LEANING)[0]), evidence) for key in choice.keys)
-        return choice.needed or any(wrong)
+    def needed(choice: Choice) -> set[int]:
+        found = set(choice.needed)
+        for key in choice.keys:
+            result, one = results.get(key), observed.get(key.partition(LEANING)[0])
+            if result is not None and one is not None:
+                asked = set(choice.outputs) - found
+                found |= {output for output in asked if _is_wrong(result, output, one, evidence)}
+        return found
 
     every = sorted((choice for trace in evidence.traces() for choice in trace.choices if choice.met), key=_which)
     told: dict[tuple[int | None, str, int], str] = {}
     for _, group in groupby(every, _which):
         same = list(group)
-        if said := _said(same, any(map(is_needed, same))):
-            told.setdefault((same[0].line, same[0].op, same[0].way), said)
+        line = (same[0].line, same[0].op, same[0].way)
+        if line not in told and (said := _said(same, needed)):
+            told[line] = said
     yield from told.values()
 
 
 def _which(choice: Choice) -> Which:
-    return choice.line or 0, choice.op, choice.way, -inf if choice.against is None else choice.against
+    against = -inf if choice.against is None else choice.against
+    return choice.line or 0, choice.op, choice.way, against, choice.part
 
 
-def _is_wrong(result: CaseResult | None, observed: Observed | None, evidence: Evidence) -> bool:
-    """Whether a case would not have passed with what came of a choice that went one way throughout."""
-    if result is None or observed is None:
-        return False
-    leaning = observed.result.model_copy(update={"outputs": result.outputs, "exact": ()})
+def _is_wrong(result: CaseResult, output: int, observed: Observed, evidence: Evidence) -> bool:
+    """Whether a case would not have passed with that output of a choice that went one way throughout."""
+    outputs = list(observed.result.outputs)
+    outputs[output] = result.outputs[output]
+    leaning = observed.result.model_copy(update={"outputs": tuple(outputs), "exact": ()})
     return worst(replace(observed, result=leaning), evidence.specification).share > 1.0
 
 
-def _said(same: Sequence[Choice], needed: bool) -> str:
-    """Of one choice at all shapes; nothing where some case needs it in every place, or nobody could try."""
-    what, where, missed = _otherwise(same[0]), _where(same[0]), max(choice.missed for choice in same)
+def _said(same: Sequence[Choice], needed: Callable[[Choice], set[int]]) -> str:
+    """Of one choice at all shapes; nothing where some case needs it for every output, or nobody could try."""
+    what, where = _otherwise(same[0]), _where(same[0])
     if not any(choice.taken for choice in same):
         return f"In no case {what} in {where}: what hangs on that is not judged. {_TAIL}"
-    if needed and missed:
-        part = "one of that line's instructions" if missed == 1 else f"{missed} of that line's instructions"
-        return f"In no case {what} in {where}, as far as {part} go: what hangs on that is not judged. {_TAIL}"
-    if needed or not any(choice.tried for choice in same):
+    if not any(choice.tried for choice in same):
         return ""
-    return f"That {what} in {where} shows in no case: all are right without it. {_TAIL}"
+    reached = {output for choice in same for output in choice.outputs}
+    lacking = sorted(reached - {output for choice in same for output in needed(choice)})
+    if not lacking:
+        return ""
+    if len(lacking) == len(reached):
+        return f"That {what} in {where} shows in no case: all are right without it. {_TAIL}"
+    named = f"output{'s' if len(lacking) > 1 else ''} {', '.join(map(str, lacking))}"
+    return f"That {what} in {where} shows in no case in {named}: what hangs on that is not judged. {_TAIL}"
 
 
 def _otherwise(choice: Choice) -> str:
@@ -79,4 +90,5 @@ def _otherwise(choice: Choice) -> str:
 
 
 def _where(choice: Choice) -> str:
-    return f"line {choice.line}" + (f" ({choice.text})" if choice.text else "")
+    said = "; ".join(filter(None, (choice.text, choice.part)))
+    return f"line {choice.line}" + (f" ({said})" if said else "")

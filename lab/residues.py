@@ -32,8 +32,12 @@ NOTHING, SOMETHING = 1e-4, 0.05
 """Parts of a sum that are none of it any more; and of a row, that has to be left."""
 KEPT: Final = 0.5
 """Rows at least for which both is so."""
-SINGULAR: Final = 1e-5
-"""Of what moves a sum most, what hardly moves it: components are orthonormal but for their roundings."""
+HARDLY: Final = ((1e-5, NOTHING), (0.03, 1e-2))
+"""Of what moves a sum most, what hardly moves it, and how much of the sum is none of it then: components are
+orthonormal but for their roundings, and a fit leaves a little where a ridge keeps it from dividing by zero.
+"""
+ALIKE: Final = 0.1
+"""Of their size, by which rows differ at most that are the same solution."""
 
 
 def solved(argument: Array, record: Record) -> list[Array]:
@@ -42,10 +46,9 @@ def solved(argument: Array, record: Record) -> list[Array]:
         return []
     own = argument.astype(np.float64)
     try:
-        found = [_moved(own, slopes, record) for slopes in _all_slopes(own, record)]
+        return [one for slopes in _all_slopes(own, record) for one in _moved(own, slopes, record)]
     except ReferenceFault:  # other rows are not what it takes
         return []
-    return [one for one in found if one is not None]
 
 
 def nearly(own: Array, nothing: Array, random: Any) -> Array:
@@ -75,7 +78,9 @@ def _all_slopes(own: Array, record: Record) -> list[_Slopes]:
     base, until = record(own), begun + SECONDS
     if (time.monotonic() - begun) * length > SECONDS:
         return []
-    found = [_Slopes(at, total, length) for at, total in _sums(base, record(own + 1.0), rows, length)]
+    rng: Any = np.random.default_rng(own.size)
+    elsewhere = record(own + rng.uniform(0.5, 1.0, own.shape))  # one and the same step would leave what is centred
+    found = [_Slopes(at, total, length) for at, total in _sums(base, elsewhere, rows, length)]
     step = max(float(np.abs(own).max()), 1e-3)
     for place in range(length if found else 0):
         moved: Array = own.reshape(rows, -1).copy()
@@ -108,19 +113,22 @@ def _total(events: Sequence[Event], at: int, rows: int) -> Array:
     return total.reshape(rows, -1) if total is not None and fits else np.empty((rows, 0))
 
 
-def _moved(own: Array, slopes: _Slopes, record: Record) -> Array | None:
-    """The rows for which a sum comes to nothing; as they were where none does, and None where that is most of them."""
+def _moved(own: Array, slopes: _Slopes, record: Record) -> list[Array]:
+    """The rows for which a sum comes to nothing, as they were where none does; none where that is most of them."""
+    found: list[Array] = []
     if not np.isfinite(slopes.by).all() or not np.isfinite(slopes.total).all():
-        return None
+        return found
     rows = own.reshape(len(own), -1)
-    step = np.linalg.pinv(slopes.by, rcond=SINGULAR) @ slopes.total[:, :, None]
-    moved = rows - step[:, :, 0]
-    left = _total(record(moved.reshape(own.shape)), slopes.at, len(own))
-    solved = (_sizes(left) <= NOTHING * _sizes(slopes.total)) & bool(left.size)
-    solved &= _sizes(moved) >= SOMETHING * _sizes(rows)
-    if solved.mean() < KEPT:
-        return None
-    return np.where(solved[:, None], moved, rows).reshape(own.shape)
+    for hardly, none_of_it in HARDLY:
+        step = np.linalg.pinv(slopes.by, rcond=hardly) @ slopes.total[:, :, None]
+        moved = rows - step[:, :, 0]
+        left = _total(record(moved.reshape(own.shape)), slopes.at, len(own))
+        solved = (_sizes(left) <= none_of_it * _sizes(slopes.total)) & bool(left.size)
+        solved &= _sizes(moved) >= SOMETHING * _sizes(rows)
+        new = np.where(solved[:, None], moved, rows).reshape(own.shape)
+        known = any(np.linalg.norm(new - one) <= ALIKE * np.linalg.norm(one) for one in found)
+        found += [] if known or solved.mean() < KEPT else [new]
+    return found
 
 
 def _sizes(rows: Array) -> Array:

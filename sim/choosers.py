@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from nki_anvil.sim.execution.choices import CHOOSING, KEEPING, beginning
 from nki_anvil.sim.instructions import NAMES, TABLE
-from nki_anvil.sim.operands import operands
-from nki_anvil.sim.program import NONE, Program
+from nki_anvil.sim.program import Program
 from nki_anvil.sim.steering import led_by_inputs
 
 _OPERATORS: Final = (
@@ -38,7 +37,7 @@ class Chooser:
     against: float | None
     """The immediate that is the second operand, if one is."""
     limit: bool
-    """Whether it is one, of which an operand is the same whatever the inputs are."""
+    """Whether it is one: it keeps what it is given on one side of something."""
     standing: bool
     """Whether it is a reduction, whose second operand is what stands in some places whatever the inputs are."""
     instructions: tuple[int, ...]
@@ -47,13 +46,12 @@ class Chooser:
 def choosers(program: Program) -> list[Chooser]:
     """By line; equal operators of equal instructions of a line are one."""
     rows = program.tables["instructions"]
-    led_tensors, led = led_by_inputs(program)
-    fixed = _with_fixed_operand(program, led_tensors)
+    led = led_by_inputs(program)
     found: dict[tuple[int, str, int, float | None, bool, bool], list[int]] = {}
     for index in np.flatnonzero(led & _may_choose(program)).tolist():
         name, attributes = NAMES[int(rows["opcode"][index])], program.attributes[int(rows["attributes"][index])]
         for stage, op, against in _operators(name, attributes):
-            limit = op in LIMITS and (bool(fixed[index]) or against is not None or op == "relu")
+            limit = op in LIMITS
             standing = name in ("tensor_reduce", "tensor_partition_reduce")
             key = (int(rows["line"][index]), op, stage, against, limit, standing)
             found.setdefault(key, []).append(index)
@@ -83,12 +81,3 @@ def _may_choose(program: Program) -> NDArray[np.bool_]:
 
 def _chooses(attributes: Any) -> bool:
     return any(attributes.get(name) in CHOOSING for _, name, _ in _OPERATORS)
-
-
-def _with_fixed_operand(program: Program, led: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Instructions one of whose operands no input reaches."""
-    every = operands(program)
-    tensors = program.tables["accesses"]["tensor"][every.access]
-    fixed = np.zeros(len(program), np.bool_)
-    fixed[every.instruction[~every.writes & (tensors != NONE) & ~led[tensors]]] = True
-    return fixed

@@ -6,7 +6,7 @@ Two tiles over the same bytes pass nothing on: what one reads another never wrot
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -51,12 +51,24 @@ def steered(program: Program) -> list[int]:
     return [region for region, registers in asked.items() if reached[registers].any()]
 
 
-def led_by_inputs(program: Program) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which tensors, and which instructions, hold or read something made of what inputs hold, of any format."""
+def led_by_inputs(program: Program) -> NDArray[np.bool_]:
+    """Which instructions read something made of what inputs hold, of any format."""
     reached = _reached(program, np.ones_like(_FLOATS))
-    tensors = len(program.tables["tensors"]["role"])
-    instructions = tensors + program.registers
-    return reached[:tensors], reached[instructions : instructions + len(program)]
+    instructions = len(program.tables["tensors"]["role"]) + program.registers
+    return reached[instructions : instructions + len(program)]
+
+
+def reaching(program: Program, groups: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+    """For each group of instructions, the outputs that what they write reaches, by position."""
+    flow, tensors = _flow(program), len(program.tables["tensors"]["role"])
+    outputs = program.tables["accesses"]["tensor"][program.tables["outputs"]["access"]]
+    found: list[tuple[int, ...]] = []
+    for group in groups:
+        reached = np.zeros(_nodes(program), np.bool_)
+        reached[tensors + program.registers + np.array(group, np.int64)] = True
+        _spread(reached, flow)
+        found.append(tuple(np.flatnonzero(reached[outputs]).tolist()))
+    return found
 
 
 def _askers(program: Program) -> Iterator[tuple[int, list[int]]]:
@@ -71,13 +83,20 @@ def _askers(program: Program) -> Iterator[tuple[int, list[int]]]:
 def _reached(program: Program, formats: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """From inputs of these formats on."""
     tensors = program.tables["tensors"]
-    nodes = len(tensors["role"]) + program.registers + len(program) + _KEPT * program.cores
-    reached = np.zeros(nodes, np.bool_)
+    reached = np.zeros(_nodes(program), np.bool_)
     reached[: len(tensors["role"])] = (tensors["role"] == ROLES.index("input")) & formats[tensors["dtype"]]
-    flow, before = _flow(program), -1
+    _spread(reached, _flow(program))
+    return reached
+
+
+def _nodes(program: Program) -> int:
+    return len(program.tables["tensors"]["role"]) + program.registers + len(program) + _KEPT * program.cores
+
+
+def _spread(reached: NDArray[np.bool_], flow: _Flow) -> None:
+    before = -1
     while before != (before := int(reached.sum())):
         reached[flow.target[reached[flow.source]]] = True
-    return reached
 
 
 def _flow(program: Program) -> _Flow:

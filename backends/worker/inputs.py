@@ -277,6 +277,7 @@ _IN_TURN = {
     "few": whole_numbers.few,
     "edges": whole_numbers.edges,
     "again": whole_numbers.again,
+    "multiples": whole_numbers.multiples,
 }
 _RELATIONS = {"nearly": whole_numbers.nearly, "shifted": whole_numbers.shifted, "summed": whole_numbers.summed}
 

@@ -200,6 +200,8 @@ FEW, ALPHABET, FAVOURED, FOREMOST = 6, 8, 2, 16
 half of the rows have theirs, for what is compared and named comes before the rounds of lengths."""
 AGAIN, REPEATED = 5, (1, 2, 3, 4, 6, 8)
 """Cases of rows that say one thing throughout, the last of them of columns; and of how many neighbours that is."""
+MULTIPLES = 3
+"""Cases of multiples."""
 STRETCH = 64
 TILE, TILED = 128, 6
 """Rows, and cases: a stretch of few numbers at the low end of a range, at its high one, anywhere, and of many."""
@@ -282,6 +284,20 @@ def again(own: Array, rng: Any, within: Range, turn: int) -> Array:
     return _put_back(values, own, turned)
 
 
+def multiples(own: Array, rng: Any, within: Range, turn: int) -> Array:
+    """Multiples of one number throughout a row, or a stretch, and what is next to them: of a mark in three rows of
+    four, else of a power of two or of ten."""
+    rows, most = _rows(_stretched(own), False), max(abs(within.low), abs(within.high))
+    marks = [mark for mark in within.marks if FEWEST_ROUND <= mark <= most]
+    rounds = [base**power for base in (2, 10) for power in range(1, 63) if base**power <= most] or [1]
+    order: Array = rng.permutation(np.arange(len(rows)) + turn)[:, None]
+    ours: Array = np.resize(np.array(marks or rounds), len(rows) + turn + 1)[order]
+    one: Any = cast(Any, np).where(order % 4 > 0, ours, rng.choice(rounds, order.shape))
+    times = rng.integers(-(-within.low // one), within.high // one + 1, rows.shape)
+    values = np.clip(times * one + rng.choice([-1, 0, 0, 1], rows.shape), within.low, within.high)
+    return _put_back(values, own, False)
+
+
 def _in_runs(places: Array, rng: Any) -> Array:
     """In every other row each as the one before it, as often as not or more often."""
     count, length = places.shape
@@ -302,9 +318,16 @@ def throughout(own: Array, axes: Sequence[int], rng: Any, within: Range, turn: i
 
 
 def nearly(own: Array, other: Array, rng: Any, within: Range) -> Array:
-    """Another input's numbers, but for one in ten, or in thousands, which is the next one, up or down."""
-    steps = rng.choice([-1, 1], own.shape) * (rng.random(own.shape) < 10.0 ** rng.uniform(-3.5, -1))
-    return np.clip(other + steps, within.low, within.high)
+    """Another input's numbers, but for one in ten, or in thousands, which is the next one, up or down; in every other
+    row but for a single one, which has another bit, as a small letter is a capital."""
+    rows: Array = np.array(other.reshape(-1, other.shape[-1] if other.ndim else 1))
+    steps = rng.choice([-1, 1], rows.shape) * (rng.random(rows.shape) < 10.0 ** rng.uniform(-3.5, -1))
+    turned: Array = rng.permutation(np.arange(len(rows)))[::2]
+    columns: Array = rng.integers(0, rows.shape[1], len(turned))
+    bits = max(1, *(int(end).bit_length() for end in (within.low, within.high)))
+    steps[turned] = 0
+    rows[turned, columns] ^= 1 << rng.integers(0, bits, len(turned))
+    return np.clip(rows + steps, within.low, within.high).reshape(own.shape)
 
 
 def summed(own: Array, other: Array, rng: Any, within: Range) -> Array:

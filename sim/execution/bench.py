@@ -70,6 +70,8 @@ class Bench:
         self.generators = [np.random.default_rng([core, int(again)]) for core in range(len(self.generators))]
         self.steps_left = steps
         self.lots = lots
+        if self.choices is not None:
+            self.choices.rewind()
         self.printed.clear()
         self._findings.clear()
         for work in (*self._scratch.values(), *self._outgrown):

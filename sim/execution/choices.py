@@ -1,13 +1,15 @@
 """Which of its choices a program takes which way: a maximum's larger operand, what a comparison says.
 
 A choice that goes one way whatever happens could be left out, as far as anybody sees. So the ways that are taken are
-kept by instruction, and a choice can be made to go one way throughout, to see whether anything hangs on it.
+kept, and a choice can be made to go one way throughout, to see whether anything hangs on it. What an instruction does
+in the first turn of its loops is a choice of its own, for there meets what a running maximum begins with; so is each
+column of a narrow tile, which may hold things that have nothing to do with each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +22,8 @@ Array = NDArray[Any]
 
 KEEPING: Final = 2
 """The stage at which accumulators keep what they are given; before it, an instruction has two operators at most."""
-STAGES: Final = KEEPING + 1
+NARROW: Final = 8
+"""Columns of a tile up to which each is a choice of its own."""
 
 LONE: Final = frozenset({"relu", "abs", "logical_not"})
 """Operators of one operand: the larger of it and zero, or what its sign is taken off."""
@@ -44,75 +47,113 @@ class Here(int):
     """The instruction that a step belongs to; a template has another one for each that it is bound to."""
 
 
-class Choices:
-    """By instruction and stage, which ways were taken since ``begin``, and which one way some are made to go."""
+class Place(NamedTuple):
+    """One choice: an operator of an instruction, in the first turn of its loops or a later one, in one column."""
 
-    def __init__(self, instructions: int) -> None:
-        self._taken = [bytearray(instructions) for _ in range(STAGES)]
+    instruction: int
+    stage: int
+    later: bool
+    column: int
+
+
+class Choices:
+    """Which ways were taken at which places since ``begin``, and which one way some are made to go."""
+
+    def __init__(self) -> None:
+        self.taken: dict[Place, int] = {}
+        """Ways as bits."""
         self.standing = Standing()
         """Of all runs."""
-        self._forced: dict[tuple[int, int], int] = {}
+        self._begun: set[tuple[int, int]] = set()
+        self._forced: dict[tuple[int, int], dict[tuple[bool, int], int]] = {}
         self._forcing = False
+
+    def begin(self) -> None:
+        """Forget what was taken."""
+        self.taken.clear()
+
+    def rewind(self) -> None:
+        """A run begins: every turn is the first."""
+        self._begun.clear()
+
+    def force(self, places: Iterable[Place], way: int) -> None:
+        """From now on these go one way, and nothing is noted, until ``release``."""
+        self._forced, self._forcing = {}, True
+        for place in places:
+            self._forced.setdefault(place[:2], {})[place[2:]] = way
+
+    def release(self) -> None:
+        self._forced, self._forcing = {}, False
 
     def note_standing(self, here: int, values: Array, result: Array) -> None:
         """Of a reduction to its largest, or smallest."""
         if not self._forcing:
             self.standing.note(here, values, result)
 
-    def begin(self) -> None:
-        """Forget what was taken."""
-        for taken in self._taken:
-            taken[:] = bytes(len(taken))
-
-    def force(self, instructions: Iterable[int], stage: int, way: int) -> None:
-        """From now on these go one way at a stage, and nothing is noted, until ``release``."""
-        self._forced, self._forcing = {(index, stage): way for index in instructions}, True
-
-    def release(self) -> None:
-        self._forced, self._forcing = {}, False
-
-    def taken(self, stage: int) -> NDArray[np.uint8]:
-        """By instruction, the ways of a stage's operator that were taken, as bits."""
-        return np.frombuffer(bytes(self._taken[stage]), np.uint8)
-
     def choose(
         self, here: int, stage: int, name: str, operator: Callable[..., Any], a: Any, b: Any, out: Array
     ) -> None:
         """Carry out an operator of ``CHOOSING``; ``out`` may be one of its operands."""
-        way = self._forced.get((here, stage))
-        if way is not None:
-            _go(way, name, operator, a, 0 if name in LONE else b, out)
-            return
-        seen = self._taken[stage][here]
-        asked = not self._forcing and seen & BOTH != BOTH
+        later = (here, stage) in self._begun
+        self._begun.add((here, stage))
+        b = 0 if name in LONE else b
+        if not self._forcing:
+            self._noted(Place(here, stage, later, 0), name, operator, a, b, out)
+        elif forced := self._forced.get((here, stage)):
+            _go({column: way for (when, column), way in forced.items() if when == later}, name, operator, a, b, out)
+        else:
+            operator(a, b, out)
+
+    def _noted(self, first: Place, name: str, operator: Callable[..., Any], a: Any, b: Any, out: Array) -> None:
+        places = [first._replace(column=column) for column in range(columns_of(out))]
+        asked = any(self.taken.get(place, 0) & BOTH != BOTH for place in places)
         if asked and name not in ASKING:
-            self._taken[stage][here] = seen | _winners(name, a, 0 if name in LONE else b)
+            self._add(places, _winners(name, a, b, out.shape, len(places)))
         operator(a, b, out)
         if asked and name in ASKING:
-            self._taken[stage][here] = seen | _answers(out)
+            self._add(places, _answers(out, len(places)))
+
+    def _add(self, places: list[Place], ways: list[int]) -> None:
+        for place, way in zip(places, ways, strict=True):
+            self.taken[place] = self.taken.get(place, 0) | way
 
 
-def _go(way: int, name: str, operator: Callable[..., Any], a: Any, b: Any, out: Array) -> None:
+def columns_of(out: Array) -> int:
+    """How many choices a tile is: its columns where they are few, else one."""
+    return out.shape[-1] if out.ndim > 1 and out.shape[-1] <= NARROW else 1
+
+
+def _go(ways: dict[int, int], name: str, operator: Callable[..., Any], a: Any, b: Any, out: Array) -> None:
+    """Carry it out, but in some columns."""
+    instead = {way: _instead(way, name, a, b, out.shape) for way in set(ways.values())}  # first: out may be an operand
+    operator(a, b, out)
+    for column, way in ways.items():
+        part = (..., slice(column, column + 1)) if columns_of(out) > 1 else ...
+        np.copyto(out[part], instead[way][part], casting="unsafe")
+
+
+def _instead(way: int, name: str, a: Any, b: Any, shape: tuple[int, ...]) -> Any:
     if name in ASKING:
-        out[...] = way == FIRST
-    elif way == FIRST:
-        np.copyto(out, np.broadcast_to(a, out.shape), casting="unsafe")
-    elif name == "abs":
-        np.negative(a, out=out)
-    else:
-        np.copyto(out, np.broadcast_to(b, out.shape), casting="unsafe")
+        return np.broadcast_to(np.bool_(way == FIRST), shape)
+    taken: Any = a if way == FIRST else np.negative(a) if name == "abs" else b
+    return np.array(np.broadcast_to(taken, shape))
 
 
-def _answers(out: Array) -> int:
-    true = np.not_equal(out, 0)
-    return (FIRST if true.any() else 0) | (0 if true.all() else SECOND)
+def _answers(out: Array, columns: int) -> list[int]:
+    true = _by_column(np.not_equal(out, 0), columns)
+    return [(FIRST if one.any() else 0) | (0 if one.all() else SECOND) for one in true]
 
 
-def _winners(name: str, a: Any, b: Any) -> int:
+def _winners(name: str, a: Any, b: Any, shape: tuple[int, ...], columns: int) -> list[int]:
     if _is_beyond(a) or _is_beyond(b):
-        return BEGUN
-    first, second = _EXTREMES[name]
-    return (FIRST if np.any(first(a, b)) else 0) | (SECOND if np.any(second(a, b)) else 0)
+        return [BEGUN] * columns
+    first, second = (_by_column(np.broadcast_to(wins(a, b), shape), columns) for wins in _EXTREMES[name])
+    either = zip(first, second, strict=True)
+    return [(FIRST if one.any() else 0) | (SECOND if other.any() else 0) for one, other in either]
+
+
+def _by_column(found: Any, columns: int) -> list[Any]:
+    return [found] if columns == 1 else [found[..., column] for column in range(columns)]
 
 
 def _is_beyond(numbers: Any) -> bool:

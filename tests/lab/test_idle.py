@@ -28,7 +28,15 @@ def softmax(x: Any) -> Any:
 
 
 def choice(**changes: Any) -> Choice:
-    told: dict[str, Any] = {"line": 7, "text": TEXT, "op": "maximum", "against": 0.5, "way": 1, "met": True}
+    told: dict[str, Any] = {
+        "line": 7,
+        "text": TEXT,
+        "op": "maximum",
+        "against": 0.5,
+        "way": 1,
+        "met": True,
+        "outputs": (0,),
+    }
     told.update(taken=True, tried=True)
     told.update(changes)
     return Choice(**told)
@@ -72,7 +80,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (choice(taken=False, op="less"), "In no case less with 0.5 is false"),
         (choice(taken=False, op="less", way=2, against=None), "In no case less is true"),
         (choice(), "That 0.5 is the larger in line 7 (nisa.tensor_scalar"),
-        (choice(missed=2, needed=True), "In no case 0.5 is the larger in line 7"),
+        (choice(outputs=(0, 1), needed=(1,)), "That 0.5 is the larger in line 7 (nisa.tensor_scalar"),
+        (choice(part="in its first turn"), "That 0.5 is the larger in line 7 (nisa.tensor_scalar"),
     ],
 )
 async def test_what_no_case_needs_is_told_with_its_line(told: Choice, begins: str, data: Path) -> None:
@@ -87,7 +96,7 @@ async def test_what_no_case_needs_is_told_with_its_line(told: Choice, begins: st
 @pytest.mark.parametrize(
     "told",
     [
-        choice(needed=True), choice(tried=False), choice(met=False, taken=False),
+        choice(needed=(0,)), choice(tried=False), choice(met=False, taken=False),
     ],
     ids=["needed", "untried", "unmet"],
 )  # fmt: skip
@@ -100,7 +109,7 @@ async def test_a_case_that_would_be_wrong_needs_the_choice(data: Path) -> None:
 
 
 async def test_a_choice_that_some_shape_needs_is_not_told_of_another(data: Path) -> None:
-    assert (await judged(data, choice(taken=False), choice(needed=True))).unjudged == ()
+    assert (await judged(data, choice(taken=False), choice(needed=(0,)))).unjudged == ()
 
 
 async def test_one_line_is_told_once_whatever_the_numbers_are(data: Path) -> None:

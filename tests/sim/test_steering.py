@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from program_builder import ProgramBuilder, View
 
-from nki_anvil.sim.steering import steered
+from nki_anvil.sim.steering import reaching, steered
 
 Way = Callable[[ProgramBuilder, View], int]
 """From an input to the register that says how often a loop runs."""
@@ -156,3 +156,15 @@ def test_a_counted_loop_is_steered_by_nobody() -> None:
     with k.loop("fori", k.register(), upper=4):
         k.emit("tensor_copy", k.tensor((1, 1)), k.input((1, 1)))
     assert steered(k.program()) == []
+
+
+def test_what_instructions_write_reaches_the_outputs_that_are_made_of_it() -> None:
+    k = ProgramBuilder()
+    one, other = (k.tensor((1, 4), "float32", "sbuf") for _ in range(2))
+    k.emit("dma_copy", one, k.input((1, 4), "float32"))
+    k.emit("dma_copy", other, k.input((1, 4), "float32"))
+    k.emit("tensor_scalar", one, one, op0="maximum", value0=0.0)
+    k.emit("tensor_tensor", other, other, one, op="add")
+    k.emit("dma_copy", k.result((1, 4), "float32"), one)
+    k.emit("dma_copy", k.result((1, 4), "float32"), other)
+    assert reaching(k.program(), [[2], [3]]) == [(0, 1), (1,)]

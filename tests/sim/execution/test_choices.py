@@ -28,12 +28,15 @@ def made(*rows: Any, **attributes: Any) -> tuple[Executable, Choices]:
     k.emit("tensor_scalar" if len(tiles) == 1 else "tensor_tensor", target, *tiles, **attributes)
     k.emit("dma_copy", k.result(rows[0].shape, "float32"), target)
     program = k.program()
-    choices = Choices(len(program))
+    choices = Choices()
     return Executable(program, choices=choices), choices
 
 
 def ways(choices: Choices, stage: int = 0) -> int:
-    return int(np.bitwise_or.reduce(choices.taken(stage)))
+    found = 0
+    for place, taken in choices.taken.items():
+        found |= taken if place.stage == stage else 0
+    return found
 
 
 @pytest.mark.parametrize(
@@ -90,7 +93,10 @@ def test_ways_add_up_until_they_are_begun_anew() -> None:
 )  # fmt: skip
 def test_a_choice_can_be_made_to_go_one_way_and_notes_nothing_meanwhile(op: str, way: int, expected: Any) -> None:
     executable, choices = made(ROWS, op0=op, value0=0.0)
-    choices.force(range(len(executable.program)), 0, way)
+    executable.run([ROWS])
+    places = list(choices.taken)
+    choices.begin()
+    choices.force(places, way)
     assert executable.run([ROWS]).outputs[0].tolist() == expected
     assert ways(choices) == 0
     choices.release()
@@ -114,10 +120,49 @@ def test_instructions_that_share_a_template_are_told_apart() -> None:
     for tile in tiles:
         k.emit("dma_copy", k.result((2, 2), "float32"), tile)
     program = k.program()
-    choices = Choices(len(program))
+    choices = Choices()
     positive, negative = np.abs(ROWS), -np.abs(ROWS)
     Executable(program, choices=choices).run([positive, negative, ROWS, positive])
-    assert choices.taken(0)[choices.taken(0) > 0].tolist() == [FIRST, SECOND, BOTH, FIRST]
+    found = [0] * 4
+    for place, taken in choices.taken.items():
+        found[place.instruction - 4] |= taken
+    assert found == [FIRST, SECOND, BOTH, FIRST]
+
+
+def test_each_column_of_a_narrow_tile_is_a_choice_of_its_own() -> None:
+    executable, choices = made(np.array([[1.0, -2.0], [3.0, -4.0]], np.float32), op0="maximum", value0=0.0)
+    rows = np.array([[1.0, -2.0], [3.0, -4.0]], np.float32)
+    executable.run([rows])
+    assert {place.column: taken for place, taken in choices.taken.items()} == {0: FIRST, 1: SECOND}
+    choices.force([place for place in choices.taken if place.column == 1], FIRST)
+    assert executable.run([rows]).outputs[0].tolist() == rows.tolist()
+
+
+def test_a_wide_tile_is_one() -> None:
+    rows = np.arange(-8.0, 10.0, dtype=np.float32).reshape(2, 9)
+    executable, choices = made(rows, op0="maximum", value0=0.0)
+    executable.run([rows])
+    assert [*choices.taken.values()] == [BOTH]
+
+
+def test_the_first_turn_of_a_loop_is_a_choice_of_its_own() -> None:
+    """A running maximum over three loads of one tile: at first it meets what it begins with."""
+    k = ProgramBuilder()
+    most, tile = k.tensor((2, 2), "float32", "sbuf"), k.tensor((2, 2), "float32", "sbuf")
+    source = k.input((2, 2), "float32")
+    k.emit("memset", most, value=-9)
+    with k.loop("fori", k.register(), 0, 3):
+        k.emit("dma_copy", tile, source)
+        k.emit("tensor_tensor", most, most, tile, op="maximum")
+    k.emit("dma_copy", k.result((2, 2), "float32"), most)
+    choices = Choices()
+    executable = Executable(k.program(), choices=choices)
+    executable.run([ROWS])
+    assert {place.later: taken for place, taken in choices.taken.items() if taken} == {False: SECOND}
+    choices.force([place for place in choices.taken if not place.later], FIRST)
+    assert executable.run([ROWS]).outputs[0].tolist() == ROWS.tolist()
+    choices.force(list(choices.taken), FIRST)
+    assert executable.run([ROWS]).outputs[0].tolist() == [[-9, -9], [-9, -9]]
 
 
 @pytest.mark.parametrize(("initial", "expected"), [(-5.0, SECOND), (5.0, FIRST), (0.0, BOTH), (-np.inf, BEGUN)])
@@ -129,7 +174,7 @@ def test_what_a_scan_begins_with_is_a_choice_of_its_own(initial: float, expected
     k.emit("dma_copy", tile, k.input((2, 2), "float32"))
     k.emit("tensor_tensor_scan", out, zeros, tile, None, initial_value=initial, op0="add", op1="maximum")
     k.emit("dma_copy", k.result((2, 2), "float32"), out)
-    choices = Choices(len(k.program()))
+    choices = Choices()
     Executable(k.program(), choices=choices).run([ROWS])
     assert ways(choices, KEEPING) == expected
     assert [one.against for one in choosers(k.program()) if one.stage == KEEPING] == [initial]
@@ -144,6 +189,6 @@ def test_what_an_accumulator_holds_is_the_first_operand_of_what_it_keeps() -> No
         reduce_init_value=9.0,
     )  # fmt: skip
     k.emit("dma_copy", k.result((2, 1), "float32"), kept)
-    choices = Choices(len(k.program()))
+    choices = Choices()
     Executable(k.program(), choices=choices).run([ROWS])
     assert ways(choices, KEEPING) == FIRST
