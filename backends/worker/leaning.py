@@ -166,11 +166,15 @@ class Leaning:
         }
 
     def _told_in_parts(self, which: Which) -> Iterator[dict[str, Any]]:
+        """But for turns of a loop that never take it beside others that do: so recurrences begin."""
         if not self._in_parts(which) or not self._tries:
             return
-        for place in list(self._taken[which.number])[:PLACES]:
+        places = list(self._taken[which.number])[:PLACES]
+        narrow = {place.instruction for place in places if place.column}
+        for place in places:
             told = self._told(which._replace(place=place))
-            if told["met"] and not set(told["needed"]).issuperset(told["outputs"]):
+            asked = told["met"] and (told["taken"] or place.instruction in narrow)
+            if asked and not set(told["needed"]).issuperset(told["outputs"]):
                 yield told
 
 
