@@ -188,6 +188,8 @@ class Verified:
     """Whether there is a kernel to go back to."""
     heat_map: str | None = None
     """An SVG picture of where a wrong output is wrong, for a person."""
+    unjudged: tuple[str, ...] = ()
+    """Those of the warnings that tell what the kernel does and no case shows."""
     warnings: tuple[str, ...] = ()
 
 

@@ -80,5 +80,6 @@ def conclude(bench: Workbench, taken: Given, verdict: Verdict, repeated: bool, *
         restored=restored,
         has_best=bench.best() is not None,
         heat_map=bench.lab.shown(heat_map) if heat_map else None,
+        unjudged=verdict.unjudged,
         warnings=(*verdict.warnings, *((UNSEALED,) if forged else ())),
     )

@@ -1,6 +1,6 @@
 """A laboratory in a temporary folder whose kernels say themselves how fast, how wrong and how alike they are.
 
-A kernel is text such as ``latency 10.0``, ``fails values`` or ``program p1``, one word pair a line; everything that the
+A kernel is text such as ``latency 10.0``, ``fails values``, ``idle floor`` or ``program p1``, one word pair a line; everything that the
 laboratory does with it is real, except that nothing is computed.
 """
 
@@ -41,11 +41,12 @@ def said(text: str, word: str, default: str = "") -> str:
     return next((line.split()[1] for line in text.splitlines() if line.startswith(f"{word} ")), default)
 
 
-def kernel(latency: float = 10.0, *, fails: str = "", program: str = "", note: str = "") -> str:
+def kernel(latency: float = 10.0, *, fails: str = "", program: str = "", note: str = "", idle: str = "") -> str:
     lines = [f"latency {latency}"]
     lines += [f"fails {fails}"] if fails else []
     lines += [f"program {program}"] if program else []
     lines += [f"note {note}"] if note else []
+    lines += [f"idle {idle}"] if idle else []
     return "\n".join(lines) + "\n"
 
 
@@ -93,12 +94,13 @@ def verdict_of(specification: Specification, text: str, digest: str, backend: An
         gates.append(
             GateResult(name=name, passed=(name != fails) if reached else None, detail="" if reached else "not reached")
         )
+    idle = (said(text, "idle"),) if said(text, "idle") else ()
     program = hashlib.sha256((said(text, "program") or digest).encode()).hexdigest()
     return Verdict(
         problem=specification.name, problem_version=specification.version, kernel_digest=digest,
         instruction_digest=program, programs_digest=program, backend=backend.name, origin=backend.origin,
         toolchain=backend.toolchain, passed=not fails, gates=tuple(gates), tolerance=specification.tolerance,
-        seconds=1.0,
+        warnings=idle, unjudged=idle, seconds=1.0,
     )  # fmt: skip
 
 

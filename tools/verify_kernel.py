@@ -125,14 +125,16 @@ def _summary(verified: Verified, credit: str) -> str:
     failed = _failed(verified.gates)
     if verified.passed:
         known = f"Its instructions are those of attempt {verified.same_as}" if verified.same_as is not None else ""
-        return sentence(f"Attempt {verified.attempt} is right{again}", known, credit)
+        but = ", but for what no case shows: see its warnings" if verified.unjudged else ""
+        return sentence(f"Attempt {verified.attempt} is right{again}{but}", known, credit)
     reason = f"fails at gate '{failed.name}': {failed.detail}" if failed else "did not pass: a gate was left unreached"
     return sentence(f"Attempt {verified.attempt} {reason}{again}", restored, credit)
 
 
 def _next_steps(verified: Verified) -> list[str]:
     if verified.passed:
-        return ["benchmark_kernel: find out whether it is faster than best."]
+        idle = ["Leave out what the warnings say no case shows, or tell the user what nobody has judged."]
+        return [*(idle if verified.unjudged else []), "benchmark_kernel: find out whether it is faster than best."]
     named = "the hint names" if verified.hint else "the failed gate says"
     back = ", or revert_to_best" if verified.has_best else ""
     steps = [f"Fix what {named} and call verify_kernel again{back}."]

@@ -46,6 +46,20 @@ async def test_an_improvement_is_kept_reflected_remembered_and_found_again(world
     assert found["shown_id"]
 
 
+async def test_what_no_case_shows_of_a_kernel_is_told_when_it_passes_and_when_it_is_claimed(world: World):
+    async with served(world) as client:
+        await call(client, "open_problem", **OPEN)
+        world.edit(kernel(5, idle="floor"))
+        verified = await call(client, "verify_kernel", problem="p")
+        assert (verified["passed"], verified["warnings"]) == (True, ["floor"])
+        assert "but for what no case shows" in verified["summary"]
+        assert "Leave out" in verified["next_steps"][0]
+        await call(client, "benchmark_kernel", problem="p")
+        finished = await call(client, "finish_problem", problem="p")
+    assert finished["unjudged"] == ["floor"]
+    assert "1 choice of its text shows in no case" in finished["summary"]
+
+
 async def test_a_surprise_says_which_way_it_went(world: World):
     entry = {"diagnosis": "d", "change": "c", "expected": "e", "lesson": "l"}
     async with served(world) as client:
