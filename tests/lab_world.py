@@ -1,7 +1,7 @@
 """A laboratory in a temporary folder whose kernels say themselves how fast, how wrong and how alike they are.
 
-A kernel is text such as ``latency 10.0``, ``fails values``, ``idle floor`` or ``program p1``, one word pair a line; everything that the
-laboratory does with it is real, except that nothing is computed.
+A kernel is text such as ``latency 10.0``, ``fails values``, ``idle floor`` or ``program p1``, one word pair a line;
+everything that the laboratory does with it is real, except that nothing is computed.
 """
 
 from __future__ import annotations
