@@ -39,6 +39,7 @@ def whole(integers: list[InputSpec]) -> Iterator[Plan]:
         yield from (Plan(f"whole/few/{turn}") for turn in range(whole_numbers.FEW))
         yield from (Plan(f"whole/again/{turn}") for turn in range(whole_numbers.AGAIN))
         yield from (Plan(f"whole/multiples/{turn}") for turn in range(whole_numbers.MULTIPLES))
+        yield from (Plan(f"whole/interrupted/{turn}") for turn in range(whole_numbers.INTERRUPTED))
     if any(len(shape) > 1 and min(shape[-2:]) > 1 for shape in shapes):
         yield from (Plan(f"whole/laid/{turn}") for turn in range(laid.WHOLE_TURNS))
         yield from (Plan(f"whole/tiles/{turn}") for turn in range(whole_numbers.TILED))

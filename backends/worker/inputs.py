@@ -278,6 +278,7 @@ _IN_TURN = {
     "edges": whole_numbers.edges,
     "again": whole_numbers.again,
     "multiples": whole_numbers.multiples,
+    "interrupted": whole_numbers.interrupted,
 }
 _RELATIONS = {"nearly": whole_numbers.nearly, "shifted": whole_numbers.shifted, "summed": whole_numbers.summed}
 

@@ -200,8 +200,8 @@ FEW, ALPHABET, FAVOURED, FOREMOST = 6, 8, 2, 16
 half of the rows have theirs, for what is compared and named comes before the rounds of lengths."""
 AGAIN, REPEATED = 5, (1, 2, 3, 4, 6, 8)
 """Cases of rows that say one thing throughout, the last of them of columns; and of how many neighbours that is."""
-MULTIPLES = 3
-"""Cases of multiples."""
+MULTIPLES, INTERRUPTED = 3, 3
+"""Cases of multiples, and of what rises before and behind a stretch of something else."""
 STRETCH = 64
 TILE, TILED = 128, 6
 """Rows, and cases: a stretch of few numbers at the low end of a range, at its high one, anywhere, and of many."""
@@ -286,16 +286,41 @@ def again(own: Array, rng: Any, within: Range, turn: int) -> Array:
 
 def multiples(own: Array, rng: Any, within: Range, turn: int) -> Array:
     """Multiples of one number throughout a row, or a stretch, and what is next to them: of a mark in three rows of
-    four, else of a power of two or of ten."""
-    rows, most = _rows(_stretched(own), False), max(abs(within.low), abs(within.high))
-    marks = [mark for mark in within.marks if FEWEST_ROUND <= mark <= most]
-    rounds = [base**power for base in (2, 10) for power in range(1, 63) if base**power <= most] or [1]
+    four, else of a power of two or of ten. Where the range has none of any, rows stay as they were drawn."""
+    rows, (low, high, marks) = _rows(_stretched(own), False), within
+    most = max(abs(low), abs(high))
+    named = [n for n in marks if n >= FEWEST_ROUND]
+    rounds = [base**power for base in (2, 10) for power in range(1, 63) if base**power <= most]
+    named, rounds = ([n for n in some if -(-low // n) <= high // n] for some in (named, rounds))
+    if not named and not rounds:
+        return own
     order: Array = rng.permutation(np.arange(len(rows)) + turn)[:, None]
-    ours: Array = np.resize(np.array(marks or rounds), len(rows) + turn + 1)[order]
-    one: Any = cast(Any, np).where(order % 4 > 0, ours, rng.choice(rounds, order.shape))
-    times = rng.integers(-(-within.low // one), within.high // one + 1, rows.shape)
-    values = np.clip(times * one + rng.choice([-1, 0, 0, 1], rows.shape), within.low, within.high)
+    ours: Array = np.resize(np.array(named or rounds), len(rows) + turn + 1)[order]
+    one: Any = cast(Any, np).where(order % 4 > 0, ours, rng.choice(rounds or named, order.shape))
+    times = rng.integers(-(-low // one), high // one + 1, rows.shape)
+    values = np.clip(times * one + rng.choice([-1, 0, 0, 1], rows.shape), low, high)
     return _put_back(values, own, False)
+
+
+def interrupted(own: Array, rng: Any, within: Range, turn: int) -> Array:
+    """Rows, or columns, that rise from one end of the range to the other, but for a long stretch, half to nearly all of
+    them, that is at one end, or falls; behind it they go on: as a series has an outage."""
+    turned = turn % 2 == 1
+    rows = _rows(_stretched(own), turned)
+    count, length = rows.shape
+    places: Array = cast(Any, np).arange(length)
+    outage: Array = (length * rng.uniform(0.5, 0.95, (count, 1))).astype(np.int64)
+    begins: Array = (rng.random((count, 1)) * (length - outage + 1)).astype(np.int64)
+    behind = places - np.where(places >= begins, np.minimum(outage, places - begins), 0)
+    span, left = within.high - within.low, np.maximum(length - outage, 1)
+    rising = within.low + span * (behind + 1) // (left + 1)
+    falling = within.high - span * places // max(1, length - 1)
+    fillers: list[Array] = [np.full_like(rows, within.low), np.full_like(rows, within.high), rows * 0 + falling]
+    filler: Array = cast(Any, np).choose(rng.integers(0, 3, (count, 1)), fillers)
+    within_outage = (places >= begins) & (places < begins + outage)
+    values: Array = cast(Any, np).where(within_outage, filler, rising)
+    opposite: Array = rng.permutation(np.arange(count))[:, None] % 2 == 1
+    return _put_back(np.where(opposite, within.low + within.high - values, values), own, turned)
 
 
 def _in_runs(places: Array, rng: Any) -> Array:

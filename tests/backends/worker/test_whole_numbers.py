@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nki_anvil.backends.job import InputSpec
 from nki_anvil.backends.worker import inputs, whole_numbers
@@ -180,6 +182,47 @@ def test_rows_say_one_thing_throughout() -> None:
         rows = x.T if turn == whole_numbers.AGAIN - 1 else x
         lengths = [next(n for n in range(1, 60) if (row[n:] == row[:-n]).all()) for row in rows]
         assert set(lengths) == set(whole_numbers.REPEATED)
+
+
+def test_rows_are_multiples_of_a_mark_or_of_a_round_number_and_what_is_next_to_them() -> None:
+    x = drawn("whole/multiples/0", [64, 20], 0, 16_000_000, marks=(3, 100_000)).astype(np.int64)
+    near = np.abs((x + 50_000) % 100_000 - 50_000) <= 1
+    assert near.all(axis=1).sum() >= 40
+    exact = (x % 100_000 == 0).mean(axis=1)
+    assert ((exact > 0.2) & (exact < 0.9)).sum() >= 30
+
+
+@given(low=st.integers(-(2**20), 2**20), span=st.integers(0, 2**20), marks=st.lists(st.integers(1, 2**20), max_size=4))
+def test_every_range_has_rows_of_every_family(low: int, span: int, marks: list[int]) -> None:
+    within = whole_numbers.Range(low, low + span, tuple(marks))
+    rng = np.random.default_rng(1)
+    own = rng.integers(low, low + span + 1, (5, 7))
+    for family in (whole_numbers.multiples, whole_numbers.interrupted, whole_numbers.again, whole_numbers.few):
+        for turn in range(3):
+            found = family(own, rng, within, turn)
+            assert found.shape == own.shape
+            assert low <= found.min() <= found.max() <= low + span
+    found = whole_numbers.nearly(own, own, rng, within)
+    assert low <= found.min() <= found.max() <= low + span
+
+
+def test_rows_rise_before_and_behind_a_long_stretch_of_something_else() -> None:
+    x = drawn("whole/interrupted/0", [60, 96], 0, 1000).astype(np.int64)
+    rising = [min(int((np.diff(row * sign) > 0).sum()) for sign in (1, -1)) for row in x]
+    assert sum(max(np.unique(row, return_counts=True)[1]) >= 40 for row in x) >= 25
+    assert max(rising) <= 96 // 2 + 1
+
+
+def test_two_integers_are_one_another_but_for_a_bit_of_one_place_in_every_other_row() -> None:
+    specs = [
+        {"name": name, "shape": [64, 16], "dtype": "int32", "domain": "integer", "low": 0, "high": 127}
+        for name in ("a", "b")
+    ]
+    a, b = inputs.draw({"inputs": specs}, {"seed": 1, "family": "whole/nearly:b", "only": "a"}).values()
+    apart = [int(row[row > 0].sum()) for row in (a ^ b) if (row > 0).sum() == 1]
+    bits = [one for one in apart if one.bit_count() == 1]
+    assert len(bits) >= 25
+    assert len(set(bits)) >= 5
 
 
 def test_the_end_of_one_is_the_beginning_of_the_other_however_short() -> None:
