@@ -51,6 +51,7 @@ class Choice(Record):
     """A maximum, a minimum or a comparison of one line, and whether it could go one way throughout.
 
     ``way`` is 1 where its first operand always won, or it were always true, 2 where the second did, or it were false.
+    It is 3 where its number were another one, that limits less.
     """
 
     line: int | None = None
@@ -60,7 +61,7 @@ class Choice(Record):
     """The number that is its second operand, if one is."""
     standing: bool = False
     """The second operand is what stands in some places of a reduced axis whatever the inputs are."""
-    way: Literal[1, 2]
+    way: Literal[1, 2, 3]
     met: bool
     """Some case carries it out, and its operands are not equal throughout."""
     taken: bool

@@ -302,7 +302,8 @@ def _laid(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
 def _normed(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
     """Each input alone, and all of them at once."""
     names = [spec.name for spec in floats] if len(floats) > 1 and not large else []
-    for turn in range(1 if large else normed.TURNS):
+    square = any(normed.is_square(drawn_shape(spec)) for spec in floats)
+    for turn in range(1 if large else normed.SQUARE if square else normed.TURNS):
         yield from (Plan(f"normed/{turn}", name) for name in (None, *names))
 
 

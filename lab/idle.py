@@ -13,7 +13,7 @@ from math import inf
 from typing import Final, TypeAlias
 
 from nki_anvil.backends.run import CaseResult, Choice
-from nki_anvil.backends.worker.leaning import LEANING
+from nki_anvil.backends.worker.leaning import LEANING, WAYS, WEAKER
 from nki_anvil.lab.comparing import worst
 from nki_anvil.lab.evidence import Evidence, Observed
 
@@ -21,6 +21,9 @@ Which: TypeAlias = tuple[int, str, int, float, str]
 
 _LIMITS: Final = {"maximum": "larger", "minimum": "smaller", "relu": "larger"}
 _TAIL: Final = "Leave it out, or let get_inputs draw rows that need it."
+
+
+_WEAKER_TAIL: Final = "Take that of the reference, or let get_inputs draw rows that need it."
 
 
 def choices(evidence: Evidence) -> Iterator[str]:
@@ -41,8 +44,11 @@ def choices(evidence: Evidence) -> Iterator[str]:
     told: dict[tuple[int | None, str, int], str] = {}
     for _, group in groupby(every, _which):
         same = list(group)
+        if same[0].way == WEAKER and abs(same[0].against or 0.0) in evidence.specification.numbers:
+            continue
         line = (same[0].line, same[0].op, same[0].way)
-        if line not in told and (said := _said(same, needed)):
+        known = {(same[0].line, same[0].op, way) for way in WAYS} if same[0].way == WEAKER else {line}
+        if told.keys().isdisjoint(known) and (said := _said(same, needed)):
             told[line] = said
     yield from told.values()
 
@@ -63,7 +69,7 @@ def _is_wrong(result: CaseResult, output: int, observed: Observed, evidence: Evi
 def _said(same: Sequence[Choice], needed: Callable[[Choice], set[int]]) -> str:
     """Of one choice at all shapes; nothing where some case needs it for every output, or nobody could try."""
     what, where = _otherwise(same[0]), _where(same[0])
-    if not any(choice.taken for choice in same):
+    if not any(choice.taken for choice in same) and same[0].way != WEAKER:
         return f"In no case {what} in {where}: what hangs on that is not judged. {_TAIL}"
     if not any(choice.tried for choice in same):
         return ""
@@ -71,6 +77,11 @@ def _said(same: Sequence[Choice], needed: Callable[[Choice], set[int]]) -> str:
     lacking = sorted(reached - {output for choice in same for output in needed(choice)})
     if not lacking:
         return ""
+    if same[0].way == WEAKER:
+        number = f"{same[0].against:.7g}"
+        return (
+            f"That the limit of {same[0].op} in {where} is {number} and no weaker one shows in no case. {_WEAKER_TAIL}"
+        )
     if len(lacking) == len(reached):
         return f"That {what} in {where} shows in no case: all are right without it. {_TAIL}"
     named = f"output{'s' if len(lacking) > 1 else ''} {', '.join(map(str, lacking))}"

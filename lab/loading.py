@@ -156,6 +156,7 @@ class _Problem:
             transforms=kernels is not arguments,
             reshapes=self._reshapes(seen["kernel_outputs"]),
             inferred=self.bare,
+            numbers=marks.literals(self.content),
             warnings=(
                 *warnings,
                 *_dtype_warnings(seen),

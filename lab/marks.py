@@ -16,6 +16,8 @@ MOST: Final = 64
 """Marks of one input at most: of a table of numbers not each is a case."""
 ROUNDS: Final = 4
 """Places among an integer's rounds of a length."""
+LARGEST: Final = 1e308
+"""A number beyond is none that a float holds."""
 FLOATS: Final = (2.0**-10, 1e5)
 """How large a mark of a float is: about zero there are ties, and from there on masks."""
 
@@ -31,6 +33,17 @@ def named(text: bytes) -> frozenset[int]:
         -value for node in nodes if isinstance(node, ast.UnaryOp) and (value := _whole(node.operand)) is not None
     }
     return frozenset(found | negated)
+
+
+def literals(text: bytes) -> tuple[float, ...]:
+    """All numbers in a module's text, without their signs, ascending; none of a text that is not Python."""
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError):
+        return ()
+    values = (node.value for node in nodes if isinstance(node, ast.Constant))
+    numbers = {float(value) for value in values if isinstance(value, (int, float)) and abs(value) < LARGEST}
+    return tuple(sorted(numbers))
 
 
 def _whole(node: ast.AST) -> int | None:

@@ -92,6 +92,8 @@ class Specification(Record):
     """It declares a transform_nki_outputs, which reshapes: kernels return as many elements in whatever shape."""
     inferred: bool = False
     e2e: EndToEnd | None = None
+    numbers: tuple[float, ...] = ()
+    """Those that the reference's module is written with, without their signs."""
     warnings: tuple[str, ...] = ()
 
     def reference_arguments(self, shapes: str) -> ShapeSet:

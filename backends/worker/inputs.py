@@ -412,7 +412,7 @@ def _foremost(d: Draw) -> Array:
 
 def _normed(d: Draw) -> Array:
     if turn_of(d.variant) and d.own.ndim > 1:
-        return normed.matrices(d.own, d.rng).astype(np.float32)
+        return normed.matrices(d.own, d.rng, turn_of(d.variant)).astype(np.float32)
     if not d.own.ndim:
         return d.own
     return _by_groups(d, lambda rows: normed.rows(rows, d.rng))

@@ -27,7 +27,8 @@ BYTES: Final = 1 << 22
 """Of a case's outputs, beyond which no choice is made to go one way: there only ways that no case takes are known."""
 AT_LEAST_S: Final = 5.0
 """What all of this may take where the cases themselves take less; otherwise as long as these."""
-WAYS: Final = (1, 2)
+WAYS, WEAKER = (1, 2), 3
+"""Always the first operand, or always the second; and as it goes, but with a limit that limits less."""
 
 Run = Callable[[], Any]
 
@@ -100,6 +101,13 @@ class Leaning:
                     yield Which(number, way), list(ways)
                 if self._in_parts(Which(number, way)):
                     yield from ((Which(number, way, place), [place]) for place in others[:PLACES])
+            if self._has_number(number) and any(seen & 2 for seen in ways.values()):
+                yield Which(number, WEAKER), list(ways)
+
+    def _has_number(self, number: int) -> bool:
+        """Whether it is a limit by a number that could be another one."""
+        chooser = self._choosers[number]
+        return chooser.op in ("maximum", "minimum") and bool(chooser.against)
 
     def _in_parts(self, which: Which) -> bool:
         """Whether the places of a limit are tried one by one: what no place needs together is told as it is."""
@@ -141,7 +149,9 @@ class Leaning:
     def told(self) -> list[dict[str, Any]]:
         """Every choice, either way, by line; of limits also those places that are not known to be needed."""
         every = [Which(number, way) for number in range(len(self._choosers)) for way in WAYS]
-        return [told for which in every for told in (self._told(which), *self._told_in_parts(which))]
+        found = [told for which in every for told in (self._told(which), *self._told_in_parts(which))]
+        weaker = (Which(number, WEAKER) for number in range(len(self._choosers)) if self._has_number(number))
+        return [*found, *map(self._told, weaker)]
 
     def _told(self, which: Which) -> dict[str, Any]:
         chooser, taken = self._choosers[which.number], self._taken[which.number]
@@ -157,7 +167,7 @@ class Leaning:
             "standing": chooser.standing,
             "way": which.way,
             "met": len(ways) > 0,
-            "taken": any(way & _other(which.way) for way in ways),
+            "taken": any(way & (2 if which.way == WEAKER else _other(which.way)) for way in ways),
             "part": _part(which.place, chooser.instructions),
             "outputs": list(self._outputs[which.number]),
             "needed": sorted(self._needed.get(which, ())),

@@ -1,4 +1,5 @@
-"""The family of what is normed: rows of one length, of one strength, of one sum, and matrices that are orthonormal.
+"""The family of what is normed: rows of one length, of one strength, of one sum, and matrices that are orthonormal,
+projectors or reflections.
 
 A number is subtracted from a norm, a product with itself is compared with one, shares add up to a whole: of own draws
 none comes near that.
@@ -16,8 +17,8 @@ NEARLY = (-5.0, -1.0)
 """Powers of ten by which every second row is longer or shorter than that."""
 BESIDE = (-6.0, -2.0)
 """And of what is added to an orthonormal matrix, beside the length of its rows."""
-TURNS = 2
-"""Rows of each kind; matrices."""
+TURNS, SQUARE = 2, 4
+"""Rows of each kind, and matrices; of square ones also projectors, and reflections."""
 
 
 def rows(own: Array, rng: Any) -> Array:
@@ -33,13 +34,26 @@ def rows(own: Array, rng: Any) -> Array:
     return values * ((1.0 + off) / np.where(measured > 0, measured, 1.0))[:, None]
 
 
-def matrices(own: Array, rng: Any) -> Array:
-    """Orthonormal ones, but for a little."""
-    bent = orthonormal(own)
+def matrices(own: Array, rng: Any, turn: int) -> Array:
+    """Orthonormal ones, but for a little; where they are square, in later turns projectors, and reflections."""
+    bent = orthonormal(own) if turn < TURNS or not is_square(own.shape) else _of_products(own, turn > TURNS)
     shape = bent.shape
     little = 10.0 ** rng.uniform(*BESIDE, (*shape[:-2], 1, 1)) / np.sqrt(max(shape[-2:]))
     noise: Array = little * rng.standard_normal(shape)
     return bent + noise
+
+
+def is_square(shape: Any) -> bool:
+    """Whether the last two axes make square matrices."""
+    return len(shape) > 1 and shape[-2] == shape[-1] > 1
+
+
+def _of_products(own: Array, reflecting: bool) -> Array:
+    """P P is P, or R R is one: onto a third of a basis' directions, or about them."""
+    basis = orthonormal(own)
+    some = basis[..., : max(1, own.shape[-1] // 3), :]
+    projector = np.swapaxes(some, -1, -2) @ some
+    return np.eye(own.shape[-1]) - 2 * projector if reflecting else projector
 
 
 def orthonormal(own: Array) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim.execution.standing import Standing
-from nki_anvil.sim.execution.ways import BEGUN, BEYOND, BOTH, FIRST, SECOND
+from nki_anvil.sim.execution.ways import BEGUN, BEYOND, BOTH, FIRST, SECOND, WEAKENED, WEAKER
 from nki_anvil.sim.operations import COMPARISONS, LOGICAL
 
 Array = NDArray[Any]
@@ -35,6 +35,7 @@ _EXTREMES: Final[dict[str, tuple[Any, Any]]] = {
     "abs": (np.greater, np.less),
 }
 """By operator, where the first of its operands wins, and where the second does."""
+_BY_LIMIT: Final[dict[str, Any]] = {"maximum": np.maximum, "minimum": np.minimum}
 CHOOSING: Final = ASKING | frozenset(_EXTREMES)
 
 
@@ -135,8 +136,16 @@ def _go(ways: dict[int, int], name: str, operator: Callable[..., Any], a: Any, b
 def _instead(way: int, name: str, a: Any, b: Any, shape: tuple[int, ...]) -> Any:
     if name in ASKING:
         return np.broadcast_to(np.bool_(way == FIRST), shape)
+    if way == WEAKER:
+        return np.array(np.broadcast_to(_BY_LIMIT[name](a, weakened(name, b)), shape))
     taken: Any = a if way == FIRST else np.negative(a) if name == "abs" else b
     return np.array(np.broadcast_to(taken, shape))
+
+
+def weakened(name: str, limit: Any) -> Any:
+    """One that limits less, as far as it is not zero: a floor that is lower, a ceiling that is higher."""
+    outward = (limit > 0) == (name == "minimum")
+    return limit * WEAKENED if outward else limit / WEAKENED
 
 
 def _answers(out: Array, columns: int) -> list[int]:

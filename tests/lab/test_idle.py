@@ -81,6 +81,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (choice(taken=False, op="less", way=2, against=None), "In no case less is true"),
         (choice(), "That 0.5 is the larger in line 7 (nisa.tensor_scalar"),
         (choice(outputs=(0, 1), needed=(1,)), "That 0.5 is the larger in line 7 (nisa.tensor_scalar"),
+        (choice(way=3), "That the limit of maximum in line 7 (nisa.tensor_scalar"),
         (choice(part="in its first turn"), "That 0.5 is the larger in line 7 (nisa.tensor_scalar"),
     ],
 )
@@ -89,7 +90,7 @@ async def test_what_no_case_needs_is_told_with_its_line(told: Choice, begins: st
     assert verdict.passed
     (said,) = verdict.unjudged
     assert said.startswith(begins)
-    assert said.endswith("Leave it out, or let get_inputs draw rows that need it.")
+    assert said.endswith("or let get_inputs draw rows that need it.")
     assert said in verdict.warnings
 
 
@@ -106,6 +107,14 @@ async def test_what_is_needed_or_could_not_be_tried_is_not(told: Choice, data: P
 
 async def test_a_case_that_would_be_wrong_needs_the_choice(data: Path) -> None:
     assert (await judged(data, choice(), leant=lambda y: y * 1.01)).unjudged == ()
+
+
+async def test_a_limit_that_the_reference_names_may_be_that_one(data: Path) -> None:
+    await judged(data)
+    specification, pool = OPENED[0]
+    OPENED[0] = (specification.model_copy(update={"numbers": (0.5,)}), pool)
+    assert (await judged(data, choice(way=3))).unjudged == ()
+    OPENED[0] = (specification, pool)
 
 
 async def test_a_choice_that_some_shape_needs_is_not_told_of_another(data: Path) -> None:

@@ -112,3 +112,9 @@ def test_a_single_position_is_at_each_half_quarter_and_power_of_two_in_the_plann
     near = whole_numbers.near_edges(whole_numbers.Range(0, high, many))[: integer_families.EDGES]
     quarters = {(high + 1) * part // 4 for part in range(1, 4)}
     assert {0, high, *many, *quarters, *(128 << power for power in range(6) if 128 << power <= high)} <= set(near)
+
+
+def test_all_numbers_of_a_text_are_its_literals_without_their_signs():
+    text = b"x = [1, -2.5, 1e-6, True, 'a', 10**400, 3j]\ny = 1" + b"0" * 400
+    assert marks.literals(text) == (1e-6, 1.0, 2.5, 10.0, 400.0)
+    assert marks.literals(b"x = (") == ()

@@ -69,6 +69,21 @@ def test_what_comes_of_other_cases_is_sent_back_once_for_each_family() -> None:
     assert all((bench.sent[key][0] == -np.abs(ROWS)).all() for key in told["keys"])
 
 
+@pytest.mark.parametrize(("op", "value", "expected"), [("maximum", 0.5, 1 / 128), ("minimum", -0.5, -1 / 128)])
+def test_a_limit_by_a_number_is_tried_with_one_that_limits_less(op: str, value: float, expected: float) -> None:
+    bench = Bench(op, value)
+    bench.case(np.zeros((2, 2), np.float32), "zeros")
+    (key,) = bench.told(3)["keys"]
+    assert (bench.sent[key][0] == expected).all()
+    assert (bench.told(3)["taken"], bench.told(3)["needed"]) == (True, [])
+
+
+def test_zero_cannot_be_weaker() -> None:
+    bench = Bench("maximum", 0.0)
+    bench.case(ROWS)
+    assert {one["way"] for one in bench.leaning.told()} == {1, 2}
+
+
 def test_nothing_is_sent_back_where_nothing_of_the_output_hangs_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leaning, "RUNS", 3)
     bench = Bench("maximum", 0.0, times=0.0)

@@ -1,5 +1,7 @@
 """Rows of one length, strength, sum and largest number, and orthonormal matrices, exactly and nearly."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,15 @@ def test_each_row_has_a_measure_that_is_one_or_nearly() -> None:
         assert (measure < 1e-9).sum() > 30
         assert ((measure > 1e-6) & (measure < 1e-2)).sum() > 20
     assert (off.min(axis=0) < 0.11).all()
+
+
+@pytest.mark.parametrize(("turn", "squared"), [(2, lambda x: x), (3, lambda x: np.eye(len(x)))])
+def test_square_matrices_are_projectors_and_reflections_but_for_a_little(turn: int, squared: Any) -> None:
+    argument = {"name": "x", "shape": [48, 48], "dtype": "float32"}
+    x = inputs.draw({"inputs": [argument]}, {"seed": 3, "family": f"normed/{turn}"})["x"].astype(np.float64)
+    apart = np.abs(x @ x - squared(x)).max()
+    assert 1e-7 < apart < 0.1
+    assert np.abs(x - np.eye(48)).max() > 0.5
 
 
 @pytest.mark.parametrize("shape", [(2, 48, 96), (96, 48)])

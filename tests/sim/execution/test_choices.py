@@ -10,7 +10,7 @@ from program_builder import ProgramBuilder
 
 from nki_anvil.sim.choosers import choosers
 from nki_anvil.sim.execution import Executable
-from nki_anvil.sim.execution.choices import KEEPING, Choices
+from nki_anvil.sim.execution.choices import KEEPING, Choices, weakened
 from nki_anvil.sim.execution.ways import BEGUN, BOTH, FIRST, SECOND
 
 ROWS = np.array([[1.0, 2.0], [-3.0, 4.0]], np.float32)
@@ -102,6 +102,14 @@ def test_a_choice_can_be_made_to_go_one_way_and_notes_nothing_meanwhile(op: str,
     choices.release()
     executable.run([ROWS])
     assert ways(choices) == BOTH
+
+
+@pytest.mark.parametrize(
+    ("name", "limit", "weaker"),
+    [("maximum", 64.0, 1.0), ("maximum", -1.0, -64.0), ("minimum", 1.0, 64.0), ("minimum", -64.0, -1.0)],
+)
+def test_a_weaker_limit_is_a_lower_floor_or_a_higher_ceiling(name: str, limit: float, weaker: float) -> None:
+    assert weakened(name, limit) == weaker
 
 
 def test_what_is_computed_does_not_depend_on_whether_choices_are_noted() -> None:
