@@ -21,8 +21,6 @@ Which: TypeAlias = tuple[int, str, int, float, str]
 
 _LIMITS: Final = {"maximum": "larger", "minimum": "smaller", "relu": "larger"}
 _TAIL: Final = "Leave it out, or let get_inputs draw rows that need it."
-
-
 _WEAKER_TAIL: Final = "Take that of the reference, or let get_inputs draw rows that need it."
 
 

@@ -22,8 +22,6 @@ _OPERATORS: Final = (
     (KEEPING, "reduce_op", ""),
 )  # fmt: skip
 """Stages, the attribute that names a stage's operator, and that which holds its second operand where it is a number."""
-
-
 LIMITS: Final = ("maximum", "minimum", "relu")
 
 

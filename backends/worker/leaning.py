@@ -25,6 +25,8 @@ CHOOSERS, PLACES = 512, 64
 """Of a program that are looked at, and places of each."""
 BYTES: Final = 1 << 22
 """Of a case's outputs, beyond which no choice is made to go one way: there only ways that no case takes are known."""
+BYTES_IN_ALL: Final = 1 << 28
+"""Of all that is sent back of a shape set, far below what a job allows."""
 AT_LEAST_S: Final = 5.0
 """What all of this may take where the cases themselves take less; otherwise as long as these."""
 WAYS, WEAKER = (1, 2), 3
@@ -61,7 +63,7 @@ class Leaning:
         """By family, the key of what was sent."""
         self._needed: dict[Which, set[int]] = {}
         """Outputs that own draws show to be others."""
-        self._keys, self._seconds = 0, 0.0
+        self._keys, self._bytes, self._seconds = 0, 0, 0.0
         self._tries = bool(self._choosers)
 
     def after(self, case: dict[str, Any], outputs: list[Any], seconds: float, run: Run) -> Iterator[tuple[str, Any]]:
@@ -73,10 +75,10 @@ class Leaning:
         taken = self._noted()
         if sum(output.nbytes for output in outputs) > BYTES:
             self._tries = False
-        for which, places in self._to_try(taken) if self._tries else ():
-            if self._asks(which, case["family"]):
+        for which, places in self._to_try(taken):
+            if self._tries and self._asks(which, case["family"]):
                 yield from self._lean(which, places, case, outputs, run)
-        self._tries = self._tries and self._seconds <= max(AT_LEAST_S, seconds / 2)
+                self._tries = self._seconds <= max(AT_LEAST_S, seconds / 2) and self._bytes <= BYTES_IN_ALL
 
     def give_up(self) -> None:
         """Time is short: no further choice is made to go one way."""
@@ -133,6 +135,7 @@ class Leaning:
         open_still = not needed.issuperset(self._outputs[which.number])
         if others is not None and open_still and not all(map(_are_alike, outputs, others)):
             self._keys += 1
+            self._bytes += sum(output.nbytes for output in others)
             key = f"{case['key']}{LEANING}{self._keys}"
             self._sent.setdefault(which, {})[case["family"]] = key
             yield key, others

@@ -101,11 +101,15 @@ def test_a_kernel_that_fails_without_a_choice_needs_it() -> None:
     assert [bench.told(way)["needed"] for way in (1, 2)] == [[0], [0]]
 
 
-@pytest.mark.parametrize("how", ["large", "late"])
+@pytest.mark.parametrize("how", ["large", "late", "much"])
 def test_large_outputs_and_little_time_leave_choices_untried(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench("maximum", 0.0)
     if how == "large":
         monkeypatch.setattr(leaning, "BYTES", 8)
+    elif how == "much":
+        monkeypatch.setattr(leaning, "BYTES_IN_ALL", 8)
+        bench.case(-np.abs(ROWS), "tiny")
+        assert len(bench.sent) == 1
     else:
         bench.leaning.give_up()
     bench.case(ROWS)
