@@ -200,6 +200,8 @@ FEW, ALPHABET, FAVOURED, FOREMOST = 6, 8, 2, 16
 half of the rows have theirs, for what is compared and named comes before the rounds of lengths."""
 AGAIN, REPEATED = 5, (1, 2, 3, 4, 6, 8)
 """Cases of rows that say one thing throughout, the last of them of columns; and of how many neighbours that is."""
+SHORT = 8
+"""Places of a row."""
 MULTIPLES, INTERRUPTED = 3, 3
 """Cases of multiples, and of what rises before and behind a stretch of something else."""
 STRETCH = 64
@@ -344,10 +346,10 @@ def throughout(own: Array, axes: Sequence[int], rng: Any, within: Range, turn: i
 
 def nearly(own: Array, other: Array, rng: Any, within: Range) -> Array:
     """Another input's numbers, but for one in ten, or in thousands, which is the next one, up or down; in every other
-    row but for a single one, which has another bit, as a small letter is a capital."""
+    row, or in few short ones, but for a single one, which has another bit, as a small letter is a capital."""
     rows: Array = np.array(other.reshape(-1, other.shape[-1] if other.ndim else 1))
     steps = rng.choice([-1, 1], rows.shape) * (rng.random(rows.shape) < 10.0 ** rng.uniform(-3.5, -1))
-    turned: Array = rng.permutation(np.arange(len(rows)))[::2]
+    turned: Array = rng.permutation(np.arange(len(rows)))[:: max(2, 2 * SHORT // rows.shape[1])]
     columns: Array = rng.integers(0, rows.shape[1], len(turned))
     bits = max(1, *(int(end).bit_length() for end in (within.low, within.high)))
     steps[turned] = 0

@@ -31,7 +31,7 @@ def test_numbers_that_have_a_next_one_are_nearly_the_largest_in_a_third() -> Non
 def test_two_images_are_the_same_but_for_a_few_places() -> None:
     found = drawn("whole/nearly:p", IMAGE, OTHER, only="q")
     off = np.abs(found["q"].astype(int) - found["p"])
-    assert off.max() == 1
+    assert all(one.bit_count() <= 1 for one in off.reshape(-1).tolist()), "the next number, or another bit"
     assert 0 < (off > 0).mean() < 0.2
 
 
