@@ -343,8 +343,9 @@ def _programs(run: Run) -> str:
 
 
 def _warnings(judgements: Sequence[Judgement]) -> tuple[str, ...]:
-    """Each once, and the rest counted where a text makes so many that they would bury everything else."""
-    every = list(dict.fromkeys(said for one in judgements for said in (*one.unjudged, *one.warnings)))
+    """Each once, what nobody has judged first, and the rest counted where they would bury everything else."""
+    unjudged = [said for one in judgements for said in one.unjudged]
+    every = list(dict.fromkeys([*unjudged, *(said for one in judgements for said in one.warnings)]))
     more = [f"And {len(every) - WARNINGS} more warnings."] if len(every) > WARNINGS else []
     return (*every[:WARNINGS], *more)
 
