@@ -150,6 +150,8 @@ class Job(Record):
     lnc: Literal[1, 2] = 1
     shape_sets: tuple[ShapeSet, ...]
     cases: tuple[Case, ...] = ()
+    choices: bool = False
+    """Whether to look for what the kernel does and no case shows."""
     round: int = 0
     arm: Literal["new", "best", "only"] = "only"
     limits: Limits = Limits()

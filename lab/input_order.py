@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from nki_anvil.backends.errors import ProblemInvalid
 from nki_anvil.backends.job import InputSpec, Order, ShapeSet
+from nki_anvil.backends.worker.arguments import distinct_rows
 from nki_anvil.lab.problem_file import InputEntry
 
 BEYOND_CHANCE: Final = 20.0
@@ -71,7 +72,7 @@ def _distinct_bits(spec: InputSpec) -> float:
     """How unlikely it is that integers in that range, drawn one by one, repeat none: of one draw."""
     shape = spec.drawn or spec.shape or (1,)
     numbers = int((spec.high or 0.0) - (spec.low or 0.0)) + 1
-    rows, length = (1, prod(shape)) if shape[-1] == 1 else (prod(shape[:-1]), shape[-1])
+    rows, length = distinct_rows(shape)
     if length > numbers:
         return 0.0
     ways = math.lgamma(numbers + 1) - math.lgamma(numbers - length + 1) - length * math.log(numbers)
@@ -131,7 +132,7 @@ def _objection_to_distinct(spec: InputSpec) -> str:
     shape, low, high = spec.drawn or spec.shape or (0,), spec.low or 0.0, spec.high or 0.0
     if "float" in spec.dtype:
         return f'has order = "distinct", which is for integers, not for {spec.dtype}'
-    places = prod(shape) if shape[-1] == 1 else shape[-1]
+    _, places = distinct_rows(shape)
     if high - low + 1 >= places:
         return ""
     return f"cannot be distinct: {places} places, and {high - low + 1:g} integers from {low:g} to {high:g}"

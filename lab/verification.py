@@ -129,7 +129,7 @@ async def _gather(
     cases = [*(p.case for p in pooled), *fresh]
     cases = repeats.by_lot(exact_cases.marked(specification, cases, backend.origin, full))
     simulated = backend.origin == "modelled"
-    job = _job(specification, kernel, digest, cases, await _uploads(pool, pooled), simulated)
+    job = _job(specification, kernel, digest, cases, await _uploads(pool, pooled), simulated, simulated and full)
     runs: list[Run] = []
     added: list[Pooled] = []
 
@@ -193,6 +193,7 @@ def _job(
     cases: Sequence[Case],
     uploads: dict[str, NDArray[Any]],
     simulated: bool,
+    choices: bool = False,
 ) -> Job:
     """All cases, and those that are run more than once; ``simulated`` ones in more ways than a device has."""
     shapes = list(dict.fromkeys(case.shapes for case in cases))
@@ -209,6 +210,7 @@ def _job(
         lnc=specification.lnc,
         shape_sets=tuple(specification.shape_sets[name] for name in shapes),
         cases=(*cases, *more),
+        choices=choices,
         kernel=kernel,
         uploads=uploads,
     )

@@ -60,15 +60,15 @@ def led_by_inputs(program: Program) -> NDArray[np.bool_]:
 
 def reaching(program: Program, groups: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
     """For each group of instructions, the outputs that what they write reaches, by position."""
-    flow, tensors = _flow(program), len(program.tables["tensors"]["role"])
-    outputs = program.tables["accesses"]["tensor"][program.tables["outputs"]["access"]]
-    found: list[tuple[int, ...]] = []
-    for group in groups:
-        reached = np.zeros(_nodes(program), np.bool_)
-        reached[tensors + program.registers + np.array(group, np.int64)] = True
-        _spread(reached, flow)
-        found.append(tuple(np.flatnonzero(reached[outputs]).tolist()))
-    return found
+    flow, before = _flow(program), len(program.tables["tensors"]["role"]) + program.registers
+    back, found = _Flow(flow.target, flow.source), [list[int]() for _ in groups]
+    for position, access in enumerate(program.tables["outputs"]["access"].tolist()):
+        leading = np.zeros(_nodes(program), np.bool_)
+        leading[program.tables["accesses"]["tensor"][access]] = True
+        _spread(leading, back)
+        for outputs, group in zip(found, groups, strict=True):
+            outputs += [position] if leading[before + np.array(group, np.int64)].any() else []
+    return [tuple(outputs) for outputs in found]
 
 
 def _askers(program: Program) -> Iterator[tuple[int, list[int]]]:

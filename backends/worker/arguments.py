@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -81,7 +82,7 @@ def in_order(spec: Spec, values: Array) -> Array:
 
 def distinct_rows(shape: tuple[int, ...]) -> tuple[int, int]:
     """The shape of rows none of whose numbers comes twice: along the last axis, or in all where that has one place."""
-    return (1, -1) if shape[-1] == 1 else (-1, shape[-1])
+    return (1, prod(shape)) if shape[-1] == 1 else (prod(shape[:-1]), shape[-1])
 
 
 def _distinct(rows: Array, high: int) -> Array:

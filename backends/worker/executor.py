@@ -128,7 +128,9 @@ class Execution:
         Last those that are run in other orders, of a program that has them.
         """
         cases = [case for case in self.job["cases"] if case["shapes"] == shapes["name"]]
-        trips = self._series(program, shapes, [case for case in cases if not case.get("order")], leaning=True)
+        trips = self._series(
+            program, shapes, [case for case in cases if not case.get("order")], self.job.get("choices", False)
+        )
         if trips is not None and program.unordered:
             for order in dict.fromkeys(case["order"] for case in cases if case.get("order")):
                 chosen = [case for case in cases if case.get("order") == order]
@@ -136,7 +138,7 @@ class Execution:
         return trips
 
     def _series(
-        self, program: Any, shapes: dict[str, Any], cases: list[dict[str, Any]], *, leaning: bool = False
+        self, program: Any, shapes: dict[str, Any], cases: list[dict[str, Any]], leaning: bool = False
     ) -> Optional[tuple[int, ...]]:
         """``leaning`` ones are looked at for choices on which nothing hangs."""
         from nki_anvil.sim.execution import Executable, ExecutionError
