@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from nki_anvil.backends.worker import whole_numbers
 from nki_anvil.lab.reference_module import ReferenceFault
 from nki_anvil.lab.searched_reference import (
     Array,
@@ -168,7 +169,8 @@ class _Changing:
         self._names = [name for name, item in drawn.items() if np.ndim(item) and (not rows or len(item) == rows)]
         whole = [name for name in self._names if drawn[name].dtype.kind in "iub"]
         self._likely = whole or self._names
-        self._bits = {name: _bits(drawn[name]) for name in self._names if drawn[name].dtype.kind in "iu"}
+        integers = {name: drawn[name] for name in self._names if drawn[name].dtype.kind in "iu"}
+        self._bits = {name: whole_numbers.width_in_bits(item.min(), item.max()) for name, item in integers.items()}
 
     def one(self, row: int) -> Change:
         """Any change of a row, of integers more often than of others."""
@@ -213,11 +215,6 @@ class _Changing:
 
     def _part(self, inputs: Inputs, name: str, row: int) -> Array:
         return own_part(inputs, name, row, self._rows)
-
-
-def _bits(numbers: Array) -> int:
-    """How many an integer of these has."""
-    return max(1, *(int(number).bit_length() for number in (numbers.min(), numbers.max())))
 
 
 def _any_of(array: Array, random: Any) -> Any:

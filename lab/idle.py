@@ -13,9 +13,10 @@ from math import inf
 from typing import Final, TypeAlias
 
 from nki_anvil.backends.run import CaseResult, Choice
-from nki_anvil.backends.worker.leaning import LEANING, WAYS, WEAKER
+from nki_anvil.backends.worker.leaning import LEANING, WAYS
 from nki_anvil.lab.comparing import worst
 from nki_anvil.lab.evidence import Evidence, Observed
+from nki_anvil.sim.ways import WEAKER
 
 Which: TypeAlias = tuple[int, str, int, float, str]
 

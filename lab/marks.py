@@ -24,10 +24,7 @@ FLOATS: Final = (2.0**-10, 1e5)
 
 def named(text: bytes) -> frozenset[int]:
     """The whole numbers in a module's text, with their signs; none of a text that is not Python."""
-    try:
-        nodes = list(ast.walk(ast.parse(text)))
-    except (SyntaxError, ValueError):
-        return frozenset()
+    nodes = _nodes(text)
     found = {value for node in nodes if (value := _whole(node)) is not None}
     negated = {
         -value for node in nodes if isinstance(node, ast.UnaryOp) and (value := _whole(node.operand)) is not None
@@ -37,13 +34,17 @@ def named(text: bytes) -> frozenset[int]:
 
 def literals(text: bytes) -> tuple[float, ...]:
     """All numbers in a module's text, without their signs, ascending; none of a text that is not Python."""
-    try:
-        nodes = list(ast.walk(ast.parse(text)))
-    except (SyntaxError, ValueError):
-        return ()
-    values = (node.value for node in nodes if isinstance(node, ast.Constant))
+    values = (node.value for node in _nodes(text) if isinstance(node, ast.Constant))
     numbers = {float(value) for value in values if isinstance(value, (int, float)) and abs(value) < LARGEST}
     return tuple(sorted(numbers))
+
+
+def _nodes(text: bytes) -> list[ast.AST]:
+    """None of a text that is not Python."""
+    try:
+        return list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError):
+        return []
 
 
 def _whole(node: ast.AST) -> int | None:

@@ -34,28 +34,30 @@ class Chooser:
     stage: int
     against: float | None
     """The immediate that is the second operand, if one is."""
-    limit: bool
-    """Whether it is one: it keeps what it is given on one side of something."""
     standing: bool
     """Whether it is a reduction, whose second operand is what stands in some places whatever the inputs are."""
     instructions: tuple[int, ...]
+
+    @property
+    def limit(self) -> bool:
+        """Whether it is one: it keeps what it is given on one side of something."""
+        return self.op in LIMITS
 
 
 def choosers(program: Program) -> list[Chooser]:
     """By line; equal operators of equal instructions of a line are one."""
     rows = program.tables["instructions"]
     led = led_by_inputs(program)
-    found: dict[tuple[int, str, int, float | None, bool, bool], list[int]] = {}
+    found: dict[tuple[int, str, int, float | None, bool], list[int]] = {}
     for index in np.flatnonzero(led & _may_choose(program)).tolist():
         name, attributes = NAMES[int(rows["opcode"][index])], program.attributes[int(rows["attributes"][index])]
         for stage, op, against in _operators(name, attributes):
-            limit = op in LIMITS
             standing = name in ("tensor_reduce", "tensor_partition_reduce")
-            key = (int(rows["line"][index]), op, stage, against, limit, standing)
+            key = (int(rows["line"][index]), op, stage, against, standing)
             found.setdefault(key, []).append(index)
     return [
-        Chooser(line, op, stage, against, limit, standing, tuple(instructions))
-        for (line, op, stage, against, limit, standing), instructions in found.items()
+        Chooser(line, op, stage, against, standing, tuple(instructions))
+        for (line, op, stage, against, standing), instructions in found.items()
     ]
 
 

@@ -13,6 +13,8 @@ from typing import Any, Final, NamedTuple, Optional
 
 import numpy as np
 
+from nki_anvil.sim.ways import BEGUN, BOTH, FIRST, SECOND, WEAKER
+
 LEANING: Final = ".leaning"
 """Between a case's key and the number of what went one way in it."""
 TRIES: Final = 24
@@ -29,8 +31,7 @@ BYTES_IN_ALL: Final = 1 << 28
 """Of all that is sent back of a shape set, far below what a job allows."""
 AT_LEAST_S: Final = 5.0
 """What all of this may take where the cases themselves take less; otherwise as long as these."""
-WAYS, WEAKER = (1, 2), 3
-"""Always the first operand, or always the second; and as it goes, but with a limit that limits less."""
+WAYS: Final = (FIRST, SECOND)
 
 Run = Callable[[], Any]
 
@@ -49,10 +50,9 @@ class Leaning:
     def __init__(self, program: Any) -> None:
         from nki_anvil.sim.choosers import choosers
         from nki_anvil.sim.execution.choices import Choices
-        from nki_anvil.sim.execution.ways import BEGUN
         from nki_anvil.sim.steering import reaching
 
-        self.choices, self._begun = Choices(), BEGUN
+        self.choices = Choices()
         self._choosers = choosers(program)[:CHOOSERS]
         self._outputs = reaching(program, [one.instructions for one in self._choosers])
         self._of = {(i, one.stage): n for n, one in enumerate(self._choosers) for i in one.instructions}
@@ -103,7 +103,7 @@ class Leaning:
                     yield Which(number, way), list(ways)
                 if self._in_parts(Which(number, way)):
                     yield from ((Which(number, way, place), [place]) for place in others[:PLACES])
-            if self._has_number(number) and any(seen & 2 for seen in ways.values()):
+            if self._has_number(number) and any(seen & SECOND for seen in ways.values()):
                 yield Which(number, WEAKER), list(ways)
 
     def _has_number(self, number: int) -> bool:
@@ -162,7 +162,7 @@ class Leaning:
         ways = [taken[place] for place in places]
         if chooser.standing:
             ways = [self.choices.standing.ways(index) for index in chooser.instructions]
-        ways = [way for way in ways if way not in (0, self._begun)]
+        ways = [way for way in ways if way not in (0, BEGUN)]
         return {
             "line": chooser.line or None,
             "op": chooser.op,
@@ -170,7 +170,7 @@ class Leaning:
             "standing": chooser.standing,
             "way": which.way,
             "met": len(ways) > 0,
-            "taken": any(way & (2 if which.way == WEAKER else _other(which.way)) for way in ways),
+            "taken": any(way & (SECOND if which.way == WEAKER else _other(which.way)) for way in ways),
             "part": _part(which.place, chooser.instructions),
             "outputs": list(self._outputs[which.number]),
             "needed": sorted(self._needed.get(which, ())),
@@ -202,7 +202,7 @@ def _part(place: Optional[Any], instructions: tuple[int, ...]) -> str:
 
 
 def _other(way: int) -> int:
-    return sum(WAYS) - way
+    return BOTH - way
 
 
 def _are_alike(one: Any, other: Any) -> bool:

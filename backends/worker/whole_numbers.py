@@ -351,10 +351,14 @@ def nearly(own: Array, other: Array, rng: Any, within: Range) -> Array:
     steps = rng.choice([-1, 1], rows.shape) * (rng.random(rows.shape) < 10.0 ** rng.uniform(-3.5, -1))
     turned: Array = rng.permutation(np.arange(len(rows)))[:: max(2, 2 * SHORT // rows.shape[1])]
     columns: Array = rng.integers(0, rows.shape[1], len(turned))
-    bits = max(1, *(int(end).bit_length() for end in (within.low, within.high)))
     steps[turned] = 0
-    rows[turned, columns] ^= 1 << rng.integers(0, bits, len(turned))
+    rows[turned, columns] ^= 1 << rng.integers(0, width_in_bits(within.low, within.high), len(turned))
     return np.clip(rows + steps, within.low, within.high).reshape(own.shape)
+
+
+def width_in_bits(low: int, high: int) -> int:
+    """How many an integer of that range has."""
+    return max(1, int(low).bit_length(), int(high).bit_length())
 
 
 def summed(own: Array, other: Array, rng: Any, within: Range) -> Array:

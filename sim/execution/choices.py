@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim.execution.standing import Standing
-from nki_anvil.sim.execution.ways import BEGUN, BEYOND, BOTH, FIRST, SECOND, WEAKENED, WEAKER
 from nki_anvil.sim.operations import COMPARISONS, LOGICAL
+from nki_anvil.sim.ways import BEGUN, BEYOND, BOTH, FIRST, SECOND, WEAKENED, WEAKER
 
 Array = NDArray[Any]
 
@@ -35,7 +35,6 @@ _EXTREMES: Final[dict[str, tuple[Any, Any]]] = {
     "abs": (np.greater, np.less),
 }
 """By operator, where the first of its operands wins, and where the second does."""
-_BY_LIMIT: Final[dict[str, Any]] = {"maximum": np.maximum, "minimum": np.minimum}
 CHOOSING: Final = ASKING | frozenset(_EXTREMES)
 
 
@@ -126,20 +125,24 @@ def columns_of(out: Array) -> int:
 
 def _go(ways: dict[int, int], name: str, operator: Callable[..., Any], a: Any, b: Any, out: Array) -> None:
     """Carry it out, but in some columns."""
-    instead = {way: _instead(way, name, a, b, out.shape) for way in set(ways.values())}  # first: out may be an operand
+    instead: dict[int, Any] = {}
+    for way in set(ways.values()):  # first: out may be an operand
+        instead[way] = np.empty_like(out)
+        _instead(way, name, operator, a, b, instead[way])
     operator(a, b, out)
     for column, way in ways.items():
         part = (..., slice(column, column + 1)) if columns_of(out) > 1 else ...
         np.copyto(out[part], instead[way][part], casting="unsafe")
 
 
-def _instead(way: int, name: str, a: Any, b: Any, shape: tuple[int, ...]) -> Any:
+def _instead(way: int, name: str, operator: Callable[..., Any], a: Any, b: Any, out: Array) -> None:
     if name in ASKING:
-        return np.broadcast_to(np.bool_(way == FIRST), shape)
-    if way == WEAKER:
-        return np.array(np.broadcast_to(_BY_LIMIT[name](a, weakened(name, b)), shape))
-    taken: Any = a if way == FIRST else np.negative(a) if name == "abs" else b
-    return np.array(np.broadcast_to(taken, shape))
+        out[...] = way == FIRST
+    elif way == WEAKER:
+        operator(a, weakened(name, b), out)
+    else:
+        taken: Any = a if way == FIRST else np.negative(a) if name == "abs" else b
+        np.copyto(out, taken, casting="unsafe")
 
 
 def weakened(name: str, limit: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nki_anvil.sim.execution.ways import BEYOND, BOTH, FIRST
+from nki_anvil.sim.ways import BEYOND, BOTH, FIRST
 
 Array = NDArray[Any]
 

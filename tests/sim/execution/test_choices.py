@@ -11,7 +11,7 @@ from program_builder import ProgramBuilder
 from nki_anvil.sim.choosers import choosers
 from nki_anvil.sim.execution import Executable
 from nki_anvil.sim.execution.choices import KEEPING, Choices, weakened
-from nki_anvil.sim.execution.ways import BEGUN, BOTH, FIRST, SECOND
+from nki_anvil.sim.ways import BEGUN, BOTH, FIRST, SECOND
 
 ROWS = np.array([[1.0, 2.0], [-3.0, 4.0]], np.float32)
 

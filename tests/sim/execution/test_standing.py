@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nki_anvil.sim.execution.standing import Standing
-from nki_anvil.sim.execution.ways import BOTH, FIRST
+from nki_anvil.sim.ways import BOTH, FIRST
 
 
 def noted(*tiles: Any) -> Standing:
