@@ -33,7 +33,7 @@ from nki_anvil.sim.constants import Constants
 _LINE_BYTES: Final = 64 << 10
 _ALLOWANCE_S: Final = 180.0
 """What a job may take besides its own limits: starting processes on a busy machine, checking and costing programs."""
-_FAREWELL_S: Final = 2.0
+_FAREWELL_S: Final = 5.0
 """What a runner may take to end its own children before it is killed."""
 _LOG: Final = "worker.log"
 

@@ -37,7 +37,7 @@ def families(measuring: Measuring, work: Arithmetic, drawn: Inputs, other: Input
     beside = _astride(measuring, drawn) if work.compared else []
     met = _met(measuring, drawn)
     together = [f"{AGAINST}/{TOGETHER}"] * SUMS if _several_sums(met) else []
-    recalls = [f"{RECALLED}/{turn}" for turn in range(recalled.CASES)] if _recalls(measuring, drawn, other) else []
+    recalls = [f"{RECALLED}/{way}" for way in recalled.cases(measuring.bending.held(drawn, other), drawn)]
     searched = [*_searched(measuring, work, drawn, other), *_verges(measuring, drawn, other)]
     return {**met, "": [*searched, *beside, *together, *recalls, *_lessers(measuring, drawn, other)]}
 
@@ -82,11 +82,6 @@ def _lessers(measuring: Measuring, drawn: Inputs, other: Inputs) -> list[str]:
             nearly = altered.altered(measuring.bending.searching(), drawn, other, marks, random)
             alike = measuring.lessers.alike([nearly], alike)
     return [f"{LESSER}/{number}" for number in alike[: lesser_references.CASES]]
-
-
-def _recalls(measuring: Measuring, drawn: Inputs, other: Inputs) -> bool:
-    """Whether any sequence that the reference holds fits into an input."""
-    return bool(recalled.laid(measuring.bending.held(drawn, other), drawn, np.random.default_rng(0)))
 
 
 def _verges(measuring: Measuring, drawn: Inputs, other: Inputs) -> list[str]:

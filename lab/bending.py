@@ -29,7 +29,7 @@ from nki_anvil.backends.worker.inputs import (
     VERGE,
 )
 from nki_anvil.backends.worker.relations import TIMES, against, level
-from nki_anvil.lab import aiming, altered, astride, dominoes, recalled, residues, telling_apart, verges
+from nki_anvil.lab import aiming, altered, astride, dominoes, held_numbers, recalled, residues, telling_apart, verges
 from nki_anvil.lab.arithmetic import is_array
 from nki_anvil.lab.honest_runs import HonestRuns, is_float
 from nki_anvil.lab.lesser_references import LesserReferences
@@ -55,7 +55,7 @@ class Bending:
         own: Callable[[Record], Inputs],
     ) -> None:
         self._module, self._arguments, self._runs, self._lessers, self._own = module, arguments, runs, lessers, own
-        self._held: list[Array] | None = None
+        self._held: held_numbers.Held | None = None
 
     def bent(self, case: Record, drawn: Inputs) -> Inputs:
         """What is made of an own draw; what is put together of rows is brought into its order again."""
@@ -130,7 +130,9 @@ class Bending:
         if family == ALTERED:
             return drawn | self._altered(drawn, case, int(which), random)
         if family == RECALLED:
-            return self._recalled(drawn, self._another(case), random)
+            return drawn | self._cast_all(
+                drawn, recalled.laid(self.held(drawn, self._another(case)), drawn, random, which)
+            )
         if family == VERGE:
             return drawn | verges.searched(self.searching(), drawn, self._another(case), which, random)
         if family == ASTRIDE:
@@ -157,7 +159,7 @@ class Bending:
         return drawn
 
     def _recalled(self, drawn: Inputs, other: Inputs, random: Any) -> Inputs:
-        return drawn | self._cast_all(drawn, recalled.laid(self.held(drawn, other), drawn, random))
+        return drawn | self._cast_all(drawn, recalled.in_any_way(self.held(drawn, other), drawn, random))
 
     def marks(self) -> dict[str, Sequence[float]]:
         return {a["name"]: _marks(a) for a in self._arguments}
@@ -169,7 +171,7 @@ class Bending:
         other = self._another(case)
         if without is None:
             return drawn
-        holding = recalled.laid(self.held(drawn, other), drawn, random)
+        holding = recalled.in_any_way(self.held(drawn, other), drawn, random)
         for begun in (drawn, *([drawn | self._cast_all(drawn, holding)] if holding else [])):
             with contextlib.suppress(ReferenceFault):
                 walk = telling_apart.Walk(self.searching(), without, begun, other, random)
@@ -189,12 +191,11 @@ class Bending:
                     drawn = drawn | self._cast_all(drawn, {name: bent})
         return drawn
 
-    def held(self, drawn: Inputs, other: Inputs) -> list[Array]:
-        """Sequences that the reference is written with, or computes with whatever it is given."""
+    def held(self, drawn: Inputs, other: Inputs) -> held_numbers.Held:
+        """What the reference is written with, or computes with whatever it is given."""
         if self._held is None:
             runs = [self._runs.operands(list(given.values())) for given in (drawn, other)]
-            named = recalled.named(self._module.held)
-            self._held = recalled.sequences([*named, *recalled.unmoved(*runs)])
+            self._held = held_numbers.held(self._module.held, held_numbers.unmoved(*runs))
         return self._held
 
     def scales(self, drawn: Inputs) -> tuple[astride.Scaled, astride.Weighed]:

@@ -5,12 +5,12 @@ It plans; what a family does to numbers is ``backends/worker/inputs.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any, Final
 
 from nki_anvil.backends.job import InputSpec
-from nki_anvil.backends.worker import depths, foremost, laid, normed, places, planes, regimes, throughout, waves
+from nki_anvil.backends.worker import depths, foremost, laid, normed, places, planes, regimes, throughout, tuples, waves
 from nki_anvil.backends.worker.bending import FINEST, mixed_turns
 from nki_anvil.backends.worker.inputs import FEW
 from nki_anvil.lab import families_by_lot, integer_families, related_families
@@ -145,7 +145,8 @@ def _planned(
         *integer_families.level(whole, varied),
         *_exact(specification, exact),
         *(_planes(floats, gathered or {}, large) if exact is None else ()),
-        *(_foremost(floats, gathered or {}, large) if exact is None else ()),
+        *(_in_groups("foremost", foremost.turns, floats, gathered or {}, large) if exact is None else ()),
+        *(_in_groups("tuples", tuples.turns, floats, gathered or {}, large) if exact is None else ()),
         *_probes(floats, large),
     ]
 
@@ -378,14 +379,20 @@ def _planes(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], larg
                 yield from _through("patterns/turned", spec, spec.name)
 
 
-def _foremost(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], large: bool) -> Iterator[Plan]:
-    """The largest and the smallest of what one output gathers, in every class and chunk of it."""
+def _in_groups(
+    family: str,
+    turns_of: Callable[[int, int], int],
+    floats: list[InputSpec],
+    gathered: Mapping[str, Sequence[int]],
+    large: bool,
+) -> Iterator[Plan]:
+    """As many cases of each input as it takes groups, of which one output gathers each, and their elements."""
     for spec in floats:
         shape = drawn_shape(spec)
         axes = gathered.get(spec.name) or range(len(shape))[-1:]
         length = prod(shape[axis] for axis in axes)
-        turns = foremost.turns(prod(shape) // max(1, length), length)
-        yield from (Plan(f"foremost/{turn}", spec.name) for turn in range(min(turns, 1) if large else turns))
+        turns = turns_of(prod(shape) // max(1, length), length)
+        yield from (Plan(f"{family}/{turn}", spec.name) for turn in range(min(turns, 1) if large else turns))
 
 
 def _throughout_axes(name: str, axes: Sequence[int], bent: int, towers: Sequence[int]) -> Iterator[Plan]:

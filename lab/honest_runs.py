@@ -16,8 +16,8 @@ from nki_anvil.backends.worker.arguments import in_order
 from nki_anvil.lab import constant_numbers, product_operands, residues, yardstick
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.formats import UNIT_ROUNDOFF, by_lot, rounded, stored
+from nki_anvil.lab.held_numbers import Operands
 from nki_anvil.lab.meeting import Event, Meeting, Recording, meet
-from nki_anvil.lab.recalled import Operands
 from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule
 from nki_anvil.lab.sides import Sides
 from nki_anvil.lab.solving import solved

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, cast
+from types import MappingProxyType
+from typing import Any, Final, cast
+
+from nki_anvil.lab import shorter_tables
 
 MOST: Final = 128
 """Of one reference, what decides before what is computed."""
+TABLES: Final = 48
+"""Of elements of tables."""
 LONGEST: Final = 60
 """Characters of what is left out that a warning shows."""
 NOT_COMPUTED: Final = frozenset({"get_inputs", "transform_to_nki_inputs", "transform_nki_outputs"})
@@ -38,13 +43,19 @@ class Lesser:
     tree: ast.Module
 
 
-def lessers(tree: ast.Module) -> list[Lesser]:
-    """Those of all that ``forward`` reaches, at most ``MOST``."""
+def lessers(tree: ast.Module, held: Mapping[str, Any] = MappingProxyType({})) -> list[Lesser]:
+    """Those of all that ``forward`` reaches, at most ``MOST``, and tables without some of their elements.
+
+    ``held`` is what the module's names hold.
+    """
     named = frozenset(name for statement in tree.body for name in _bound(statement))
-    found = [one for statement in _reached(tree) for one in _left_out(statement, named)]
+    reached = _reached(tree)
+    found = [one for statement in reached for one in _left_out(statement, named)]
     found.sort(key=lambda one: isinstance(one[0], ast.BinOp) and not isinstance(one[0].op, _LOGICAL))
     step = max(1, -(-len(found) // MOST))
-    return [_without(tree, node, instead) for node, instead in found[::step]]
+    left = [_without(tree, node, instead, _said(node, instead), _tells(node)) for node, instead in found[::step]]
+    tables = [one for statement in reached for one in shorter_tables.shorter(statement, held)]
+    return left + [_without(tree, *one, tells=True) for one in tables[:TABLES]]
 
 
 def _reached(tree: ast.Module) -> list[ast.stmt]:
@@ -155,13 +166,13 @@ def _shorter(arguments: list[ast.expr]) -> Iterator[ast.AST]:
         yield ast.Call(ast.Name("range", ast.Load()), [begin, stop, *step], [])
 
 
-def _without(tree: ast.Module, node: ast.AST, instead: ast.AST) -> Lesser:
+def _without(tree: ast.Module, node: ast.AST, instead: ast.AST, said: str, tells: bool) -> Lesser:
     known: dict[int, object] = {}
     copied = copy.deepcopy(tree, known)
     found = known[id(node)]
     changed = _Exchange(lambda one: copy.deepcopy(instead) if one is found else None).visit(copied)
     whole = cast(ast.Module, ast.fix_missing_locations(changed))
-    return Lesser(getattr(node, "lineno", 0), _said(node, instead), _tells(node), whole)
+    return Lesser(getattr(node, "lineno", 0), said, tells, whole)
 
 
 def _tells(node: ast.AST) -> bool:

@@ -1,4 +1,4 @@
-"""Inputs that hold what the reference itself holds: the sequences and tables with which it computes.
+"""Inputs that hold what the reference itself holds (``held_numbers``): its sequences, its tables and its numbers.
 
 A stop sequence, an adapter, a template, a tone: what a kernel does where it occurs no draw by lot shows, for it occurs
 in none.
@@ -6,37 +6,22 @@ in none.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
-from types import CodeType, FunctionType
-from typing import Any, Final, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 
 from nki_anvil.lab.arithmetic import Array, is_array
-from nki_anvil.lab.meeting import Recording
+from nki_anvil.lab.held_numbers import SHORTEST, Held
 
-SHORTEST: Final = 2
-LONGEST: Final = 4096
-"""Elements of a sequence."""
 SHORTEST_OF_FLOATS: Final = 8
 """Of fewer numbers any row holds nearly as many times as much as of these."""
-LARGEST: Final = 2.0**63
-"""Numbers beyond that are none of an input's."""
-AXES: Final = 4
-"""Numbers up to there, as few of them, are axes rather than a sequence."""
-DRAWING: Final = frozenset({"get_inputs"})
-"""What is written there is how inputs are drawn."""
-MOST: Final = 48
-"""Sequences that are told apart, of each name the first before any other's second."""
-LINES: Final = 32
-"""Rows and columns of a table that are taken for sequences."""
-DEPTH: Final = 3
-"""Of lists in lists, or in dictionaries."""
-OPERANDS: Final = 64
-"""Of a run, that are looked at."""
-CASES: Final = 4
+BASES: Final = (2, 4, 8, 10, 16, 256, 65536)
+"""In which numbers are spelt in rows: as bits, digits, nibbles, bytes and words, whichever a row is of."""
+WORD: Final = 4
+"""Digits of which a spelt number may have a multiple, with zeros before it."""
+CASES, SPARE, MANY = 4, 2, 48
+"""Cases of rows, twice as many of that many sequences; and of columns and blocks."""
 HEIGHT, BESIDE = (-0.5, 1.5), (-5.0, -0.3)
 """Powers of ten of how strong such a sequence is beside an input's spread, and of how much of the own draw is left
 beside that."""
@@ -48,117 +33,112 @@ EDGES: Final = (32, 64, 128, 512)
 """Lengths of chunks across whose ends sequences stand, beside halves and quarters of a row."""
 KEPT: Final = 1 / 8
 """Rows that stay as they were drawn."""
+FILLED: Final = 1 / 4
+"""Of a plane, by blocks, at most."""
 
 
-class Operands(Recording):
-    """What one run computes with, array by array."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.arrays: list[Array] = []
-
-    def see(self, ufunc: np.ufunc, method: str, operands: Sequence[Any], axis: Any, result: Any) -> Any:
-        """Take the operands alone."""
-        for one in operands:
-            if is_array(one) and one.dtype.kind in "fiu" and one.size <= LONGEST and len(self.arrays) < OPERANDS:
-                self.arrays.append(np.array(one, np.float64))
-        return result
+def cases(held: Held, drawn: Mapping[str, Any]) -> list[str]:
+    """Ways and turns of cases in which any of it fits into any of these inputs."""
+    turns = {"rows": CASES * (1 + (len(held.lines) > MANY)), "columns": SPARE, "blocks": SPARE}
+    found = [way for way in WAYS if laid(held, drawn, np.random.default_rng(0), way)]
+    return [f"{way}/{turn}" for way in found for turn in range(turns[way])]
 
 
-def unmoved(one: Operands, other: Operands) -> Iterator[Array]:
-    """What is the same in runs on different inputs."""
-    for first, second in zip(one.arrays, other.arrays, strict=False):
-        if first.shape == second.shape and np.array_equal(first, second):
-            yield first
+def laid(held: Held, drawn: Mapping[str, Any], random: Any, way: str = "rows") -> dict[str, Array]:
+    """Inputs with rows, columns or places in which it occurs, where any of it fits."""
+    bent = {name: WAYS[way](held, item, random) for name, item in drawn.items() if is_array(item)}
+    return {name: item for name, item in bent.items() if item is not None}
 
 
-def named(held: Mapping[str, Any]) -> Iterator[Array]:
-    """Sequences of numbers, and texts as numbers, that a module's names and functions hold."""
-    functions: list[FunctionType] = []
-    for name, one in held.items():
-        if isinstance(one, FunctionType):
-            functions += [one] if name not in DRAWING and one.__globals__ is held else []
-        elif isinstance(one, type) and one.__module__ == held.get("__name__"):
-            functions += [part for part in vars(one).values() if isinstance(part, FunctionType)]
-            yield from _sequences({key: part for key, part in vars(one).items() if not key.startswith("__")})
-        elif not name.startswith("__"):
-            yield from _sequences(one)
-    for one in functions:
-        yield from _constants(one.__code__, one.__doc__)
-        yield from _sequences([*(one.__defaults__ or ()), *(one.__kwdefaults__ or {}).values()])
+def in_any_way(held: Held, drawn: Mapping[str, Any], random: Any) -> dict[str, Array]:
+    """Every second time in rows."""
+    ways = ["rows", "rows", *(way for way in WAYS if way != "rows")]
+    return laid(held, drawn, random, ways[int(random.integers(len(ways)))]) or laid(held, drawn, random)
 
 
-def _constants(code: CodeType, documented: str | None) -> Iterator[Array]:
-    for value in code.co_consts:
-        if isinstance(value, CodeType):
-            yield from _constants(value, None)
-        elif not isinstance(value, str) or value != documented:
-            yield from _sequences(value)
+def _in_rows(held: Held, item: Array, random: Any) -> Array | None:
+    """Along the last axis."""
+    if not item.ndim or item.shape[-1] < SHORTEST:
+        return None
+    fitting = [one for one in (*held.lines, *_spelled(held.numbers, item)) if _fits(one, item)]
+    return _rows(item, fitting, random, item.dtype.kind in "iu") if fitting and item.size else None
 
 
-def _sequences(value: Any, depth: int = DEPTH) -> Iterator[Array]:
-    """What a value is, or holds: several of unlike lengths in a list or a dictionary."""
-    if isinstance(value, re.Pattern):
-        value = cast("re.Pattern[Any]", value).pattern
-    if isinstance(value, str):
-        value = [ord(one) for one in value]
-    if isinstance(value, (set, frozenset)):
-        value = sorted(cast("set[Any]", value), key=repr)
-    if isinstance(value, (tuple, list)) and any(one is None for one in cast(Sequence[Any], value)):
-        value = [0 if one is None else one for one in cast(Sequence[Any], value)]  # whatever stands there
-    if _is_numbers(value):
-        yield np.array(list(value) if isinstance(value, bytes) else value, np.float64)
-    elif depth and isinstance(value, Mapping):
-        for part in cast(Mapping[Any, Any], value).values():
-            yield from _sequences(part, depth - 1)
-    elif depth and isinstance(value, (tuple, list)):
-        for part in cast(Sequence[Any], value):
-            yield from _sequences(part, depth - 1)
+def _in_columns(held: Held, item: Array, random: Any) -> Array | None:
+    """Along the axis before the last: steps of a time that comes first."""
+    if item.ndim < 2 or min(item.shape[-2:]) < SHORTEST:
+        return None
+    turned = _in_rows(held, np.swapaxes(item, -1, -2), random)
+    return None if turned is None else np.swapaxes(turned, -1, -2)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and abs(value) < LARGEST
+def _in_blocks(held: Held, item: Array, random: Any) -> Array | None:
+    """Anywhere in the last two axes, in some of them across the ends of chunks."""
+    if item.ndim < 2:
+        return None
+    height, width = item.shape[-2:]
+    fitting = [one for one in held.blocks if _fits(one.reshape(-1), item) and _within(one, height, width)]
+    if not fitting:
+        return None
+    planes: Array = item.astype(np.float64).reshape(-1, height, width)
+    spread = 0.0 if item.dtype.kind in "iu" else float(planes.std()) or 1.0
+    for plane in planes:
+        offset = int(random.integers(len(fitting)))
+        for turn in range(max(1, int(FILLED * plane.size / fitting[0].size))):
+            _lay(plane, fitting[(offset + turn) % len(fitting)], fitting, spread, random)
+    return planes.reshape(item.shape)
 
 
-def _is_numbers(value: Any) -> bool:
-    if is_array(value):
-        return value.dtype.kind in "fiu" and SHORTEST <= value.size <= LONGEST
-    if not isinstance(value, (tuple, list, bytes)):
-        return False
-    numbers = cast(Sequence[Any], value)
-    if not (SHORTEST <= len(numbers) <= LONGEST and all(map(_is_number, numbers))):
-        return False
-    return len(numbers) > AXES or any(abs(one) > AXES for one in numbers)
+def _within(block: Array, height: int, width: int) -> bool:
+    return block.shape[0] <= height and block.shape[1] <= width
 
 
-def sequences(arrays: Iterable[Array]) -> list[Array]:
-    """Each once: what is no one number throughout, and rows and columns of tables."""
-    found: dict[tuple[float, ...], Array] = {}
-    for lines in zip_longest(*(_lines(np.squeeze(array)) for array in arrays)):
-        for line in lines:
-            if line is not None and len(line) >= SHORTEST and np.isfinite(line).all() and np.ptp(line) > 0:
-                found.setdefault(tuple(line.tolist()), line)
-    return list(found.values())[:MOST]
+def _lay(plane: Array, block: Array, held: Sequence[Array], spread: float, random: Any) -> None:
+    """As it is, or else turned, or with some of its elements others; floats with little of the plane beside them."""
+    kind = int(random.integers(5))
+    if kind == 0:
+        turned = (block.T, block[::-1], block[:, ::-1], block[::-1, ::-1])[int(random.integers(4))]
+        block = turned if _within(turned, *plane.shape) else block
+    rows, columns = (_begin(whole, part, random) for whole, part in zip(plane.shape, block.shape, strict=True))
+    place = plane[rows : rows + block.shape[0], columns : columns + block.shape[1]]
+    written = block.reshape(-1)
+    if kind == 1:
+        written = _but_some(written, place.reshape(-1), random)
+    if spread:
+        written = _strong(written, held, spread, random) + 10.0 ** random.uniform(*BESIDE) * place.reshape(-1)
+    place[...] = written.reshape(place.shape)
 
 
-def _lines(array: Array) -> Iterator[Array]:
-    if array.ndim == 1:
-        yield array
-    elif array.ndim == 2:
-        yield from array[:LINES]
-        yield from array.T[:LINES]
+def _begin(whole: int, part: int, random: Any) -> int:
+    """Anywhere; every third time at an end, or across the end of a chunk."""
+    last = whole - part
+    if random.random() < 2 / 3:
+        return int(random.integers(last + 1))
+    ends = [end - int(random.integers(1, part)) for size in EDGES for end in range(size, whole, size) if part > 1]
+    return min(last, max(0, int(random.choice([0, last, *ends]))))
 
 
-def laid(held: Sequence[Array], drawn: Mapping[str, Any], random: Any) -> dict[str, Array]:
-    """Inputs with rows in which those sequences occur, where any of them fits."""
-    bent: dict[str, Array] = {}
-    for name, item in drawn.items():
-        if is_array(item) and item.ndim and item.shape[-1] >= SHORTEST:
-            whole = item.dtype.kind in "iu"
-            fitting = [one for one in held if len(one) <= item.shape[-1] and _fits(one, item)]
-            if fitting:
-                bent[name] = _rows(item, fitting, random, whole)
-    return bent
+WAYS: Final[Mapping[str, Callable[[Held, Array, Any], Array | None]]] = {
+    "rows": _in_rows,
+    "columns": _in_columns,
+    "blocks": _in_blocks,
+}
+
+
+def _spelled(numbers: Sequence[int], item: Array) -> list[Array]:
+    """Numbers digit by digit, to the base of which an input's numbers are digits; with zeros before them as well."""
+    if item.dtype.kind not in "iu" or not item.size or item.min() < 0:
+        return []
+    base = next((base for base in BASES if item.max() < base), 0)
+    found: list[Array] = []
+    for number in numbers if base else ():
+        digits: list[int] = []
+        while number:
+            number, digit = divmod(number, base)
+            digits.insert(0, digit)
+        before = [0] * (-len(digits) % WORD)
+        found += [np.array(some, np.float64) for some in ([digits, before + digits] if before else [digits])]
+    return [one for one in found if len(one) >= SHORTEST]
 
 
 def _fits(sequence: Array, item: Array) -> bool:
@@ -171,10 +151,10 @@ def _fits(sequence: Array, item: Array) -> bool:
 
 def _rows(item: Array, held: Sequence[Array], random: Any, whole: bool) -> Array:
     values: Array = item.astype(np.float64).reshape(-1, item.shape[-1])
-    spread = float(values.std()) or 1.0
+    spread, first = float(values.std()) or 1.0, int(random.integers(len(held)))
     for turn, row in enumerate(values):
         if random.random() >= KEPT:
-            sequence = held[turn % len(held)]
+            sequence = held[(first + turn) % len(held)]
             row[:] = _spelt(row, sequence, held, random) if whole else _drawn(row, sequence, held, spread, random)
             if whole and random.random() < BOTH:
                 row[:] = _spelt(row, held[int(random.integers(len(held)))], held, random)
@@ -183,14 +163,18 @@ def _rows(item: Array, held: Sequence[Array], random: Any, whole: bool) -> Array
 
 def _spelt(row: Array, sequence: Array, held: Sequence[Array], random: Any) -> Array:
     """The sequence somewhere in a row of integers: as it is, backwards, all but its last, behind some of itself, twice,
-    throughout, with a few of its elements others, or as steps from one to the next; or some of its elements and, behind
-    them, their partners.
+    throughout, with a few of its elements others, or as steps from one to the next; its elements by lot; or some of
+    them and, behind them, their partners. Of one longer than the row, any part.
     """
+    by_lot = random.choice(sequence, int(random.integers(1, len(row) + 1)))
+    if len(sequence) > len(row):
+        begin = int(random.integers(len(sequence) - len(row) + 1))
+        sequence = sequence[begin : begin + len(row)]
     some = sequence[: int(random.integers(1, len(sequence)))]
     ways: tuple[Array, ...] = (
         sequence, sequence, sequence[::-1], sequence[:-1], np.append(some, sequence), np.tile(sequence, 2),
         _but_some(sequence, row, random), _paired(row, sequence, held, random),
-        np.cumsum(np.append(random.choice(row), sequence)), np.resize(sequence, len(row)),
+        np.cumsum(np.append(random.choice(row), sequence)), np.resize(sequence, len(row)), by_lot,
     )  # fmt: skip
     written = ways[int(random.integers(len(ways)))]
     return _across(row, written[: len(row)], random)
@@ -232,16 +216,24 @@ def _paired(row: Array, sequence: Array, held: Sequence[Array], random: Any) -> 
 
 def _drawn(row: Array, sequence: Array, held: Sequence[Array], spread: float, random: Any) -> Array:
     """The sequence with little else beside it: all of a row, together with another as long, or somewhere in one."""
-    written: Array = sequence * random.choice([-1.0, 1.0])
-    others = [one for one in held if len(one) == len(sequence)]
-    if random.random() < 0.5:
-        written = written + random.standard_normal() * others[int(random.integers(len(others)))]
-    size = float(np.sqrt(np.square(written).mean()))
-    written = written * (spread * 10.0 ** random.uniform(*HEIGHT) / (size or 1.0))
+    written = _strong(sequence, held, spread, random)
+    if len(written) > len(row):
+        begin = int(random.integers(len(written) - len(row) + 1))
+        written = written[begin : begin + len(row)]
     little = 10.0 ** random.uniform(*BESIDE)
     if len(written) < len(row):
         return _placed(row, written, random, little)
     return written + little * row
+
+
+def _strong(sequence: Array, held: Sequence[Array], spread: float, random: Any) -> Array:
+    """Of either sign, and every second time with some of another of its kind; as strong as any."""
+    written: Array = sequence * random.choice([-1.0, 1.0])
+    others = [one for one in held if one.size == sequence.size]
+    if random.random() < 0.5:
+        written = written + random.standard_normal() * others[int(random.integers(len(others)))].reshape(-1)
+    size = float(np.sqrt(np.square(written).mean()))
+    return written * (spread * 10.0 ** random.uniform(*HEIGHT) / (size or 1.0))
 
 
 def _placed(row: Array, written: Array, random: Any, little: float = 0.0) -> Array:

@@ -65,7 +65,7 @@ class ReferenceModule:
     @cached_property
     def lessers(self) -> list[Lesser]:
         """It without one thing, each another."""
-        return lessers(self._tree)
+        return lessers(self._tree, self._plain)
 
     def without(self, lesser: Lesser) -> Callable[[Sequence[Any]], list[Array]]:
         """``plain`` of such a one. Raises ReferenceFault where it cannot even be read."""

@@ -83,6 +83,8 @@ class Children:
         self._lock.acquire()
         for pid in self._running:
             isolation.end_group(pid)
+        for process in self._running.values():
+            process.wait()
         isolation.end_strays(set())
 
 

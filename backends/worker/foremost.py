@@ -42,10 +42,14 @@ def of_one_class(r: Region) -> Array:
 
 
 def _strides(r: Region, length: int) -> list[int]:
+    known = _known(length)
+    return [*known[:STRONGEST], *_by_lot(r, len(known), length // EIGHT), *known[STRONGEST:]]
+
+
+def _known(length: int) -> list[int]:
     powers = [1 << (length // count).bit_length() - 1 for count in TOGETHER if count < length]
     parts = [length // count for count in PARTS if length % count == 0]
-    known = [stride for stride in dict.fromkeys([*powers, *parts]) if 1 < stride < length]
-    return [*known[:STRONGEST], *_by_lot(r, len(known), length // EIGHT), *known[STRONGEST:]]
+    return [stride for stride in dict.fromkeys([*powers, *parts]) if 1 < stride < length]
 
 
 def _class(r: Region, length: int, stride: int) -> Array:
@@ -77,7 +81,7 @@ def in_turn(rows: Array, rng: Any, scale: float, sigma: float, turn: int) -> Arr
     """Rows [rows, elements] have each of those, and whole channels and layouts, one after the other, and go on with
     them in the next case."""
     r = Region(rows.astype(np.float64), rng, scale, sigma)
-    places = _everywhere(r, rows.shape[-1])
+    places = _everywhere(r, rows.shape[-1], CASES * len(rows))
     order = rng.permutation(len(rows))
     turned = [(turn * len(rows) + n) % len(places) for n in range(len(rows))]
     return _standing_out(Region(r.own[order], rng, scale, sigma), places, turned)[np.argsort(order)]
@@ -86,15 +90,22 @@ def in_turn(rows: Array, rng: Any, scale: float, sigma: float, turn: int) -> Arr
 def turns(count: int, length: int) -> int:
     """Cases until so many rows had each of them, at most; none of rows in which nothing stands out."""
     rng = np.random.default_rng(0)
-    known = len(_everywhere(Region(np.zeros((1, length)), rng, 1.0, 1.0), length)) if length > EIGHT else 0
+    r = Region(np.zeros((1, length)), rng, 1.0, 1.0)
+    known = len(_everywhere(r, length, CASES * max(1, count))) if length > EIGHT else 0
     return min(CASES, -(-known // max(1, count)))
 
 
-def _everywhere(r: Region, length: int) -> list[Array]:
+def _everywhere(r: Region, length: int, most: int) -> list[Array]:
+    """At most so many places: last are all other numbers of classes of more than eight, or, where there is no room for
+    these, some of them by lot."""
     layouts = [size for size in range(ACROSS, CHANNELS.stop - 1, -1) if length % size == 0 and length > EIGHT * size]
-    strides = [*(stride for stride in CHANNELS if 2 * stride <= length), *layouts[:LAYOUTS], *_strides(r, length)]
+    strides = [*(stride for stride in CHANNELS if 2 * stride <= length), *layouts[:LAYOUTS], *_known(length)]
     halves = [_below(r, parts) * (length // parts) + np.arange(length // parts) for parts in HALVES]
-    return [*(_class(r, length, stride) for stride in dict.fromkeys(strides)), *halves, *_chunks(r, length)]
+    places = [*(_class(r, length, stride) for stride in dict.fromkeys(strides)), *halves, *_chunks(r, length)]
+    others = [stride for stride in range(CHANNELS.stop, -(-length // EIGHT)) if stride not in strides]
+    room = max(0, most - len(places))
+    rest = others if len(others) <= room else r.rng.permutation(np.array(others))[:room]
+    return places + [np.arange(_below(r, length - EIGHT * int(stride)), length, int(stride)) for stride in rest]
 
 
 def _below(r: Region, count: int) -> int:

@@ -30,6 +30,7 @@ from nki_anvil.backends.worker import (
     sole,
     terraces,
     throughout,
+    tuples,
     waves,
     whole_numbers,
 )
@@ -478,6 +479,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "scales": lambda d: regimes.scales(d.own, d.rng, int(d.variant or 0)),
     "patterns": lambda d: _bands(d, regimes.PATTERNS),
     "foremost": _foremost,
+    "tuples": lambda d: _by_groups(d, lambda rows: tuples.in_rows(rows, d.rng, d.scale, d.sigma)),
     "normed": _normed,
     "waves": lambda d: (
         _by_groups(d, lambda rows: waves.of_rows(rows, d.rng, d.scale, d.sigma, turn_of(d.variant)))
@@ -545,10 +547,9 @@ TOGETHER = "together"
 """Of the first: all inputs that are terms of sums at once, in the same rows."""
 PARTIAL = (
     *MET,
-    "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "foremost", "normed", "waves",
-    "lone",
-    "alike", "near", "delayed", "level", "opposed", "faint", "mixed", "whole", "planes", "steady", "sided",
-    "medley", "halved", "nothing", "named", "last", "kindred", "sole",
+    "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "foremost", "tuples",
+    "normed", "waves", "lone", "alike", "near", "delayed", "level", "opposed", "faint", "mixed", "whole", "planes",
+    "steady", "sided", "medley", "halved", "nothing", "named", "last", "kindred", "sole",
     "terraces", "narrow", "about", "between", "laid", "circle", "gated",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""

@@ -409,7 +409,7 @@ def test_a_constant_of_the_problem_holds_no_sequence_of_the_references(tmp_path:
     measuring = Measuring(
         ReferenceModule(tmp_path / "reference.py", {}), {**REQUEST, "arguments": [argument]}, tmp_path
     )
-    own, bent = (measuring.draw({**case(1), "family": family})["x"] for family in ("own", "recalled/0"))
+    own, bent = (measuring.draw({**case(1), "family": family})["x"] for family in ("own", "recalled/rows/0"))
     assert np.array_equal(own, bent) == stays
 
 
@@ -433,7 +433,7 @@ ORDERED: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("family", ["altered/0", "altered/1", "altered/2", "altered/3", "domino/0", "domino/1",
-                                    "lesser/0", "recalled/0", "own", "whole"])  # fmt: skip
+                                    "lesser/0", "recalled/rows/0", "own", "whole"])  # fmt: skip
 def test_what_is_in_an_order_stays_so_in_what_is_searched_though_it_is_put_together_of_rows(
     tmp_path: Path, family: str
 ):

@@ -42,6 +42,18 @@ def test_classes_may_be_of_any_number_in_some_case(classes: int) -> None:
     assert any((columns == columns[:, :1]).all(-1).any() for columns in eight)
 
 
+@pytest.mark.parametrize(("rows", "length"), [(32, 2364), (7, 512), (128, 1000)])
+def test_over_the_cases_every_number_of_classes_of_more_than_eight_has_a_row(rows: int, length: int) -> None:
+    rng = np.random.default_rng(1)
+    own = rng.standard_normal((rows, length))
+    count = foremost.turns(rows, length)
+    cases = [foremost.in_turn(own, np.random.default_rng([2, turn]), 1.0, 1.0, turn) for turn in range(count)]
+    nine = np.concatenate([np.argsort(x, axis=-1)[:, -9:] for x in cases])
+    missing = [n for n in range(2, -(-length // 8)) if not (nine % n == nine[:, :1] % n).all(-1).any()]
+    assert missing == []
+    assert count <= foremost.CASES
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("size", [16, 64, 128])
 def test_all_of_the_largest_lie_in_one_chunk_in_some_row_and_the_smallest(size: int, sign: int) -> None:
