@@ -60,14 +60,17 @@ def _of(got: F64, expected: Expected, free: F64) -> Use:
     known = np.abs(expected.r) < BRINK
     off = np.where(known, np.abs(got - expected.r), 0.0)
     off[np.isnan(off)] = np.inf
-    allowed = SHARE * needed(expected) + _float64(expected) + free
-    if expected.moved is not None:
-        allowed += CONSTANTS * expected.moved
-    allowed[~known] = np.inf
-    share = np.divide(off, allowed, out=np.zeros_like(off), where=off > 0)
+    limit = np.where(known, allowed(expected) + free, np.inf)
+    share = np.divide(off, limit, out=np.zeros_like(off), where=off > 0)
     place = place_of(share)
     worst = float(share.max(initial=0.0))
-    return Use(LIMIT, worst, place, float(off[place]) if place else worst, float(allowed[place]) if place else 0.0)
+    return Use(LIMIT, worst, place, float(off[place]) if place else worst, float(limit[place]) if place else 0.0)
+
+
+def allowed(expected: Expected) -> F64:
+    """By how much each element may be off, beside what a kernel's own constants move it."""
+    found = SHARE * needed(expected) + _float64(expected)
+    return found if expected.moved is None else found + CONSTANTS * expected.moved
 
 
 def _free(moved: F64) -> F64:

@@ -132,6 +132,7 @@ def _planned(
         *related_families.faint(specification, floats),
         *related_families.sole(specification, shapes, floats, large),
         *related_families.named(varied, floats, large),
+        *related_families.grouped(varied, floats),
         *related_families.gated(floats, large),
         *related_families.circle(floats, large),
         *_laid(floats, large),

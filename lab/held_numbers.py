@@ -4,11 +4,12 @@ it is given."""
 from __future__ import annotations
 
 import array
+import dis
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any, Final, NamedTuple, cast
 
@@ -78,7 +79,8 @@ def unmoved(one: Operands, other: Operands) -> Iterator[Array]:
 def held(named: Mapping[str, Any], computed: Iterable[Array] = ()) -> Held:
     """What names hold, and functions of them are written with, each once; and what runs ``computed`` with."""
     values = [*_values(named)]
-    arrays = [*(part for value in values for part in _sequences(value)), *computed]
+    found = (*(part for value in values for part in _sequences(value)), *computed)
+    arrays = [one for one in found if one.size]
     return Held(_lines(arrays), _blocks(arrays), _numbers(values))
 
 
@@ -98,11 +100,24 @@ def _values(held: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _constants(code: CodeType, documented: str | None) -> Iterator[Any]:
+    """But for what is said of the function, and for names of arguments."""
+    names = _keywords(code)
     for value in code.co_consts:
         if isinstance(value, CodeType):
             yield from _constants(value, None)
-        elif not isinstance(value, str) or value != documented:
+        elif (not isinstance(value, str) or value != documented) and (
+            not isinstance(value, tuple) or value not in names
+        ):
             yield value
+
+
+def _keywords(code: CodeType) -> set[Any]:
+    """Names by which calls give arguments, which Python 3.11 and 3.13 keep among the constants, each in its way."""
+    steps = [*dis.get_instructions(code)]
+    following = pairwise(steps)
+    return {code.co_consts[one.arg] for one in steps if one.opname == "KW_NAMES" and one.arg is not None} | {
+        one.argval for one, then in following if one.opname == "LOAD_CONST" and then.opname == "CALL_KW"
+    }
 
 
 def _sequences(value: Any, depth: int = DEPTH) -> Iterator[Array]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from nki_anvil.backends.worker.inputs import (
     PARTIAL,
+    PRESSED,
     RETURNED,
     TIED,
     digest,
@@ -93,7 +94,7 @@ class Measuring:
             drawn = dict(zip([a["name"] for a in self.arguments], self.module.get_inputs(case["seed"]), strict=True))
             told = {a["name"]: _scalar(a) for a in self.arguments if a["shape"] is None}
             return self.bending.in_order({name: self._cast(name, item) for name, item in drawn.items()}) | told
-        if case["family"] == RETURNED:
+        if case["family"] in (RETURNED, PRESSED):
             return self._told(case["given"])
         if is_met(case["family"]):
             return self._met(case)

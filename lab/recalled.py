@@ -136,9 +136,11 @@ def _spelled(numbers: Sequence[int], item: Array) -> list[Array]:
         while number:
             number, digit = divmod(number, base)
             digits.insert(0, digit)
+        if len(digits) < SHORTEST:
+            continue
         before = [0] * (-len(digits) % WORD)
         found += [np.array(some, np.float64) for some in ([digits, before + digits] if before else [digits])]
-    return [one for one in found if len(one) >= SHORTEST]
+    return found
 
 
 def _fits(sequence: Array, item: Array) -> bool:

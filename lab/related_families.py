@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 
 from nki_anvil.backends.job import InputSpec
 from nki_anvil.backends.worker import circles, depths, pointing, relations
+from nki_anvil.backends.worker import grouped as groups
 from nki_anvil.backends.worker import kindred as along
 from nki_anvil.backends.worker import sole as alone
 from nki_anvil.backends.worker import terraces as steps
@@ -33,6 +34,8 @@ TERRACED: Final = 8
 """Cases at most of keys in terraces along queries."""
 LONGEST_PLAIN: Final = 64
 """Elements that one output gathers from which on they are laid in terraces, of which few rows have several cases."""
+GROUPED: Final = 4
+"""Pairs at most of an input and of integers that it follows."""
 GATED: Final = 12
 """Cases at most of an input that is next to nothing beside a gate; half as many at large shapes."""
 SQUARE: Final = 8
@@ -227,6 +230,18 @@ def named(varied: list[InputSpec], floats: list[InputSpec], large: bool) -> Iter
     square = [spec for spec in floats if len(shape := drawn_shape(spec)) > 1 and shape[-1] == shape[-2] >= SQUARE]
     turns = range(pointing.KINDS if large else pointing.KINDS + 1)
     yield from (Plan(f"named//{turn}", spec.name) for spec in square[:LABELLED] for turn in turns)
+
+
+def grouped(varied: list[InputSpec], floats: list[InputSpec]) -> Iterator[Plan]:
+    """Floats that follow an integer of each place, or row."""
+    whole = [spec for spec in varied if spec not in floats and is_many(spec)]
+    pairs = [
+        (label, spec)
+        for label in whole
+        for spec in floats
+        if spec.domain == "real" and groups.goes_along(drawn_shape(label), drawn_shape(spec))
+    ]
+    yield from (Plan(f"grouped/{label.name}/{turn}", spec.name) for label, spec in pairs[:GROUPED] for turn in range(2))
 
 
 def _names(label: InputSpec, spec: InputSpec) -> bool | None:

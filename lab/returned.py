@@ -31,7 +31,7 @@ async def cases(specification: Specification, observed: Sequence[Observed], pool
     found: list[Pooled] = []
     for shapes in specification.verify:
         own = next((one for one in observed if one.case.shapes == shapes and one.own and not one.case.probes), None)
-        if own is None or (specification.transforms and not _drawn(specification, shapes)):
+        if own is None or (specification.transforms and not drawn(specification, shapes)):
             continue
         arrays = await pool.arrays(Pooled(case=own.case, inputs_digest=own.result.inputs_digest))
         given = list(_given(specification.shape_sets[shapes].inputs, own, arrays))[:MOST]
@@ -40,7 +40,8 @@ async def cases(specification: Specification, observed: Sequence[Observed], pool
     return found
 
 
-def _drawn(specification: Specification, shapes: str) -> bool:
+def drawn(specification: Specification, shapes: str) -> bool:
+    """Whether inputs are reshaped alone, so that the reference's may be told from the kernel's."""
     return any(spec.drawn for spec in specification.shape_sets[shapes].inputs)
 
 

@@ -22,7 +22,7 @@ from nki_anvil.backends.backend import Backend, Report, silent
 from nki_anvil.backends.errors import BackendFailed, one_error
 from nki_anvil.backends.job import Case, Job
 from nki_anvil.backends.run import CaseResult, Profile, Run, Trace
-from nki_anvil.lab import exact_cases, repeats, returned
+from nki_anvil.lab import exact_cases, pressing, repeats, returned, strain
 from nki_anvil.lab.cases import Pool, Pooled
 from nki_anvil.lab.evidence import Evidence, Judgement, Observed
 from nki_anvil.lab.gates import (
@@ -81,7 +81,7 @@ async def verify(
     full: bool = True,
     again: bool = False,
 ) -> Verification:
-    """Judge a kernel's text, ``again`` on what it has returned itself as well.
+    """Judge a kernel's text, ``again`` on what it has returned itself and on rows that are sought as well.
 
     Raises BackendError for a machine's failure and ProblemInvalid for the reference's.
     """
@@ -95,6 +95,11 @@ async def verify(
         if again and judgements[-1].passed is not False:
             evidence = await _with_returned(specification, kernel, digest, backend, pool, evidence, report)
             evidence, judgements = await _judged(specification, kernel, digest, backend, pool, evidence, report)
+        if again and judgements[-1].passed is not False:
+            hard = await _pressed(specification, kernel, digest, backend, pool, evidence, random, report)
+            if hard:
+                evidence = replace(evidence, observed=(*evidence.observed, *hard))
+                evidence, judgements = await _judged(specification, kernel, digest, backend, pool, evidence, report)
     seconds = anyio.current_time() - started
     verdict = _verdict(specification, digest, backend, evidence, judgements, full, seconds)
     run = evidence.run if evidence else None
@@ -160,6 +165,56 @@ async def _with_returned(
     job = _job(specification, kernel, digest, cases, await _uploads(pool, pooled), simulated=False)
     more = await _evidence(specification, job, await _run(backend, job, pooled, pool, report), pooled, pool)
     return replace(evidence, observed=(*evidence.observed, *more.observed)) if more.observed else more
+
+
+async def _pressed(
+    specification: Specification,
+    kernel: str,
+    digest: str,
+    backend: Backend,
+    pool: Pool,
+    evidence: Evidence,
+    random: np.random.Generator,
+    report: Report,
+) -> list[Observed]:
+    """Cases of rows that were sought because the kernel errs most there, if it is wrong in one."""
+    end = anyio.current_time() + pressing.SECONDS
+    for shapes in specification.verify:
+        if (press := await _press(specification, shapes, evidence, pool, random)) is None:
+            continue
+        while press.goes_on and anyio.current_time() < end:
+            given = press.next()
+            pooled = await pool.given([case for case, _ in given], [held for _, held in given])
+            if not pooled:
+                continue
+            cases = exact_cases.marked(specification, [p.case for p in pooled], backend.origin)
+            job = _job(specification, kernel, digest, cases, await _uploads(pool, pooled), simulated=False)
+            more = await _evidence(specification, job, await _run(backend, job, pooled, pool, report), pooled, pool)
+            held = {case.key: arrays for case, arrays in given}
+            for one in more.observed:
+                if one.result.error is None and (shares := strain.of_rows(one)) is not None:
+                    press.learn(held[one.case.key], shares, pressing.KEPT)
+                    if pressing.breaks(one, specification):
+                        return [strain.known_alone(one)]
+    return []
+
+
+async def _press(
+    specification: Specification, shapes: str, evidence: Evidence, pool: Pool, random: np.random.Generator
+) -> pressing.Press | None:
+    """A search that knows the hardest rows so far; None where there is nothing to seek."""
+    here = [one for one in evidence.observed if one.case.shapes == shapes and not one.case.probes]
+    own = next((one for one in here if one.own), None)
+    if own is None or (specification.transforms and not returned.drawn(specification, shapes)):
+        return None
+    arrays = await pool.arrays(Pooled(case=own.case, inputs_digest=own.result.inputs_digest))
+    if (begun := pressing.begun(specification, shapes, here, arrays, random)) is None:
+        return None
+    press, first = begun
+    for one, shares in first:
+        inputs = await pool.arrays(Pooled(case=one.case, inputs_digest=one.result.inputs_digest))
+        press.learn(inputs, shares, pressing.FROM_A_CASE)
+    return press
 
 
 async def _judged(

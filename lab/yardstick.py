@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 from nki_anvil.lab.expected import Expected
 from nki_anvil.lab.formats import UNIT_ROUNDOFF, apart
 from nki_anvil.lab.rough import Rough
-from nki_anvil.lab.rows import F64
+from nki_anvil.lab.rows import F64, sums
 from nki_anvil.lab.run_errors import KNOWN_SHARE, RunErrors, is_chosen
 from nki_anvil.lab.unjudged import NEAR, furthest, only_near_rows, without_lost_rows, without_undecided
 
 ADMISSIBLE_ERROR = 2.0**-12
 """Largest relative row error of an honest run in an admissible case, or 16 u where that is more: of the declared
 precision or of the output's format, whichever is coarser."""
+UNLUCKY = 4.0
+"""Standard deviations by which squares of errors by lot may be more than on average."""
 LOST, UNEVEN = 2.0**-10, 64.0
 """A single element of a row is lost where it errs by more than that share of itself, and so many times the median."""
 
@@ -90,8 +92,20 @@ def _moved(r: F64, runs: Sequence[NDArray[Any]]) -> NDArray[np.float32] | None:
 
 
 def _either_way(output: Expected) -> Expected:
-    """A few runs rarely round a number to the farther of its two neighbours that nearly is the nearer one."""
-    return replace(output, spread=np.maximum(output.spread, apart(output.r, output.dtype).astype(np.float32)))
+    """A few runs rarely round a number to the farther of its two neighbours that nearly is the nearer one; and where
+    rows have few numbers between two, as of updates that are small beside what they update, not as many as others."""
+    with np.errstate(all="ignore"):
+        r = np.where(np.isfinite(output.r), output.r, 0.0)
+        whole = apart(r, output.dtype)
+        below = np.abs(r - np.trunc(r / whole) * whole)
+        square = below * (whole - below)
+        fourth = square * (np.square(below) - square + np.square(whole - below))
+        spread = np.maximum(output.spread, apart(output.r, output.dtype).astype(np.float32))
+    rows = {
+        direction: np.maximum(honest, np.sqrt(sums(square, direction) + UNLUCKY * np.sqrt(sums(fourth, direction))))
+        for direction, honest in output.rows.items()
+    }
+    return replace(output, spread=spread, rows=rows)
 
 
 def widened(found: Yardstick, factor: float, roughly: bool = False) -> Yardstick:

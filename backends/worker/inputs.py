@@ -19,6 +19,7 @@ from nki_anvil.backends.worker import (
     companions,
     depths,
     foremost,
+    grouped,
     kindred,
     laid,
     medley,
@@ -507,6 +508,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "sole": _sole,
     "terraces": _terraces,
     "named": _named,
+    "grouped": lambda d: grouped.of_groups(d.own, d.first(), d.rng, d.scale, d.sigma),
     "gated": _gated,
     "mixed": bending.mixed,
     "whole": lambda d: d.own,
@@ -518,6 +520,7 @@ _BESIDE: dict[str, Callable[[Spec, str, int, list[Spec]], Array]] = {
     "kindred": lambda _, variant, seed, every: _other(variant.partition("/")[0], seed, every),
     "delayed": lambda _, variant, seed, every: _other(variant.partition("/")[0], seed, every),
     "named": _labels,
+    "grouped": lambda _, variant, seed, every: _other(variant.partition("/")[0], seed, every),
     "sole": lambda _, variant, seed, every: _other(variant.split("/")[1], seed, every),
 }
 """What another input holds that a family needs."""
@@ -528,15 +531,16 @@ _MINGLED = ("planes", "towers", "peaks", "signs", "x100")
 """Of floats, in which integers that stand alone, lengths and positions, are not all as they were drawn."""
 _PLAIN = (
     "integers", "ties", "marks", "about", "between", "cancelling", "opposed", "exact20", "named", "terraces", "gated",
+    "grouped",
 )  # fmt: skip
 """Of floats, in which integers stay as they were drawn: sums of both are exact, or cancel."""
 _PAIRED = ("cancelling", "exact20", "sole", "terraces", "named", "gated", *_RELATED)
 
 JOINED = 977
 """Beside a case's seed, of what two integers have in common."""
-MET = AGAINST, EVEN, AIMED, MOVED, RETURNED, DOMINO, ASTRIDE, RECALLED, ALTERED, LESSER, VERGE, RESIDUE = (
+MET = AGAINST, EVEN, AIMED, MOVED, RETURNED, DOMINO, ASTRIDE, RECALLED, ALTERED, LESSER, VERGE, RESIDUE, PRESSED = (
     "against", "even", "aimed", "moved", "returned", "domino", "astride", "recalled", "altered",
-    "lesser", "verge", "residue",
+    "lesser", "verge", "residue", "pressed",
 )  # fmt: skip
 """Families that only the reference's process can draw: they depend on what the reference computes, or the kernel."""
 ROUGH = "narrow"
@@ -549,7 +553,7 @@ PARTIAL = (
     *MET,
     "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "foremost", "tuples",
     "normed", "waves", "lone", "alike", "near", "delayed", "level", "opposed", "faint", "mixed", "whole", "planes",
-    "steady", "sided", "medley", "halved", "nothing", "named", "last", "kindred", "sole",
+    "steady", "sided", "medley", "halved", "nothing", "named", "grouped", "last", "kindred", "sole",
     "terraces", "narrow", "about", "between", "laid", "circle", "gated",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""

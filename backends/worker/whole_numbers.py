@@ -276,13 +276,18 @@ def few(own: Array, rng: Any, within: Range, turn: int) -> Array:
 
 
 def again(own: Array, rng: Any, within: Range, turn: int) -> Array:
-    """A few neighbours of each row, or column, again and again, as where a text says one thing throughout."""
+    """A few neighbours of each row, or column, again and again, as where a text says one thing throughout; in half of
+    them behind what was drawn, up to some place, or before it: a state that a stretch forgets is held by these."""
     turned = turn % AGAIN == AGAIN - 1
     rows = _rows(_stretched(own), turned)
     count, length = rows.shape
     sizes: Array = rng.choice(REPEATED, (count, 1))
     begins: Array = rng.integers(0, length, (count, 1))
-    values = np.take_along_axis(rows, (begins + cast(Any, np).arange(length) % sizes) % length, -1)
+    columns: Array = cast(Any, np).arange(length)
+    values = np.take_along_axis(rows, (begins + columns % sizes) % length, -1)
+    ends: Array = rng.integers(0, length, (count, 1))
+    drawn: Array = np.logical_xor(columns < ends, rng.random((count, 1)) < 0.25) & (rng.random((count, 1)) < 0.5)
+    values = cast(Any, np).where(drawn, rows, values)
     return _put_back(values, own, turned)
 
 
@@ -376,10 +381,13 @@ def summed(own: Array, other: Array, rng: Any, within: Range) -> Array:
 
 def shifted(own: Array, other: Array, rng: Any, within: Range) -> Array:
     """Another input's numbers, in each row by so many places farther on, or before: as where something was
-    put in or left out. What has no such place stays as it was drawn."""
+    put in or left out; in half of the rows from some place on. What has no such place stays as it was drawn."""
     rows, others = (array.reshape(-1, own.shape[-1]) for array in (own, other))
     length = rows.shape[-1]
-    places: Array = cast(Any, np).arange(length) - rng.integers(-(length // 2), length // 2 + 1, (len(rows), 1))
+    columns: Array = cast(Any, np).arange(length)
+    moved = rng.integers(-(length // 2), length // 2 + 1, (len(rows), 1))
+    begins = rng.integers(0, length, (len(rows), 1)) * (rng.random((len(rows), 1)) < 0.5)
+    places: Array = columns - np.where(columns < begins, 0, moved)
     fits = (places >= 0) & (places < length)
     met = np.take_along_axis(others, places.clip(0, length - 1), -1).clip(within.low, within.high)
     return np.where(fits, met, rows).reshape(own.shape)

@@ -7,7 +7,13 @@ from court import Court
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.parametrize("kernel", UNJUDGED, ids=str)
+QUICK = 2
+"""Of them, that every run of the tests looks at."""
+
+
+@pytest.mark.parametrize(
+    "kernel", [*UNJUDGED[:QUICK], *(pytest.param(one, marks=pytest.mark.slow) for one in UNJUDGED[QUICK:])], ids=str
+)
 async def test_a_choice_that_shows_in_no_case_is_told(kernel: Entry, court: Court) -> None:
     verdict = await court.judge(kernel.problem, kernel.text())
     assert verdict.passed, verdict.gates
@@ -16,7 +22,7 @@ async def test_a_choice_that_shows_in_no_case_is_told(kernel: Entry, court: Cour
     assert said in verdict.warnings
 
 
-@pytest.mark.parametrize("problem", ["fused_units", "framed_words", "softmax"])
+@pytest.mark.parametrize("problem", ["fused_units", "framed_words", pytest.param("softmax", marks=pytest.mark.slow)])
 async def test_of_a_kernel_that_does_what_its_reference_says_nothing_is_told(problem: str, court: Court) -> None:
     verdict = await court.judge(problem, own(problem).read_text())
     assert verdict.passed, verdict.gates

@@ -153,6 +153,7 @@ def test_of_one_program_the_beam_holds_best_itself_and_else_the_earliest() -> No
     assert [entry.attempt for entry in merged([same, *others], best, 6).entries] == [5, 4]
 
 
+@pytest.mark.slow
 async def test_a_whole_iteration_of_accelopt_goes_in_one_call(world: World) -> None:
     """B = 6, N = 12, K = 2: 144 candidates, every one judged and told of, at most 12 listed, six in the beam."""
     await world.open()

@@ -114,6 +114,15 @@ def test_sequences_are_found_in_keys_and_in_whatever_holds_several(holder: Any) 
     assert [70, 71, 72] in [one.tolist() for one in held_numbers.held({"it": holder}).lines]
 
 
+def test_names_of_arguments_are_no_sequences_and_what_is_empty_is_none(tmp_path: Path) -> None:
+    (tmp_path / "reference.py").write_text(
+        "import numpy as np\nNONE = np.zeros((3, 0))\ndef get_inputs():\n    return [np.ones((4, 4))]\n"
+        "def forward(x):\n    words = ('secret', 'word')\n    return x.sum(axis=1, keepdims=True) * len(words)\n"
+    )
+    found = [one.tolist() for one in held_numbers.held(ReferenceModule(tmp_path / "reference.py", {}).held).lines]
+    assert found == [[*b"secret"], [*b"word"]]
+
+
 def test_a_table_of_truths_is_one_of_ones_and_zeros() -> None:
     words = np.array([[True, False, True, True, False, True]] * 2)
     assert [one.tolist() for one in held_numbers.held({"words": words}).lines] == [[1, 0, 1, 1, 0, 1]]

@@ -422,6 +422,24 @@ def test_one_element_of_a_small_output_in_which_all_honest_runs_were_lucky_refus
     assert broken(limits.compare(known, y, 2e-5, own=False)) == {"99.9 % of elements"}
 
 
+def test_rows_of_which_few_numbers_lie_between_two_of_a_format_may_have_more_of_them_rounded_up_by_lot() -> None:
+    rng = np.random.default_rng(11)
+    r = formats.rounded(rng.standard_normal((128, 256)), "bfloat16").astype(np.float64) * (
+        1 + 2e-4 * rng.random((128, 256))
+    )
+
+    def stored() -> np.ndarray:
+        return formats.rounded(formats.by_lot(r, "bfloat16", rng), "bfloat16")
+
+    known = measure(
+        [r], [[stored()] for _ in range(3)], [], dtypes=["bfloat16"], precision="bfloat16", rowwise=True, large=False,
+        by_lot=True,
+    ).outputs[0]  # fmt: skip
+    assert not any(broken(limits.compare(known, stored(), 1.0, own=True)) for _ in range(20))
+    coin = np.where(rng.random(r.shape) < 0.5, r - formats.apart(r, "bfloat16"), r + formats.apart(r, "bfloat16"))
+    assert broken(limits.compare(known, formats.rounded(coin, "bfloat16"), 1.0, own=True))
+
+
 def test_what_is_rounded_by_lot_may_not_lean_either() -> None:
     rng = np.random.default_rng(7)
     r = rng.standard_normal((128, 256))

@@ -162,6 +162,7 @@ def matmul_without_faint_slabs_where_it_is_timed(a: Any, b: Any) -> Any:
     return sum(a[:, slab] @ b[slab] for slab in slabs if np.abs(a[:, slab]).max() >= least)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("large")
 @pytest.mark.parametrize(("kernel", "right"), [(matmul, True), (matmul_without_faint_slabs_where_it_is_timed, False)])
 async def test_slabs_at_the_timed_shape_are_large_and_faint_in_turn_and_count_alike(
@@ -232,6 +233,7 @@ async def test_what_guards_the_norm_of_a_sum_at_the_timed_shape_is_missed_where_
     assert verdict.where.family in ("faint (x)", "nothing")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("large")
 @pytest.mark.parametrize("rows", [1, 16])
 async def test_few_rows_at_the_timed_shape_are_of_every_kind_in_turn(rows: int, tmp_path: Path) -> None:
@@ -242,6 +244,7 @@ async def test_few_rows_at_the_timed_shape_are_of_every_kind_in_turn(rows: int, 
     assert (verdict.where.shapes, verdict.where.family.partition("/")[0]) == ("wide", "mixed")
 
 
+@pytest.mark.slow
 async def test_a_small_shape_that_is_only_timed_gets_what_the_others_get(tmp_path: Path) -> None:
     verdict = await judged("softmax", softmax, tmp_path)
     assert verdict.passed, verdict.gates
@@ -251,6 +254,7 @@ async def test_a_small_shape_that_is_only_timed_gets_what_the_others_get(tmp_pat
     assert verdict.families["terraces"] >= 4
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("large")
 @pytest.mark.parametrize("rows", [1, 16, 96])
 async def test_a_maximum_that_ends_with_the_last_whole_block_is_found_at_the_timed_shape(

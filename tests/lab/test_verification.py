@@ -61,6 +61,7 @@ async def judged(problem: str, kernel: Kernel, data: Path, full: bool = True) ->
     return found.verdict
 
 
+@pytest.mark.slow
 async def test_a_look_at_unseen_cases_draws_as_many_and_leaves_the_pool_as_it_was(data: Path) -> None:
     specification = await small("softmax", data)
     seen: list[set[int]] = []
@@ -108,6 +109,7 @@ async def test_what_a_kernel_has_returned_is_given_to_it_again(data: Path, again
         assert found.verdict.where.family == "returned (x)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", ["adamw", "matmul", "rmsnorm"])
 async def test_outputs_stand_for_inputs_of_their_kind_alone(data: Path, problem: str) -> None:
     specification = await small(problem, data)
@@ -525,6 +527,7 @@ async def test_a_machines_failure_is_an_error_and_no_verdict(data: Path) -> None
         await altered(data, lambda run, job: run.model_copy(update={"failure": "the disk is gone"}))
 
 
+@pytest.mark.slow
 async def test_two_processes_that_make_one_pool_agree_on_its_cases(data: Path, tmp_path: Path) -> None:
     specification = await small("softmax", data)
     pools = [Pool(specification, tmp_path), Pool(specification, tmp_path)]
@@ -537,6 +540,7 @@ async def test_two_processes_that_make_one_pool_agree_on_its_cases(data: Path, t
     assert kept == {p.case.key for p in one}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["npz", "inputs.npz"])
 async def test_cases_that_were_lost_are_made_anew(data: Path, tmp_path: Path, kind: str) -> None:
     pool = Pool(await small("softmax", data), tmp_path)

@@ -81,6 +81,7 @@ async def test_a_kernel_given_again_gets_its_stored_result(world: World) -> None
     assert (await world.benchmark(kernel(10.0))).repeated, "the baseline was judged when the problem was opened"
 
 
+@pytest.mark.slow
 async def test_a_hundred_compile_errors_close_the_guard_every_ninth_time_and_a_reflexion_always_opens_it(
     world: World,
 ) -> None:

@@ -159,6 +159,7 @@ async def test_a_client_improves_a_problem_of_its_own(tmp_path: Path):
         await loop(client, tmp_path, "gated", texts, **OWN)
 
 
+@pytest.mark.slow
 async def test_a_problem_and_its_history_outlive_the_server(tmp_path: Path):
     async with session(tmp_path) as client:
         await opened(client, tmp_path)
@@ -171,6 +172,7 @@ async def test_a_problem_and_its_history_outlive_the_server(tmp_path: Path):
         assert (await call(client, "verify_kernel", problem="gated"))["repeated"]
 
 
+@pytest.mark.slow
 async def test_three_failures_close_the_guard_until_a_reflexion_even_after_a_restart(tmp_path: Path):
     async with session(tmp_path) as client:
         wrong = (await opened(client, tmp_path))["wrong"]
