@@ -25,7 +25,7 @@ def of_rows(observed: Observed) -> F64 | None:
     found = [
         _of_output(expected, *_held(observed, position))
         for position, expected in enumerate(observed.yardstick.outputs)
-        if not (expected.exact or expected.integer)
+        if not (expected.exact or expected.integer) and expected.r.size
     ]
     if not found:
         return None
@@ -47,21 +47,20 @@ def _held(observed: Observed, position: int) -> tuple[NDArray[Any], NDArray[Any]
 
 def _of_output(expected: Expected, y: NDArray[Any], exact: NDArray[Any] | None) -> F64:
     """By elements and by rows along the last axis; and by elements in float64."""
-    shape: tuple[int, ...] = expected.r.shape or (1,)
     with np.errstate(all="ignore"):
         known = np.isfinite(expected.r)
         off = _off(y, expected, known)
         most = limits.ROWWISE_MAXIMUM if expected.rowwise else limits.MAXIMUM
         share = off / needed(expected) / most
-        direction = f"axis{len(shape) - 1}"
-        if direction in expected.rows and len(shape) > 1:
+        direction = f"axis{expected.r.ndim - 1}"
+        if direction in expected.rows and expected.r.ndim > 1:
             measured = np.sqrt(sums(np.square(off), direction))
             allowed = RowLimits(expected, np.where(known, expected.r, 0.0)).allowed(direction, measured)
             share = np.maximum(share, np.asarray(measured / allowed)[..., None])
         if exact is not None and not expected.rounds:
             share = np.maximum(share, _off(exact, expected, known) / exactness.allowed(expected))
-    whole = np.nan_to_num(share, nan=0.0, posinf=BEYOND).reshape(shape[0], -1)
-    return np.minimum(whole.max(axis=1, initial=0.0), BEYOND)
+    whole = np.atleast_1d(np.nan_to_num(share, nan=0.0, posinf=BEYOND))
+    return np.minimum(whole.reshape(len(whole), -1).max(axis=1), BEYOND)
 
 
 def _off(y: NDArray[Any], expected: Expected, known: NDArray[np.bool_]) -> F64:
