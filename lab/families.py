@@ -114,6 +114,9 @@ def _planned(
             *related_families.gated(floats, large=True),
             *related_families.circle(floats, large=True),
             *_laid(floats, large=True),
+            *related_families.grouped(varied, floats),
+            *_normed(floats, large=True),
+            *(_at_large_shapes(floats, gathered or {}) if exact is None else ()),
             *(related_families.terraces(specification, shapes, floats, gathered or {}, True) if exact is None else ()),
             *(_of_one_kind(varied, floats, gathered or {}, lone) if exact is None else ()),
             *(families_by_lot.medleys(varied, large, lots) if exact is None else ()),
@@ -150,6 +153,13 @@ def _planned(
         *(_in_groups("tuples", tuples.turns, floats, gathered or {}, large) if exact is None else ()),
         *_probes(floats, large),
     ]
+
+
+def _at_large_shapes(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]]) -> Iterator[Plan]:
+    """One case of each of those that take few rows each for what they hold."""
+    yield from _waves(floats, gathered, large=True)
+    yield from _in_groups("foremost", foremost.turns, floats, gathered, large=True)
+    yield from _in_groups("tuples", tuples.turns, floats, gathered, large=True)
 
 
 def _timed(varied: list[InputSpec], floats: list[InputSpec]) -> list[Plan]:

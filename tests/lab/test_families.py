@@ -101,3 +101,11 @@ def test_floats_and_integers_of_any_shapes_are_drawn(shapes: list[list[int]], lo
     gathered = {one.name: list(range(max(0, len(one.shape or ()) - 2), len(one.shape or ()))) for one in floats}
     with np.errstate(all="ignore"):
         draw_all([*floats, *whole], gathered)
+
+
+def test_at_a_large_shape_that_is_only_timed_there_are_cases_of_what_few_rows_each_hold() -> None:
+    arguments = [InputSpec(name="x", shape=(4096, 192)), integer("labels", [192], 0, 3)]
+    asked = specification(arguments)
+    asked.verify = ("small",)
+    found = {plan.family.partition("/")[0] for plan in families.plans(asked, "default", None, {})}
+    assert {"grouped", "normed", "waves", "foremost", "tuples", "medley", "mixed"} <= found
