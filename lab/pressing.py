@@ -25,8 +25,8 @@ from nki_anvil.lab.specification import Specification
 Array = np.ndarray[Any, Any]
 Inputs = Mapping[str, Array]
 
-ROUNDS: Final = 10
-SECONDS: Final = 12.0
+ROUNDS: Final = 16
+SECONDS: Final = 20.0
 """After which no further round begins."""
 MARGIN: Final = 2.0
 """Times its limit a kernel is off in a row that was sought for being hard; honest ones stay below half of it."""
@@ -34,8 +34,10 @@ KEPT: Final = 24
 """Rows from which others are made."""
 FROM_A_CASE, CASES = 3, 16
 """Rows of a case at first, and of how many cases."""
-ROWS, TOGETHER = 64, 8
+ROWS, TOGETHER = 256, 8
 """Rows of a round at least, as far as so many cases hold them."""
+THROUGHOUT: Final = 0.2
+"""Rows that are made of what one place has."""
 LARGEST: Final = 1 << 18
 """Elements of a case's inputs up to which rows are sought."""
 
@@ -102,6 +104,8 @@ class Press:
         parent = self._hard[int(len(self._hard) * random.random() ** 2)].parts
         other = self._hard[int(random.integers(len(self._hard)))].parts
         made = {name: part.astype(np.float64) if name in self._free else part for name, part in parent.items()}
+        if random.random() < THROUGHOUT:
+            made |= row_changes.throughout({name: made[name] for name in self._free}, random)
         for _ in range(int(random.integers(1, 3))):
             name = self._free[int(random.integers(len(self._free)))]
             beside = [made[one] for one in self._free if one != name and made[one].shape == made[name].shape]

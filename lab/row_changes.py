@@ -5,7 +5,7 @@ Each changes some places: all, those of a class of tuples, a stretch, some by lo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -35,6 +35,19 @@ GROUPED: Final = 0.4
 """Changes of a group's places, where there are any."""
 MET: Final = 0.15
 """Changes that make a row of one input that of another, or its opposite, for a sum or a difference to cancel."""
+
+
+def throughout(rows: Mapping[str, Array], random: Any) -> dict[str, Array]:
+    """All places of rows [..., n] nearly what one of them is, the same of all rows that have so many: where an output
+    is over many places that each have a part in it alone, few numbers are left to seek."""
+    width = max(row.shape[-1] for row in rows.values())
+    place = int(random.integers(width))
+    little = 10.0 ** random.uniform(-6, -1)
+    return {
+        name: np.repeat(row[..., place : place + 1], width, axis=-1) * (1 + little * random.standard_normal(row.shape))
+        for name, row in rows.items()
+        if row.shape[-1] == width
+    }
 
 
 def scaled(part: Array, other: Array, spread: float, random: Any) -> Array:

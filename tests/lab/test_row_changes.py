@@ -58,3 +58,18 @@ def test_a_single_number_is_changed_as_well() -> None:
     random = np.random.default_rng(7)
     found = [float(row_changes.changed(np.array([[2.0]]), np.array([[5.0]]), [], [], random)[0, 0]) for _ in range(60)]
     assert len({*found}) > 20
+
+
+def test_all_places_become_nearly_what_one_of_them_is_in_all_rows_that_have_so_many() -> None:
+    random = np.random.default_rng(8)
+    rows = {
+        "x": random.standard_normal((1, 24)),
+        "y": random.standard_normal((1, 24)),
+        "gain": random.standard_normal((1, 3)),
+    }
+    for _ in range(20):
+        found = row_changes.throughout(rows, random)
+        assert found.keys() == {"x", "y"}
+        alike = [np.isclose(rows[name][0], np.median(found[name]), rtol=0.1) for name in found]
+        assert (alike[0] & alike[1]).any(), "the same place of both"
+        assert all(np.ptp(row) < np.abs(row).max() for row in found.values())
