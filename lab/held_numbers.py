@@ -20,7 +20,7 @@ from nki_anvil.lab.meeting import Recording
 
 SHORTEST: Final = 2
 LONGEST: Final = 4096
-"""Elements of a sequence."""
+"""Elements of a sequence, and parts of a list that are looked at."""
 LARGEST: Final = 2.0**63
 """Numbers beyond that are none of an input's."""
 AXES: Final = 4
@@ -130,7 +130,7 @@ def _sequences(value: Any, depth: int = DEPTH) -> Iterator[Array]:
         for part in (list(inside.values()), list(inside)):
             yield from _sequences(part, depth - 1)
     elif depth and isinstance(value, list):
-        for part in cast(list[Any], value):
+        for part in cast(list[Any], value)[:LONGEST]:
             yield from _sequences(part, depth - 1)
 
 
@@ -222,5 +222,5 @@ def _whole(value: Any, depth: int) -> Iterator[int]:
         for part in (list(inside.values()), list(inside)):
             yield from _whole(part, depth - 1)
     elif depth and isinstance(value, list):
-        for part in cast(list[Any], value):
+        for part in cast(list[Any], value)[:LONGEST]:
             yield from _whole(part, depth - 1)

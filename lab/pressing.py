@@ -29,7 +29,7 @@ ROUNDS: Final = 16
 SECONDS: Final = 20.0
 """After which no further round begins."""
 MARGIN: Final = 2.0
-"""Times its limit a kernel is off in a row that was sought for being hard; honest ones stay below half of it."""
+"""Times its limit that a kernel is off in a row that was sought for being hard."""
 KEPT: Final = 24
 """Rows from which others are made."""
 FROM_A_CASE, CASES = 3, 16
@@ -76,6 +76,17 @@ class Press:
                 Hard(share, {name: np.array(self._part(inputs[name], int(row))) for name in self._parted})
             )
         self._hard = sorted(self._hard, key=lambda one: -one.share)[:KEPT]
+
+    def broken_by(self, observed: Sequence[Observed], inputs: Mapping[str, Inputs]) -> Observed | None:
+        """Learn from what came of a round, ``inputs`` by the cases' keys; the first in which the kernel is wrong, by
+        more than the limits of cases that nobody sought."""
+        for one in observed:
+            if one.result.error is None and (shares := strain.of_rows(one)) is not None:
+                self.learn(inputs[one.case.key], shares, KEPT)
+                known = strain.known_alone(one)
+                if worst(known, self._specification).share >= MARGIN:
+                    return known
+        return None
 
     def next(self) -> list[tuple[Case, dict[str, Array]]]:
         """Cases of rows that were made of those."""
@@ -133,11 +144,6 @@ def begun(
         return None
     found.sort(key=lambda pair: -float(pair[1].max(initial=0.0)))
     return Press(specification, shapes, own, len(found[0][1]), random), found[:CASES]
-
-
-def breaks(observed: Observed, specification: Specification) -> bool:
-    """Whether a kernel is wrong in such a case, by more than the limits of cases that nobody sought."""
-    return worst(strain.known_alone(observed), specification).share >= MARGIN
 
 
 def _is_free(spec: InputSpec) -> bool:

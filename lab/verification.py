@@ -22,7 +22,7 @@ from nki_anvil.backends.backend import Backend, Report, silent
 from nki_anvil.backends.errors import BackendFailed, one_error
 from nki_anvil.backends.job import Case, Job
 from nki_anvil.backends.run import CaseResult, Profile, Run, Trace
-from nki_anvil.lab import exact_cases, pressing, repeats, returned, strain
+from nki_anvil.lab import exact_cases, pressing, repeats, returned
 from nki_anvil.lab.cases import Pool, Pooled
 from nki_anvil.lab.evidence import Evidence, Judgement, Observed
 from nki_anvil.lab.gates import (
@@ -183,7 +183,8 @@ async def _pressed(
         if (press := await _press(specification, shapes, evidence, pool, random)) is None:
             continue
         while press.goes_on and anyio.current_time() < end:
-            given = press.next()
+            await report("seeking rows that are hard on the kernel")
+            given = await anyio.to_thread.run_sync(press.next)
             pooled = await pool.given([case for case, _ in given], [held for _, held in given])
             if not pooled:
                 continue
@@ -191,11 +192,8 @@ async def _pressed(
             job = _job(specification, kernel, digest, cases, await _uploads(pool, pooled), simulated=False)
             more = await _evidence(specification, job, await _run(backend, job, pooled, pool, report), pooled, pool)
             held = {case.key: arrays for case, arrays in given}
-            for one in more.observed:
-                if one.result.error is None and (shares := strain.of_rows(one)) is not None:
-                    press.learn(held[one.case.key], shares, pressing.KEPT)
-                    if pressing.breaks(one, specification):
-                        return [strain.known_alone(one)]
+            if broken := await anyio.to_thread.run_sync(press.broken_by, more.observed, held):
+                return [broken]
     return []
 
 
@@ -208,7 +206,8 @@ async def _press(
     if own is None or (specification.transforms and not returned.drawn(specification, shapes)):
         return None
     arrays = await pool.arrays(Pooled(case=own.case, inputs_digest=own.result.inputs_digest))
-    if (begun := pressing.begun(specification, shapes, here, arrays, random)) is None:
+    begun = await anyio.to_thread.run_sync(pressing.begun, specification, shapes, here, arrays, random)
+    if begun is None:
         return None
     press, first = begun
     for one, shares in first:
