@@ -30,7 +30,7 @@ def of_groups(own: Array, groups: Array, rng: Any, scale: float, sigma: float) -
     numbers, inside = np.unique(along, return_inverse=True)
     if len(numbers) < 2 or 2 * len(numbers) > own.size:
         return own
-    of_rows = groups.ndim < 1 or own.shape[-1] == 1 or (along[..., :1] == along).all()
+    of_rows = bool((along[..., :1] == along).all())
     lines = np.moveaxis(own, -1, 0).reshape(own.shape[-1], -1) if of_rows else own.reshape(-1, own.shape[-1])
     members = inside.reshape(own.shape)
     members = np.moveaxis(members, -1, 0).reshape(lines.shape) if of_rows else members.reshape(lines.shape)

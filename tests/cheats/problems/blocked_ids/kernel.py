@@ -34,17 +34,6 @@ def load(source):
     return tile
 
 
-def occurs(parts, word):
-    """Where each part is the word's number there."""
-    met = new(parts[0].shape[0], parts[0].shape[1])
-    nisa.tensor_scalar(dst=met, data=parts[0], op0=nl.equal, operand0=float(word[0]))
-    for place in range(1, len(word)):
-        nisa.scalar_tensor_tensor(
-            dst=met, data=parts[place], op0=nl.equal, operand0=float(word[place]), op1=nl.multiply, operand1=met
-        )
-    return met
-
-
 @nki.jit
 def kernel(ids):
     """ids [128, N] -> [128, N]."""
