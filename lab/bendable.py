@@ -18,9 +18,10 @@ from nki_anvil.backends.worker.inputs import (
     RESIDUE,
     TALL,
     TOGETHER,
+    VANISHING,
     VERGE,
 )
-from nki_anvil.lab import aiming, altered, astride, dominoes, lesser_references, recalled, verges
+from nki_anvil.lab import aiming, altered, astride, dominoes, lesser_references, recalled, vanishing, verges
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.bending import Inputs
 from nki_anvil.lab.honest_runs import is_float
@@ -39,6 +40,7 @@ def families(measuring: Measuring, work: Arithmetic, drawn: Inputs, other: Input
     together = [f"{AGAINST}/{TOGETHER}"] * SUMS if _several_sums(met) else []
     recalls = [f"{RECALLED}/{way}" for way in recalled.cases(measuring.bending.held(drawn, other), drawn)]
     searched = [*_searched(measuring, work, drawn, other), *_verges(measuring, drawn, other)]
+    searched += _vanishing(measuring, drawn, other)
     return {**met, "": [*searched, *beside, *together, *recalls, *_lessers(measuring, drawn, other)]}
 
 
@@ -91,6 +93,14 @@ def _verges(measuring: Measuring, drawn: Inputs, other: Inputs) -> list[str]:
     except ReferenceFault:  # its author's own call takes no such formats
         found = []
     return [f"{VERGE}/{way}/{turn}" for way in found for turn in range(verges.TWICE)]
+
+
+def _vanishing(measuring: Measuring, drawn: Inputs, other: Inputs) -> list[str]:
+    """Families of inputs from which little of a result is left."""
+    with contextlib.suppress(ReferenceFault):
+        if vanishing.comes_to_nothing(measuring.bending.descending(), drawn, other):
+            return [f"{VANISHING}/{turn}" for turn in range(vanishing.CASES)]
+    return []
 
 
 def _several_sums(met: dict[str, list[str]]) -> bool:

@@ -26,14 +26,26 @@ from nki_anvil.backends.worker.inputs import (
     RESIDUE,
     TALL,
     TOGETHER,
+    VANISHING,
     VERGE,
 )
 from nki_anvil.backends.worker.relations import TIMES, against, level
-from nki_anvil.lab import aiming, altered, astride, dominoes, held_numbers, recalled, residues, telling_apart, verges
+from nki_anvil.lab import (
+    aiming,
+    altered,
+    astride,
+    dominoes,
+    held_numbers,
+    recalled,
+    residues,
+    telling_apart,
+    vanishing,
+    verges,
+)
 from nki_anvil.lab.arithmetic import is_array
 from nki_anvil.lab.honest_runs import HonestRuns, is_float
 from nki_anvil.lab.lesser_references import LesserReferences
-from nki_anvil.lab.meeting import WEIGHED
+from nki_anvil.lab.meeting import WEIGHED, Event
 from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule
 from nki_anvil.lab.searched_reference import Reference
 
@@ -133,6 +145,9 @@ class Bending:
             return drawn | self._cast_all(
                 drawn, recalled.laid(self.held(drawn, self._another(case)), drawn, random, which)
             )
+        if family == VANISHING:
+            descended = vanishing.searched(self.descending(), drawn, self._another(case), int(which), random)
+            return drawn | self._cast_all(drawn, descended)
         if family == VERGE:
             return drawn | verges.searched(self.searching(), drawn, self._another(case), which, random)
         if family == ASTRIDE:
@@ -226,6 +241,16 @@ class Bending:
             lambda given: self._module.plain(list(given.values())),
             lambda given: given | self._cast_all(given, _arrays(given)),
         )
+
+    def descending(self) -> vanishing.Run:
+        """The reference for a descent: in float64, within the domains."""
+
+        def run(given: Inputs) -> tuple[list[Array], list[Event]]:
+            known = {a["name"]: a for a in self._arguments}
+            within = {name: inside(known[name], item) if is_float(item) else item for name, item in given.items()}
+            return self._runs.sums(list(within.values()))
+
+        return run
 
     def _tall(self, drawn: Inputs, random: Any) -> dict[str, Array]:
         """All floats that have no bounds, as many times as large: what is added to a root is little beside a sum's

@@ -96,6 +96,11 @@ class HonestRuns:
         """What is nearest to one of the inputs, an array, of those of which a sum leaves nothing, for several sums."""
         return residues.solved(inputs[watched], self._record(inputs, watched))
 
+    def sums(self, inputs: Sequence[Any]) -> tuple[list[Array], list[Event]]:
+        """The outputs of a run in float64, and its operations as far as they are recorded. Raises ReferenceFault."""
+        recording = Recording()
+        return self._forward(inputs, Arithmetic(np.float64, recording=recording)), recording.events
+
     def _record(self, inputs: Sequence[Any], watched: int) -> Callable[[Array], list[Event]]:
         """Runs in float64 in which one of the inputs is another."""
 

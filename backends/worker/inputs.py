@@ -538,9 +538,12 @@ _PAIRED = ("cancelling", "exact20", "sole", "terraces", "named", "gated", *_RELA
 
 JOINED = 977
 """Beside a case's seed, of what two integers have in common."""
-MET = AGAINST, EVEN, AIMED, MOVED, RETURNED, DOMINO, ASTRIDE, RECALLED, ALTERED, LESSER, VERGE, RESIDUE, PRESSED = (
+MET = (
+    AGAINST, EVEN, AIMED, MOVED, RETURNED, DOMINO, ASTRIDE, RECALLED, ALTERED, LESSER, VERGE, RESIDUE, VANISHING,
+    PRESSED,
+) = (
     "against", "even", "aimed", "moved", "returned", "domino", "astride", "recalled", "altered",
-    "lesser", "verge", "residue", "pressed",
+    "lesser", "verge", "residue", "vanishing", "pressed",
 )  # fmt: skip
 """Families that only the reference's process can draw: they depend on what the reference computes, or the kernel."""
 ROUGH = "narrow"

@@ -1,0 +1,254 @@
+"""Inputs of which a result comes to nothing only as several of them are related in all of their places.
+
+Where one element cancels another, runs tell what it has to be (``meeting``), and where a row cancels in itself, how
+(``residues``). Here nothing of that is known: numbers descend from own draws along differences of float64 runs, each
+unit of them, a row or an element of all inputs, to where an output, or a sum on the way to it, is least.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from nki_anvil.lab.arithmetic import Array
+from nki_anvil.lab.honest_runs import is_float
+from nki_anvil.lab.meeting import Event, is_guard, total_of
+from nki_anvil.lab.searched_reference import Inputs, moved
+
+Run = Callable[[Inputs], tuple[list[Array], list[Event]]]
+"""The outputs of a run in float64, and its sums; of inputs in float64, brought into their domains."""
+
+CASES: Final = 3
+"""Of a reference some of whose results come to nothing: in every second one all units of a row descend alike."""
+SUMS: Final = 6
+"""A reference's last ones, and as many of its first."""
+ROUNDS: Final = 30
+"""Of descent: one halves what is left where a result is a square, and all but ends it where it is none."""
+DIRECTIONS: Final = 24
+"""In which a unit of more numbers than these is moved in a round, by lot."""
+STEP: Final = 1e-6
+"""Of an input's typical number, by which differences are taken."""
+FURTHEST: Final = 0.5
+"""Of a unit's length, what it moves in one round at most."""
+LITTLE: Final = 1e-2
+"""Of what a result was, what is little of it."""
+KEPT: Final = 1 / 16
+"""Of all units, those that have to come to little for it to be a family."""
+LEFT: Final = (-4.5, -0.3)
+"""Powers of ten of how much of its way a unit has left."""
+SECONDS: Final = 2.0
+"""For all runs of a search."""
+
+
+def comes_to_nothing(run: Run, drawn: Inputs, other: Inputs) -> bool:
+    """Whether enough units of an own draw come to where little of a result is left."""
+    descent = Descent.begun(run, drawn, other, np.random.default_rng(0), alike=False)
+    return descent is not None and float(descent.reached().mean()) >= KEPT
+
+
+def searched(run: Run, drawn: Inputs, other: Inputs, turn: int, random: Any) -> Inputs:
+    """In float64, the inputs that descend, each unit of which is on its way to there; units that find none stay."""
+    descent = Descent.begun(run, drawn, other, random, alike=turn % 2 == 0)
+    if descent is None:
+        return {}
+    reached = descent.reached()
+    left = 10.0 ** random.uniform(*LEFT, reached.shape)
+    left = np.where(reached, descent.units.alike(left) if turn % 2 == 0 else left, 1.0)
+    return descent.at(left)
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """What of inputs and outputs belongs together, and hangs on nothing else: along ``shape``, the first axes of all of
+    these, or the last ones."""
+
+    shape: tuple[int, ...]
+    leading: bool
+    inputs: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        return prod(self.shape)
+
+    def fits(self, item: Array) -> bool:
+        axes = len(self.shape)
+        ends = item.shape[:axes] if self.leading else item.shape[item.ndim - axes :]
+        return item.ndim >= axes and ends == self.shape
+
+    def laid_out(self, item: Array) -> Array:
+        """[units, numbers of each]."""
+        return item.reshape(self.count, -1) if self.leading else item.reshape(-1, self.count).T
+
+    def put_back(self, rows: Array, like: Array) -> Array:
+        return (rows if self.leading else rows.T).reshape(like.shape)
+
+    def joined(self, inputs: Inputs) -> Array:
+        """The numbers of all inputs, unit by unit."""
+        return np.concatenate([self.laid_out(inputs[name].astype(np.float64)) for name in self.inputs], axis=1)
+
+    def parted(self, rows: Array, like: Inputs) -> Inputs:
+        """The inputs of which these are the numbers."""
+        ends = np.cumsum([like[name].size // self.count for name in self.inputs])
+        parts: list[Array] = np.split(rows, ends[:-1], axis=1)
+        return {name: self.put_back(part, like[name]) for name, part in zip(self.inputs, parts, strict=True)}
+
+    def alike(self, numbers: Array) -> Array:
+        """One number, or row of numbers, for all units that are one row of their first axis."""
+        by_row = numbers.reshape(*self.shape, *numbers.shape[1:])
+        first = by_row.reshape(by_row.shape[0], -1, *numbers.shape[1:])[:, :1] if self.shape else by_row
+        return np.broadcast_to(first, (len(first), self.count // len(first), *numbers.shape[1:])).reshape(numbers.shape)
+
+
+def units_of(run: Run, drawn: Inputs, other: Inputs) -> Units | None:
+    """The smallest ones: elements of the first output of floats, its rows, or all inputs together."""
+    output = next((one for one in run(drawn)[0] if one.dtype.kind == "f"), None)
+    for axes in range(output.ndim if output is not None else -1, -1, -1):
+        for leading in (True, False):
+            found = _units(run, drawn, other, output, axes, leading)
+            if found is not None:
+                return found
+    return None
+
+
+def _units(run: Run, drawn: Inputs, other: Inputs, output: Any, axes: int, leading: bool) -> Units | None:
+    units = Units(output.shape[:axes] if leading else output.shape[output.ndim - axes :], leading, ())
+    floats = {name: item for name, item in drawn.items() if is_float(item) and item.size}
+    having = tuple(name for name, item in floats.items() if units.fits(item))
+    units = Units(units.shape, leading, having)
+    if not having or (axes and units.count < 2):
+        return None
+    changed: Array = np.random.default_rng(units.count).random(units.count) < 0.5
+    mixed = np.where(changed[:, None] & (units.count > 1), units.joined(other), units.joined(drawn))
+    before, after = (run(given)[0] for given in (drawn, drawn | units.parted(mixed, drawn)))
+    for was, now in zip(before, after, strict=True):
+        if units.fits(was) and moved(units.laid_out(was), units.laid_out(now))[~changed & (units.count > 1)].any():
+            return None
+    return units
+
+
+class Descent:
+    """Of all units at once, each along one result of its own."""
+
+    def __init__(self, run: Run, drawn: Inputs, units: Units, results: Sequence[int], random: Any, alike: bool) -> None:
+        self.units = units
+        self._run, self._drawn, self._results, self._random = run, drawn, results, random
+        self._own = self._now = units.joined(drawn)
+        self._until = time.monotonic() + SECONDS
+        lots: Array = random.random((units.count, 2))
+        self._lots = units.alike(lots) if alike else lots
+
+    @classmethod
+    def begun(cls, run: Run, drawn: Inputs, other: Inputs, random: Any, *, alike: bool) -> Descent | None:
+        """None where nothing hangs on floats, or no result is known unit by unit."""
+        units = units_of(run, drawn, other)
+        if units is None:
+            return None
+        results = _results(units, *run(drawn))
+        return cls(run, drawn, units, results, random, alike) if results else None
+
+    def reached(self) -> Array:
+        """Descend; which units have come to where little of their result is left."""
+        begun = np.abs(self._result(self._now))
+        typical = begun[np.isfinite(begun)].mean() if np.isfinite(begun).any() else 0.0
+        result, pace = begun, np.ones(len(begun))
+        for _ in range(ROUNDS):
+            result, pace = self._round(result, pace)
+            if time.monotonic() > self._until or (result <= LITTLE**4 * typical).all():
+                break
+        return (result <= LITTLE * typical) & (typical > 0)
+
+    def at(self, left: Array) -> Inputs:
+        """The inputs when each unit has so much of its way to go."""
+        return self.units.parted(self._now + left[:, None] * (self._own - self._now), self._drawn)
+
+    def _round(self, result: Array, pace: Array) -> tuple[Array, Array]:
+        """One step, which units take that it brings nearer; the others' next ones are shorter."""
+        step = self._downwards(self._result_at(self._now))
+        size = np.linalg.norm(self._now, axis=1)
+        longest = FURTHEST * size / np.maximum(np.linalg.norm(step, axis=1), 1e-300)
+        tried = self._now + step * np.minimum(pace, longest)[:, None]
+        tried *= (size / np.maximum(np.linalg.norm(tried, axis=1), 1e-300))[:, None]  # or all would come to nothing
+        new = np.abs(self._result(tried))
+        better = new < result
+        self._now = np.where(better[:, None], tried, self._now)
+        return np.where(better, new, result), np.where(better, np.minimum(2 * pace, 1.0), pace / 4)
+
+    def _downwards(self, here: Array) -> Array:
+        """By how much each unit is to be moved for its result to be nothing, were that linear."""
+        slopes, moves = [], []
+        for move in self._moves():
+            there = self._result_at(self._now + move)
+            slopes.append(np.where(np.isfinite(there - here), there - here, 0.0))
+            moves.append(move)
+        steep = np.maximum(np.square(slopes).sum(axis=0), 1e-300)
+        step: Array = sum(-(here * slope / steep)[:, None] * move for slope, move in zip(slopes, moves, strict=True))
+        return np.where(np.isfinite(step), step, 0.0)
+
+    def _moves(self) -> Sequence[Array]:
+        """Along each number of a unit, or some ways by lot where these are many."""
+        count, length = self._now.shape
+        sizes = np.sqrt(np.square(self._own).mean(axis=0)) * STEP + 1e-300
+        if length <= DIRECTIONS:
+            return [
+                np.broadcast_to(np.where(np.arange(length) == at, sizes, 0.0), (count, length)) for at in range(length)
+            ]
+        return [self._random.standard_normal((count, length)) * sizes for _ in range(DIRECTIONS)]
+
+    def _result(self, now: Array) -> Array:
+        result = self._result_at(now)
+        return np.where(np.isfinite(result), result, np.inf)
+
+    def _result_at(self, now: Array) -> Array:
+        """[units]: the number of a result on which each one's lot fell."""
+        outputs, events = self._run(self._drawn | self.units.parted(now, self._drawn))
+        found = np.full(len(now), np.nan)
+        which = (self._lots[:, 0] * len(self._results)).astype(np.int64)
+        for place, at in enumerate(self._results):
+            numbers = _numbers(self.units, outputs, events, at)
+            if numbers is not None:
+                column = (self._lots[:, 1] * numbers.shape[1]).astype(np.int64)
+                found = np.where(which == place, numbers[np.arange(len(now)), column], found)
+        return found
+
+
+def _results(units: Units, outputs: Sequence[Array], events: Sequence[Event]) -> list[int]:
+    """Outputs of floats, below nothing, and sums that are known unit by unit; as many of the ones as of the others."""
+    found = [
+        at - len(outputs)
+        for at in range(len(outputs))
+        if _numbers(units, outputs, events, at - len(outputs)) is not None
+    ]
+    sums = [at for at in range(len(events)) if _cancels(units, outputs, events, at)]
+    sums = sorted({*sums[:SUMS], *sums[-SUMS:]})
+    return found * max(1, len(sums) // max(1, len(found))) + sums
+
+
+def _cancels(units: Units, outputs: Sequence[Array], events: Sequence[Event], at: int) -> bool:
+    event = events[at]
+    if event.kind not in ("sum", "difference") or is_guard(event.left) or is_guard(event.right):
+        return False
+    numbers = _numbers(units, outputs, events, at)
+    if numbers is None:
+        return False
+    terms = units.laid_out(np.broadcast_to(np.abs(event.left) + np.abs(event.right), _shape(event)))
+    return bool((np.abs(numbers) < (1.0 - LITTLE) * terms).any())  # squares have nothing that they could cancel
+
+
+def _numbers(units: Units, outputs: Sequence[Array], events: Sequence[Event], at: int) -> Array | None:
+    """[units, numbers]: an output's, or a sum's."""
+    if at < 0:
+        item = outputs[at]
+        return units.laid_out(item) if units.fits(item) and item.size and item.dtype.kind == "f" else None
+    if at >= len(events):
+        return None
+    total = total_of(events[at])
+    return units.laid_out(total) if total is not None and units.fits(total) and total.size else None
+
+
+def _shape(event: Event) -> tuple[int, ...]:
+    return np.broadcast_shapes(event.left.shape, event.right.shape)
