@@ -180,23 +180,21 @@ class Descent:
 
     def _downwards(self, here: Array) -> Array:
         """By how much each unit is to be moved for its result to be nothing, were that linear."""
-        slopes, moves = [], []
+        steep, slope = np.zeros(here.shape), np.zeros(self._now.shape)
         for move in self._moves():
-            there = self._result_at(self._now + move)
-            slopes.append(np.where(np.isfinite(there - here), there - here, 0.0))
-            moves.append(move)
-        steep = np.maximum(np.square(slopes).sum(axis=0), 1e-300)
-        step: Array = sum(-(here * slope / steep)[:, None] * move for slope, move in zip(slopes, moves, strict=True))
+            change = self._result_at(self._now + move) - here
+            change = np.where(np.isfinite(change), change, 0.0)
+            steep += change * change
+            slope += change[:, None] * move
+        step: Array = -(here / np.maximum(steep, 1e-300))[:, None] * slope
         return np.where(np.isfinite(step), step, 0.0)
 
     def _moves(self) -> Sequence[Array]:
         """Along each number of a unit, or some ways by lot where these are many."""
         count, length = self._now.shape
-        sizes = np.sqrt(np.square(self._own).mean(axis=0)) * STEP + 1e-300
+        sizes: Array = np.sqrt(np.square(self._own).mean(axis=0)) * STEP + 1e-300
         if length <= DIRECTIONS:
-            return [
-                np.broadcast_to(np.where(np.arange(length) == at, sizes, 0.0), (count, length)) for at in range(length)
-            ]
+            return [np.broadcast_to(one, (count, length)) for one in np.diag(sizes)]
         return [self._random.standard_normal((count, length)) * sizes for _ in range(DIRECTIONS)]
 
     def _result(self, now: Array) -> Array:
