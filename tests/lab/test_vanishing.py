@@ -173,9 +173,7 @@ async def judged(kernel: Any, folder: Path) -> Verdict:
     whole = families.plans
 
     def own(*given: Any, **named: Any) -> list[Plan]:
-        return [
-            plan for plan in whole(drawn, other, **named) if plan.family in ("own", *VANISHING) and plan.probe is None
-        ]
+        return [plan for plan in whole(*given, **named) if plan.family in ("own", *VANISHING) and plan.probe is None]
 
     with mock.patch.object(families, "plans", own):
         found = await verify(
