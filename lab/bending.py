@@ -146,8 +146,10 @@ class Bending:
                 drawn, recalled.laid(self.held(drawn, self._another(case)), drawn, random, which)
             )
         if family == VANISHING:
-            descended = vanishing.searched(self.descending(), drawn, self._another(case), int(which), random)
-            return drawn | self._cast_all(drawn, descended)
+            with contextlib.suppress(ReferenceFault):  # it may not take what lies on the way
+                descended = vanishing.searched(self.descending(), drawn, self._another(case), int(which), random)
+                return drawn | self._cast_all(drawn, descended)
+            return drawn
         if family == VERGE:
             return drawn | verges.searched(self.searching(), drawn, self._another(case), which, random)
         if family == ASTRIDE:
