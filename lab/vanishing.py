@@ -99,9 +99,9 @@ class Units:
 
     def alike(self, numbers: Array) -> Array:
         """One number, or row of numbers, for all units that are one row of their first axis."""
-        by_row = numbers.reshape(*self.shape, *numbers.shape[1:])
-        first = by_row.reshape(by_row.shape[0], -1, *numbers.shape[1:])[:, :1] if self.shape else by_row
-        return np.broadcast_to(first, (len(first), self.count // len(first), *numbers.shape[1:])).reshape(numbers.shape)
+        rows = self.shape[0] if self.shape else 1
+        by_row = numbers.reshape(rows, -1, *numbers.shape[1:])
+        return np.broadcast_to(by_row[:, :1], by_row.shape).reshape(numbers.shape)
 
 
 def units_of(run: Run, drawn: Inputs, other: Inputs) -> Units | None:

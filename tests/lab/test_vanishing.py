@@ -89,6 +89,19 @@ def test_what_lies_along_the_last_axis_is_a_unit_as_well() -> None:
     assert np.abs(discriminant(**found)).min() < 1e-3
 
 
+@pytest.mark.parametrize("turn", [0, 1])
+def test_all_inputs_together_are_a_unit_where_an_output_hangs_on_all(turn: int) -> None:
+    def total(a: Array, b: Array) -> Array:
+        return (a - 1.3 * b).sum(keepdims=True)
+
+    drawn, other = quaternions(0), quaternions(1)
+    units = vanishing.units_of(asked(total), drawn, other)
+    assert units is not None
+    assert units.count == 1
+    found = vanishing.searched(asked(total), drawn, other, turn, np.random.default_rng(2))
+    assert np.abs(total(**found)).max() < 0.6 * np.abs(total(**drawn)).max()
+
+
 def test_a_sum_on_the_way_comes_to_nothing_too() -> None:
     def terms(a: Array, b: Array) -> list[Event]:
         return [Event("difference", (a * b).sum(axis=1), np.square(a).sum(axis=1))]
