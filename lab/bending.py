@@ -123,7 +123,11 @@ class Bending:
 
     def _orthonormal(self, drawn: Inputs, name: str) -> Inputs:
         floats = {other: item for other, item in drawn.items() if other != name and is_float(item)}
-        return {other: normed.orthonormal(item) for other, item in floats.items() if item.ndim > 1}
+        return {
+            other: normed.orthonormal(item)
+            for other, item in floats.items()
+            if item.ndim > 1 and min(item.shape[-2:]) > 1
+        }
 
     def _residue(self, drawn: Inputs, name: str, number: int, random: Any) -> Inputs:
         """Rows of which a sum leaves little; as drawn where other draws have fewer such sums."""

@@ -8,7 +8,7 @@ from math import prod
 from typing import Final
 
 from nki_anvil.backends.job import InputSpec
-from nki_anvil.backends.worker import laid, planes, relations, whole_numbers
+from nki_anvil.backends.worker import laid, linked, planes, relations, whole_numbers
 from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many
 
 EDGES: Final = 48
@@ -17,6 +17,8 @@ APART: Final = 4
 """Numbers of a range from which on distances of two such integers mean something."""
 BESIDE: Final = 8
 """Pairs of integers at most that are beside each other, and cases of each pair."""
+GRAPHS: Final = 4
+"""Pairs of integers at most that are both ends of edges."""
 LEVEL: Final = 4
 """Pairs of integers and of what spreads over them at most."""
 
@@ -63,6 +65,30 @@ def whole_throughout(integers: list[InputSpec], gathered: Mapping[str, Sequence[
             yield from [Plan(f"whole/summed:{other.name}", one.name)] * 2
             yield from [Plan(f"whole/shifted:{other.name}", one.name)] * 2
             yield from [Plan(f"whole/joined:{one.name}:{other.name}")] * 2
+    yield from _linked([spec for spec in integers if is_many(spec) and _is_wide(spec)])
+
+
+def _linked(nodes: list[InputSpec]) -> Iterator[Plan]:
+    """Integers as both ends of edges, two of one shape or one with an axis of two; and as places that lead on."""
+    pairs = [(one, two) for one, two in combinations(nodes, 2) if drawn_shape(one) == drawn_shape(two)]
+    for one, two in pairs[:GRAPHS]:
+        for turn in range(_graphs(drawn_shape(one))):
+            yield Plan(f"whole/edges:{one.name}:{two.name}/{turn}")
+    for spec in nodes:
+        shape = drawn_shape(spec)
+        if linked.pair_axis(shape) is not None:
+            yield from (Plan(f"whole/pairs/{turn}", spec.name) for turn in range(len(linked.KINDS)))
+        if APART <= int(spec.high or 0) < linked.rows_of(shape)[1]:
+            yield from (Plan(f"whole/pointers/{turn}", spec.name) for turn in range(_graphs(shape)))
+
+
+def _graphs(shape: Sequence[int]) -> int:
+    """Cases until each kind of graph came twice, or once where there is one in each."""
+    return len(linked.KINDS) if linked.rows_of(shape)[0] < len(linked.KINDS) else 2
+
+
+def _is_wide(spec: InputSpec) -> bool:
+    return int(spec.high or 1) - int(spec.low or 0) >= APART
 
 
 def level(integers: list[InputSpec], varied: list[InputSpec]) -> Iterator[Plan]:
@@ -78,7 +104,7 @@ def level(integers: list[InputSpec], varied: list[InputSpec]) -> Iterator[Plan]:
 
 def _beside(integers: list[InputSpec], ranges: list[whole_numbers.Range]) -> Iterator[Plan]:
     """One of two integers of which sums or differences may be asked, by the other and what means something to both."""
-    wide = [(spec, within) for spec, within in zip(integers, ranges, strict=True) if within.high - within.low >= APART]
+    wide = [(spec, within) for spec, within in zip(integers, ranges, strict=True) if _is_wide(spec)]
     pairs = [(spec, within, other) for spec, within in wide for other, _ in wide if other is not spec]
     for spec, within, other in pairs[:BESIDE]:
         turns = min(whole_numbers.pairings(within, prod(drawn_shape(spec))), BESIDE)

@@ -36,6 +36,8 @@ from nki_anvil.sim.dtypes import name_of
 Array = np.ndarray[Any, Any]
 Record = dict[str, Any]
 
+FURTHER: Final = 6
+"""Draws more that are tried where no input counts."""
 MORE: Final = 64
 SECONDS: Final = 0.5
 """Further draws that are looked at for numbers that differ, and for how long."""
@@ -271,6 +273,10 @@ def structure(module: ReferenceModule, request: Record, folder: Path) -> Record:
     arrays = [name for name, item in drawn.items() if is_array(item)]
     large = is_large(work, [*drawn.values(), *base])
     counts = {name: not _equal(exact({**drawn, name: other[name]}), base) for name in arrays}
+    for turn in range(1, 1 + FURTHER):
+        if not any(counts.values()):  # two graphs may both be all of one piece
+            third = measuring.draw({"seed": request["seeds"][1] ^ turn, "family": "own"})
+            counts = {name: not _equal(exact({**drawn, name: third[name]}), base) for name in arrays}
     return {
         "finite": all(bool(np.isfinite(r).all()) for r in base),
         "influence": counts,

@@ -19,9 +19,9 @@ from nki_anvil.lab.reference_module import ReferenceFault
 Record = Callable[[Array], list[Event]]
 
 SHORTEST, LONGEST = 8, 192
-"""Elements of a row: so many runs it takes."""
-LARGEST: Final = 1 << 22
-"""Numbers that tell how one sum moves, of all rows."""
+"""Elements of a row: so many runs it takes. Of longer ones each row tells of one element, where all move alike."""
+LARGEST, LARGEST_SHARED = 1 << 22, 1 << 20
+"""Numbers that tell how one sum moves, of all rows; and where these move alike."""
 SUMS: Final = 3
 """The last of a reference."""
 SECONDS: Final = 4.0
@@ -42,7 +42,7 @@ ALIKE: Final = 0.1
 
 def solved(argument: Array, record: Record) -> list[Array]:
     """In the argument's shape, for each sum: the rows nearest to its own for which that comes to nothing."""
-    if argument.ndim < 2 or not SHORTEST <= argument.size // max(1, len(argument)) <= LONGEST:
+    if argument.ndim < 2 or argument.size // max(1, len(argument)) < SHORTEST:
         return []
     own = argument.astype(np.float64)
     try:
@@ -58,11 +58,20 @@ def nearly(own: Array, nothing: Array, random: Any) -> Array:
 
 
 class _Slopes:
-    """How one sum of a run, row by row, moves with each element of a row."""
+    """How one sum of a run, row by row or alike in all, moves with each element of a row."""
 
     def __init__(self, at: int, total: Array, length: int) -> None:
         self.at, self.total = at, total
-        self.by = np.zeros((*total.shape, length))
+        self.by = np.zeros((1 if length > LONGEST else len(total), total.shape[1], length))
+
+    def see_all(self, events: Sequence[Event], places: Array, step: float) -> None:
+        """Of a run in which each row has moved in a place of its own."""
+        self.by[0][:, places] = (_total(events, self.at, len(self.total)) - self.total)[: len(places)].T / step
+
+    def foretell(self, events: Sequence[Event], moves: Array) -> bool:
+        """Whether all rows move alike: whether it is known how a run comes out."""
+        moved = _total(events, self.at, len(self.total)) - self.total
+        return bool(np.linalg.norm(moved - moves @ self.by[0].T) <= NOTHING * np.linalg.norm(moved))
 
     def see(self, events: Sequence[Event], place: int, step: float) -> None:
         """Not known where the run went another way."""
@@ -76,12 +85,16 @@ def _all_slopes(own: Array, record: Record) -> list[_Slopes]:
     length: int = own.size // rows
     begun = time.monotonic()
     base, until = record(own), begun + SECONDS
-    if (time.monotonic() - begun) * length > SECONDS:
+    if (time.monotonic() - begun) * (length if length <= LONGEST else -(-length // rows)) > SECONDS:
         return []
     rng: Any = np.random.default_rng(own.size)
-    elsewhere = record(own + rng.uniform(0.5, 1.0, own.shape))  # one and the same step would leave what is centred
+    apart: Array = rng.uniform(0.5, 1.0, own.shape)  # one and the same step would leave what is centred
+    elsewhere = record(own + apart)
     found = [_Slopes(at, total, length) for at, total in _sums(base, elsewhere, rows, length)]
     step = max(float(np.abs(own).max()), 1e-3)
+    if length > LONGEST:
+        _see_in_parts(found, own, record, step)
+        return [slopes for slopes in found if slopes.foretell(elsewhere, apart.reshape(rows, -1))]
     for place in range(length if found else 0):
         moved: Array = own.reshape(rows, -1).copy()
         moved[:, place] += step
@@ -93,6 +106,18 @@ def _all_slopes(own: Array, record: Record) -> list[_Slopes]:
     return [slopes for slopes in found if np.count_nonzero(slopes.by[0], axis=1).max(initial=0) > 1]
 
 
+def _see_in_parts(found: Sequence[_Slopes], own: Array, record: Record, step: float) -> None:
+    """As many elements in a run as there are rows."""
+    rows, length = len(own), own.size // len(own)
+    for first in range(0, length, rows):
+        places = np.arange(first, min(first + rows, length))
+        moved: Array = own.reshape(rows, -1).copy()
+        moved[places - first, places] += step
+        events = record(moved.reshape(own.shape))
+        for slopes in found:
+            slopes.see_all(events, places, step)
+
+
 def _sums(base: Sequence[Event], moved: Sequence[Event], rows: int, length: int) -> list[tuple[int, Array]]:
     found: list[tuple[int, Array]] = []
     for at, event in reversed([*enumerate(base)]):
@@ -100,7 +125,9 @@ def _sums(base: Sequence[Event], moved: Sequence[Event], rows: int, length: int)
         if guards or at >= len(moved) or event.kind not in ("sum", "difference") or len(found) == SUMS:
             continue
         total = _total(base, at, rows)
-        fits = total.size and SHORTEST <= total.shape[1] <= LONGEST and total.size * length <= LARGEST
+        shared = length > LONGEST
+        fits = total.size and SHORTEST <= total.shape[1] <= max(LONGEST, length)
+        fits = fits and (total.shape[1] * length <= LARGEST_SHARED if shared else total.size * length <= LARGEST)
         if fits and not np.array_equal(total, _total(moved, at, rows)):
             found.append((at, total))
     return found
@@ -125,10 +152,16 @@ def _moved(own: Array, slopes: _Slopes, record: Record) -> list[Array]:
         left = _total(record(moved.reshape(own.shape)), slopes.at, len(own))
         solved = (_sizes(left) <= none_of_it * _sizes(slopes.total)) & bool(left.size)
         solved &= _sizes(moved) >= SOMETHING * _sizes(rows)
+        solved &= _apart(moved) >= SOMETHING * _apart(rows)  # what is less a given row is nothing where all are that
         new = np.where(solved[:, None], moved, rows).reshape(own.shape)
         known = any(np.linalg.norm(new - one) <= ALIKE * np.linalg.norm(one) for one in found)
         found += [] if known or solved.mean() < KEPT else [new]
     return found
+
+
+def _apart(rows: Array) -> float:
+    """How far rows are from their mean."""
+    return float(np.linalg.norm(rows - rows.mean(axis=0)))
 
 
 def _sizes(rows: Array) -> Array:

@@ -265,8 +265,8 @@ def _apply(how: Arithmetic, ufunc: np.ufunc, method: str, operands: list[Any], o
         how.vector_flops += float(np.size(operands[0]))
         how.running = True
         return keep(partial_sums(operands[0], options.get("axis", 0), how.order, SLAB), how)
-    if method == "at":
-        return _at(how, ufunc, operands)
+    if method in ("at", "reduceat"):
+        return _by_index(how, ufunc, method, operands, options)
     if ufunc in _OF_A_FORMAT:
         how.decides = how.rounds = True
         operands = [one.astype(np.float32) if is_array(one) else one for one in operands]
@@ -282,6 +282,14 @@ def _apply(how: Arithmetic, ufunc: np.ufunc, method: str, operands: list[Any], o
     return result
 
 
+def _by_index(how: Arithmetic, ufunc: np.ufunc, method: str, operands: list[Any], options: dict[str, Any]) -> Any:
+    if method == "at":
+        return _at(how, ufunc, operands)
+    if ufunc in (np.add, np.multiply) and floating(operands[:1]):
+        return _by_parts(ufunc, operands[0], operands[1], options.get("axis", 0))
+    return ufunc.reduceat(*operands, **options)
+
+
 def _at(how: Arithmetic, ufunc: np.ufunc, operands: list[Any]) -> None:
     """In place, in the arithmetic's order; what was added up is kept as a sum is."""
     target, *rest = operands
@@ -289,6 +297,14 @@ def _at(how: Arithmetic, ufunc: np.ufunc, operands: list[Any]) -> None:
     ufunc.at(*(operands if how.order == "plain" else _backwards(operands)))
     if ufunc in (np.add, np.subtract) and floating([target]) and len(rest) == 2:
         target[...] = kept_where(target, before, rest[0], rest[1], how)
+
+
+def _by_parts(ufunc: np.ufunc, array: Array, starts: Any, axis: int) -> Array:
+    """Each part as any other sum or product; of one that ends before it begins, its first element."""
+    rows = np.moveaxis(array, axis, 0).view(Value)
+    ends = [*starts[1:], len(rows)]
+    parts = [ufunc.reduce(rows[start : max(end, start + 1)], axis=0) for start, end in zip(starts, ends, strict=True)]
+    return np.moveaxis(np.array([np.asarray(part) for part in parts]), 0, axis)
 
 
 def _backwards(operands: list[Any]) -> list[Any]:

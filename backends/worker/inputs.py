@@ -22,6 +22,7 @@ from nki_anvil.backends.worker import (
     grouped,
     kindred,
     laid,
+    linked,
     medley,
     normed,
     planes,
@@ -264,6 +265,8 @@ def _whole(spec: Spec, own: Array, axes: Sequence[int], rng: Any, variant: str, 
         return _RELATIONS[related](own, _other(name, seed, every), rng, within)
     if variant.startswith("joined:"):
         return _joined(spec, own, variant, seed, every)
+    if kind in _LINKED or variant.startswith("edges:"):
+        return _linked(spec, own, variant, rng, seed, every)
     if variant.startswith("level:"):
         over = relations.laid_over(_other(variant.removeprefix("level:"), seed, every), own.shape)
         return whole_numbers.level(own, over, rng, within)
@@ -292,6 +295,22 @@ def _joined(spec: Spec, own: Array, variant: str, seed: int, every: list[Spec]) 
         return own
     alike = next(whole_range(other) for other in every if other["name"] == first)
     return inside(spec, whole_numbers.joined(own, generator(seed, JOINED), alike, spec["name"] == first))
+
+
+def _linked(spec: Spec, own: Array, variant: str, rng: Any, seed: int, every: list[Spec]) -> Array:
+    """The variant names both ends of edges, or nobody; and the case's number."""
+    kind, _, number = variant.partition("/")
+    if kind in _LINKED:
+        return inside(spec, _LINKED[kind](own, rng, whole_range(spec), turn_of(number)))
+    first, second = kind.split(":")[1:]
+    if spec["name"] not in (first, second):
+        return own
+    alike = next(whole_range(other) for other in every if other["name"] == first)
+    ends = linked.edges(own.shape, generator(seed, JOINED), alike, turn_of(number))
+    return inside(spec, ends[0 if spec["name"] == first else 1])
+
+
+_LINKED = {"pairs": linked.pairs, "pointers": linked.pointers}
 
 
 def _beside(spec: Spec, own: Array, variant: str, seed: int, every: list[Spec]) -> Array:

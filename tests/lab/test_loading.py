@@ -410,6 +410,13 @@ async def test_an_input_without_influence_is_a_warning(tmp_path: Path) -> None:
     assert any("unused" in warning for warning in warnings)
 
 
+async def test_two_draws_may_say_the_same_where_others_do_not(tmp_path: Path) -> None:
+    """As two graphs may that are mostly of one piece; of eight draws some are of more."""
+    found = await load(written(tmp_path, GOOD + "def forward(x):\n    return x * 0 + (x[0, 0] > 0.5)\n"))
+    for seed in range(3):
+        await Pool(found, tmp_path / f"data{seed}").prepare(np.random.default_rng(seed))
+
+
 async def test_what_is_odd_about_a_problem_is_in_its_specification_when_it_is_opened(tmp_path: Path) -> None:
     source = GOOD.replace("]\n", ", np.random.normal(size=(8,)).astype(np.float32)]\n")
     opened = await standard.load(

@@ -1,0 +1,125 @@
+"""Integers that name nodes: edges between them, and for each node the next one.
+
+Whatever goes from node to node needs as many turns as paths are long. Paths that are numbered in order are the shortest
+of all to kernels that double their steps, or hand the smallest number on; here nodes are numbered by lot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from nki_anvil.backends.worker.whole_numbers import Range
+
+Array = Any
+NEAR = 3
+"""Nodes before it, on one of which each of a bushy path's hangs."""
+PATHS = 4
+"""Parts of equal length into which one is cut."""
+GRAPHS = 256
+"""Rows that have a graph of their own."""
+
+
+def _path(ranks: Array, rng: Any) -> Array:
+    return ranks - 1
+
+
+def _bushy(ranks: Array, rng: Any) -> Array:
+    return ranks - rng.integers(1, np.clip(ranks, 1, NEAR) + 1)
+
+
+def _tree(ranks: Array, rng: Any) -> Array:
+    return rng.integers(0, np.maximum(ranks, 1))
+
+
+def _ladder(ranks: Array, rng: Any) -> Array:
+    """Two paths from one end."""
+    return cast(Any, np).maximum(ranks - 2, 0)
+
+
+def _paths(ranks: Array, rng: Any) -> Array:
+    """Of the first of each part nothing leads on."""
+    part = max(2, -(-(len(ranks) + 1) // PATHS))
+    return np.where(ranks % part == 0, ranks, ranks - 1)
+
+
+KINDS: tuple[Callable[[Array, Any], Array], ...] = (_path, _bushy, _paths, _tree, _ladder)
+"""For each node behind the first, by rank, the one before it to which it is linked; or itself."""
+
+
+def edges(shape: Sequence[int], rng: Any, within: Range, turn: int) -> tuple[Array, Array]:
+    """Both ends of as many edges: of one graph, or where there are several rows of several, of one each.
+
+    More than a tree has come again; what ranges hold bounds how many nodes there are.
+    """
+    rows, count = rows_of(shape)
+    graphs: list[Array] = []
+    for row in range(min(rows, GRAPHS)):
+        nodes = _nodes(count + 1, within, rng)
+        ranks = (1 + rng.permutation(np.arange(count)) % max(1, nodes - 1)) % nodes
+        numbers = _numbers(nodes, within, rng)
+        pair = numbers[ranks], numbers[_before(nodes, rng, turn + row)[ranks]]
+        turned: Array = rng.random(count) < (0.0, 0.5, 1.0)[int(rng.integers(3))]
+        graphs.append(cast(Any, np).where(turned, pair[::-1], pair))
+    ends: Array = cast(Any, np).stack([graphs[row % GRAPHS] for row in range(rows)], axis=1)
+    return ends[0].reshape(shape), ends[1].reshape(shape)
+
+
+def pairs(own: Array, rng: Any, within: Range, turn: int) -> Array:
+    """The same of one input that has both ends along an axis of two."""
+    axis = pair_axis(own.shape)
+    if axis is None:
+        return own
+    shape = [length for at, length in enumerate(own.shape) if at != axis % own.ndim]
+    return np.stack(edges(shape, rng, within, turn), axis=axis)
+
+
+def pointers(own: Array, rng: Any, within: Range, turn: int) -> Array:
+    """For each place of a row, or of all, the place that it leads to: the first of a path to itself, or, where that may
+    be, to no place, or in every second one to its last."""
+    rows, count = rows_of(own.shape)
+    nodes = min(count, within.high + 1)
+    values: Array = cast(Any, np).resize(np.maximum(own, 0), (rows, count))
+    for row in range(min(rows, GRAPHS)):
+        before = _before(nodes, rng, turn + row)
+        before[0] = nodes - 1 if rng.random() < 0.5 else 0
+        numbers: Array = rng.permutation(nodes)
+        nowhere = (before == np.arange(nodes)) & (within.low < 0)
+        values[row, numbers] = np.where(nowhere, within.low, numbers[before])
+    return values.reshape(own.shape)
+
+
+def pair_axis(shape: Sequence[int]) -> int | None:
+    """The axis that has both ends of edges, where one of two is the last, or else the first."""
+    return next((axis for axis in (-1, 0) if len(shape) > 1 and shape[axis] == 2), None)
+
+
+def _before(nodes: int, rng: Any, turn: int) -> Array:
+    """By rank, of all nodes; the first is linked to itself."""
+    ranks = np.arange(nodes)
+    before: Array = np.clip(KINDS[turn % len(KINDS)](ranks, rng) if nodes > 1 else ranks, 0, None)
+    before[0] = 0
+    return before
+
+
+def _numbers(nodes: int, within: Range, rng: Any) -> Array:
+    """As many different ones, from all over a range, by lot."""
+    span = within.high - within.low + 1
+    step = span // nodes
+    begins = within.low + int(rng.integers(span - nodes * step + 1))
+    return rng.permutation(begins + step * np.arange(nodes) + rng.integers(0, step, nodes))
+
+
+def _nodes(most: int, within: Range, rng: Any) -> int:
+    """As many as there are, or in every fourth graph fewer."""
+    most = min(most, within.high - within.low + 1)
+    return int(rng.integers(min(2, most), most + 1)) if rng.random() < 0.25 else most
+
+
+def rows_of(shape: Sequence[int]) -> tuple[int, int]:
+    """Rows, and numbers of each; one row where there is one number in each, or one row."""
+    size = int(np.prod(shape, dtype=np.int64))
+    length = int(shape[-1]) if len(shape) > 1 and min(shape[-2:]) > 1 else size
+    return size // max(1, length), length

@@ -1,0 +1,101 @@
+"""Integers that name nodes: edges of graphs, and places that lead to each other, numbered by lot."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nki_anvil.backends.job import InputSpec
+from nki_anvil.backends.worker import inputs, linked
+from nki_anvil.backends.worker.whole_numbers import Range
+from nki_anvil.lab.integer_families import whole_throughout
+
+KINDS = range(len(linked.KINDS))
+
+
+def turns(one: Any, other: Any, nodes: int, jumping: bool = True) -> int:
+    """Until each node has the smallest number of those that it is joined with."""
+    labels, count = np.arange(nodes), 0
+    while True:
+        new = labels.copy()
+        np.minimum.at(new, one, labels[other])
+        np.minimum.at(new, other, labels[one])
+        new = new[new] if jumping else new
+        if np.array_equal(new, labels):
+            return count
+        labels, count = new, count + 1
+
+
+def drawn(family: str, *shapes: list[int], low: int = 0, high: int = 63) -> list[Any]:
+    arguments = [
+        {"name": f"x{n}", "shape": shape, "dtype": "int32", "domain": "integer", "low": low, "high": high}
+        for n, shape in enumerate(shapes)
+    ]
+    return list(inputs.draw({"inputs": arguments}, {"seed": 1, "family": family}).values())
+
+
+def test_a_path_by_lot_takes_far_more_turns_than_one_in_order() -> None:
+    one, other = drawn("whole/edges:x0:x1/0", [1, 96], [1, 96])
+    assert len(np.unique([one, other])) >= 32
+    assert np.bincount(np.unique(np.sort([one[0], other[0]], axis=0), axis=1).reshape(-1)).max() == 2
+    assert turns(one[0], other[0], 64) > turns(np.arange(63), np.arange(1, 64), 64) + 3
+
+
+@pytest.mark.parametrize("turn", KINDS)
+def test_both_ends_may_be_along_an_axis_of_one_input(turn: int) -> None:
+    (edges,) = drawn(f"whole/pairs/{turn}", [96, 2])
+    (turned,) = drawn(f"whole/pairs/{turn}", [2, 96])
+    for one, other in (edges.T, turned):
+        assert min(one.min(), other.min()) >= 0
+        assert max(one.max(), other.max()) <= 63
+        assert turns(one, other, 64, jumping=False) >= 4
+
+
+@pytest.mark.parametrize("turn", KINDS)
+@pytest.mark.parametrize("low", [0, -1])
+def test_places_lead_on_to_a_first_one_or_round(turn: int, low: int) -> None:
+    (led,) = drawn(f"whole/pointers/{turn}", [128, 64], low=low)
+    assert led.min() >= low
+    assert led.max() <= 63
+    ended = 0
+    for row in led:
+        at = np.arange(64)
+        for _ in range(64):
+            at = np.where(at < 0, at, row[at])
+        ended += bool(((at < 0) | (row[at] == at)).all())
+    assert 32 <= ended <= 112
+
+
+@given(
+    rows=st.integers(1, 300), count=st.integers(1, 40), low=st.integers(-3, 5), span=st.integers(1, 2**30),
+    turn=st.integers(0, 9), seed=st.integers(0, 9),
+)  # fmt: skip
+def test_all_is_within_the_range(rows: int, count: int, low: int, span: int, turn: int, seed: int) -> None:
+    within, random = Range(low, low + span), np.random.default_rng(seed)
+    for found in linked.edges((rows, count), random, within, turn):
+        assert found.shape == (rows, count)
+        assert low <= found.min()
+        assert found.max() <= low + span
+    own = random.integers(low, low + span + 1, (rows, count))
+    if low + span > 0:
+        led = linked.pointers(own, random, within, turn)
+        assert min(low, 0) <= led.min()
+        assert led.max() <= low + span
+
+
+def test_masks_and_what_names_no_place_have_no_such_families() -> None:
+    def planned(low: int, high: int, *shapes: list[int]) -> set[str]:
+        specs = [
+            InputSpec(name=f"x{n}", shape=tuple(shape), dtype="int32", domain="integer", low=low, high=high)
+            for n, shape in enumerate(shapes)
+        ]
+        kinds = {plan.family.split("/")[1].split(":")[0] for plan in whole_throughout(specs, {})}
+        return kinds & {"edges", "pairs", "pointers"}
+
+    assert planned(0, 1, [128, 64], [128, 64]) == set()
+    assert planned(0, 255, [128, 64]) == set()
+    assert planned(0, 63, [128, 64]) == {"pointers"}
+    assert planned(0, 255, [128], [128]) == {"edges"}
+    assert planned(0, 255, [96, 2]) == {"pairs"}
