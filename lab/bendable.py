@@ -29,6 +29,8 @@ from nki_anvil.lab.measuring import Measuring
 from nki_anvil.lab.meeting import Factor
 from nki_anvil.lab.reference_module import ReferenceFault
 
+TWICE: Final = 2
+"""Cases of what each sum leaves little of."""
 SUMS: Final = 2
 """Cases in which all that inputs are added to nearly cancels at once."""
 
@@ -60,7 +62,7 @@ def _met(measuring: Measuring, drawn: Inputs) -> dict[str, list[str]]:
                 for how in ("", "/throughout", "/nearer", f"/{TALL}")
             ]
             residues = measuring.bending.residues(drawn, name)
-            against += [f"{RESIDUE}/{number}" for number in range(len(residues))]
+            against += [f"{RESIDUE}/{number}" for number in range(len(residues)) for _ in range(TWICE)]
             found[name] = against if met.factor is None else [*against, EVEN]
             factors[name] = met.products
     for name, kinds in aiming.families(measuring.runs, drawn, factors).items():

@@ -120,7 +120,7 @@ class Builder:
             self._shapes.append(shape)
             self._names.append(name)
             storage = Storage(index, self, buffer, dtype, partitions, elements, region, name, steps)
-            if shared and self.cores > 1:
+            if shared:
                 if name and any(one.name == name for one in self._shared):
                     raise _named_twice(name)
                 self._shared.append(storage)

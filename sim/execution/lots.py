@@ -31,10 +31,11 @@ class Lots:
         return self._drawn(place) % 2 != self.poison
 
     def order(self, count: int, *place: int | str) -> slice | NDArray[np.int64]:
-        """In which order things come that have none."""
+        """In which order things come that have none; by every second number, in the same at all places."""
         if not self._number:
             return slice(None, None, -1 if self.poison else 1)
-        order = np.random.default_rng(self._drawn(place)).permutation(count)
+        alike = self._drawn(("alike",)) % 2 == 1  # as where one queue is always the last
+        order = np.argsort(np.random.default_rng(self._drawn(() if alike else place)).random(count))
         return order[::-1] if self.poison else order
 
     def fresh(self, patterns: Sequence[NDArray[Any]]) -> NDArray[Any]:

@@ -23,11 +23,22 @@ def ndarray(
     dtype: Any,
     buffer: Any = MemoryRegion.sbuf,
     name: str = "",
-    address: tuple[int, int] | None = None,
+    address: tuple[int, ...] | None = None,
 ) -> NkiTensor:
-    """A fresh tensor, not initialised. ``address`` is (partition, byte within the partition)."""
-    place = None if address is None else (int(address[0]), int(address[1]))
-    return live().allocate(as_shape(shape), format_of(dtype), region_of(buffer), name, address=place)
+    """A fresh tensor, not initialised. ``address`` is (partition, byte within the partition); in HBM also (byte,)."""
+    region = region_of(buffer)
+    place = None if address is None else _placed(address, region)
+    return live().allocate(as_shape(shape), format_of(dtype), region, name, address=place)
+
+
+def _placed(address: tuple[int, ...], region: MemoryRegion) -> tuple[int, int]:
+    numbers = (0, *address) if len(address) == 1 and not region.on_chip else address
+    if len(numbers) != 2:
+        raise TraceError(
+            "NKI-ARGUMENT", f"{address!r} is no address in {region.value}.",
+            remedy="Give (partition, byte within the partition); in HBM (byte,).",
+        )  # fmt: skip
+    return int(numbers[0]), int(numbers[1])
 
 
 def as_shape(shape: Any) -> Shape:

@@ -47,6 +47,28 @@ def test_a_kernel_becomes_one_row_per_instruction_with_its_own_lines():
     assert list(program.names) == ["x", "", "out"]
 
 
+def test_an_address_in_hbm_is_a_byte_and_on_chip_has_a_partition_before_it():
+    def kernel(x):
+        tile = nl.ndarray(x.shape, x.dtype, address=(0, 4096))
+        held = nl.ndarray(x.shape, x.dtype, nl.private_hbm, address=(65536,))
+        nisa.dma_copy(tile, x)
+        nisa.dma_copy(held, tile)
+        out = nl.ndarray(x.shape, x.dtype, nl.shared_hbm)
+        nisa.dma_copy(out, held)
+        return out
+
+    rows = trace(kernel, X).tables["tensors"]
+    placed = zip(rows["address_partition"].tolist(), rows["address_byte"].tolist(), strict=True)
+    assert [place for place in placed if place[1] != NONE] == [(0, 4096), (0, 65536)]
+
+
+@pytest.mark.parametrize(("buffer", "address"), [(nl.sbuf, (4096,)), (nl.private_hbm, (0, 1, 2)), (nl.sbuf, ())])
+def test_what_is_no_address_is_refused(buffer, address):
+    with pytest.raises(TraceError, match="is no address") as error:
+        trace(lambda x: nl.ndarray(x.shape, x.dtype, buffer, address=address), X)
+    assert error.value.code == "NKI-ARGUMENT"
+
+
 def test_a_traced_program_is_valid_and_survives_the_wire():
     program = trace(copied, X)
     validate(program)
@@ -430,7 +452,11 @@ class TestCores:
         with pytest.raises(TraceError, match="named") as error:
             trace(jit(kernel)[2], X)
         assert error.value.code == "NKI-LNC"
-        assert trace(jit(kernel)[1], X).cores == 1
+        if names == "twice":
+            with pytest.raises(TraceError, match="links those of one name"):
+                trace(jit(kernel)[1], X)
+        else:
+            assert trace(jit(kernel)[1], X).cores == 1
 
     def test_constants_take_no_part_in_the_order_of_what_cores_share(self):
         def kernel(x):

@@ -38,6 +38,16 @@ def test_with_the_other_poison_each_choice_is_the_other_one() -> None:
         assert forwards.tolist() == np.arange(9)[one.order(9, "access")].tolist()
 
 
+def test_by_every_second_number_the_same_row_comes_last_wherever_rows_have_no_order() -> None:
+    """As where one queue is the slowest: whoever asks whether several places agree is told so, or not."""
+    agreed, last = 0, set[int]()
+    for number in range(1, 200):
+        rows = {int(np.arange(128)[Lots(0, number).order(128, "access", at)][-1]) for at in range(3)}
+        agreed, last = agreed + (len(rows) == 1), last | rows
+    assert 70 < agreed < 130
+    assert len(last) > 60
+
+
 def test_unwritten_elements_are_known_by_the_first_pattern_and_mixed_in_the_second() -> None:
     patterns = [pattern("float32", 0), pattern("float32", 1)]
     assert np.isnan(Lots(0, 5).fresh(patterns)).all()
