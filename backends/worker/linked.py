@@ -36,13 +36,13 @@ def _tree(ranks: Array, rng: Any) -> Array:
 
 def _ladder(ranks: Array, rng: Any) -> Array:
     """Two paths from one end."""
-    return cast(Any, np).maximum(ranks - 2, 0)
+    return (ranks - 2).clip(0)
 
 
 def _paths(ranks: Array, rng: Any) -> Array:
     """Of the first of each part nothing leads on."""
     part = max(2, -(-(len(ranks) + 1) // PATHS))
-    return np.where(ranks % part == 0, ranks, ranks - 1)
+    return cast(Any, np).where(ranks % part == 0, ranks, ranks - 1)
 
 
 KINDS: tuple[Callable[[Array, Any], Array], ...] = (_path, _bushy, _paths, _tree, _ladder)
