@@ -438,7 +438,10 @@ def _is_member(statement: ast.stmt) -> bool:
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant()):
             return not name.startswith("_")
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="auto"), args=[])):
+        case ast.Assign(
+            targets=[ast.Name(id=name)],
+            value=ast.Call(func=ast.Name(id="auto") | ast.Attribute(value=ast.Name(id="enum"), attr="auto"), args=[]),
+        ):
             return not name.startswith("_")
         case _:
             return False

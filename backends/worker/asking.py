@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any, Final, cast
 
@@ -29,6 +29,8 @@ _DOCUMENTED: Final = words("""
 """)
 """Of tensors and tiles, grids, slices, instructions, kernels, allocators and formats. Source: NKI's reference. Not what
 a tensor is called: an input has the name that whoever calls the kernel gives it."""
+_ABSTRACT: Final = words("collections.abc typing typing_extensions numbers")
+"""Modules of classes that are whatever has certain methods."""
 _MEMBERS: Final = words("name value")
 _CLASSES: Final = words("NkiTensor Tile VirtualRegister NkiScalar NkiInstruction")
 """Whose objects a text may ask for their type, beside those of enumerations and of its own classes."""
@@ -89,10 +91,25 @@ def check_class(value: Any) -> None:
         raise ClassAsked(kind)
 
 
-def check_instance(value: Any) -> None:
-    """Raises ClassAsked for a dtype of Beta 1, which is an object of NumPy's there."""
-    if isinstance(value, ArrayDType):
-        raise ClassAsked(type(value))
+def check_instance(value: Any, kinds: Any) -> None:
+    """Raises ClassAsked for a dtype of Beta 1, which is an object of NumPy's there, and where something of the language
+    is asked whether it is one of Python's abstract classes: methods decide that, of which no page tells."""
+    kind = cast("type[Any]", value if isinstance(value, type) else type(value))
+    ours = f"{kind.__module__}.".startswith(telling.LANGUAGE) or isinstance(value, types.FunctionType)
+    if isinstance(value, ArrayDType) or (ours and any(map(_is_abstract, _each(kinds)))):
+        raise ClassAsked(kind)
+
+
+def _each(kinds: Any) -> Iterator[Any]:
+    if isinstance(kinds, tuple | types.UnionType):
+        for one in cast("tuple[Any, ...]", kinds if isinstance(kinds, tuple) else kinds.__args__):
+            yield from _each(one)
+    else:
+        yield kinds
+
+
+def _is_abstract(kind: Any) -> bool:
+    return kind is type or getattr(kind, "__module__", "") in _ABSTRACT
 
 
 @functools.cache

@@ -191,8 +191,8 @@ def _calling(module: str, told: Callable[[Any], Any]) -> Callable[..., Any]:
             asking.check(given[0], given[1], module)
         if function is type:
             asking.check_class(*given)
-        if function is isinstance:
-            asking.check_instance(given[0] if given else None)
+        if (function is isinstance or function is issubclass) and len(given) > 1:
+            asking.check_instance(given[0], given[1])
         for one in (*given, *named.values()):
             telling.check_numbers(one)
         if regions.is_told_where(function):

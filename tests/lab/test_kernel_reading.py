@@ -477,6 +477,7 @@ def test_what_public_kernels_are_written_with_passes(statement: str) -> None:
         "type(x) is int or x.buffer is nl.sbuf",
         "class E(enum.Enum):\n        A = 1\n    E.A is x",
         "class C:\n        pass\n    x is C",
+        "class Gate(enum.Enum):\n        SILU = enum.auto()\n        RELU = enum.auto()\n    Gate.SILU == Gate.RELU",
         "assert np.issubdtype(x.dtype, np.floating) and np.finfo(x.dtype).bits == 32",
         "assert type(x) == type(x) and isinstance(1, type(2)), f'{type(x)}'",
     ],

@@ -84,6 +84,31 @@ def test_a_text_asks_no_object_of_the_language_for_a_type_of_its_own(question: s
         asked(f"def own():\n    return 1\n\n\ndef asks(x):\n    return {question}\n", 1, False)
 
 
+ABSTRACT = "from collections.abc import Callable, Sequence, Sized\n\n\n"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "isinstance(x, Sized)",
+        "isinstance(x, (int, Sequence))",
+        "isinstance(x, int | Sized)",
+        "issubclass(type(x), Sized)",
+        "isinstance(nl.tile_size, Callable)",
+        "isinstance(nl.tile_size, type)",
+        "isinstance(nl.add, Callable)",
+    ],
+)
+def test_nothing_of_the_language_is_asked_for_its_methods(question: str) -> None:
+    with pytest.raises(ClassAsked):
+        asked(f"{ABSTRACT}def asks(x):\n    return {question}\n", 1, False)
+
+
+def test_a_kernel_asks_its_own_objects_for_theirs() -> None:
+    question = "isinstance([x], Sequence) and not isinstance(1, Sized) and not isinstance(x, (int, list))"
+    assert asked(f"{ABSTRACT}def asks(x):\n    return {question}\n", 1, False)
+
+
 def test_a_dtype_is_a_text() -> None:
     assert asked("def asks(x):\n    return nl.DType is str and isinstance(x.dtype, nl.DType)\n", 1, False)
 
