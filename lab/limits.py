@@ -97,8 +97,9 @@ def _integers(expected: Expected, off: F64) -> Use:
 
 
 def _whole(expected: Expected, r: F64, off: F64, tolerance: float, own: bool) -> Use:
-    size = norm(r)
-    measured = norm(off) / max(size, NOTHING)
+    size, largest = norm(r), float(np.abs(r).max(initial=0.0))
+    nothing = NOTHING * max(1.0, largest) * float(np.sqrt(off.size))
+    measured = max(norm(off) - nothing, 0.0) / max(size, NOTHING)
     allowed = tolerance if own else max(tolerance, WHOLE_FACTOR * expected.whole)
     if size == 0:
         return Use("whole", 0.0)

@@ -330,6 +330,11 @@ def test_a_function_cut_off_far_below_an_outputs_largest_element_is_no_error() -
     assert limits.compare(expected(r), y, 2e-5, own=False)[0].share > 1
 
 
+@pytest.mark.parametrize(("size", "refused"), [(1e-38, False), (1e-34, True)])
+def test_an_output_all_of_which_is_far_below_one_is_nothing(r: np.ndarray, size: float, refused: bool) -> None:
+    assert bool(broken(limits.compare(expected(r * size), np.zeros_like(r), 2e-5, own=False))) == refused
+
+
 def test_a_row_whose_one_number_is_off_lends_its_error_to_the_columns_that_it_stands_in() -> None:
     u = formats.UNIT_ROUNDOFF["float32"]
     calm = np.full((256, 640), 1e-3)
