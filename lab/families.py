@@ -309,6 +309,8 @@ def _laid(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
     """Triangles, blocks and their like over two axes of all inputs at once."""
     if any(len(drawn_shape(spec)) > 1 and min(drawn_shape(spec)[-2:]) > 1 for spec in floats):
         yield from (Plan(f"laid/{turn}") for turn in range(0, laid.TURNS, LAID_LARGE if large else 1))
+        flat = max(laid.flat_turns(drawn_shape(spec)) for spec in floats)
+        yield from (Plan(f"laid/flat/{turn}") for turn in range(min(flat, 1) if large else flat))
 
 
 def _normed(floats: list[InputSpec], large: bool) -> Iterator[Plan]:

@@ -45,6 +45,7 @@ def whole(integers: list[InputSpec]) -> Iterator[Plan]:
     if any(len(shape) > 1 and min(shape[-2:]) > 1 for shape in shapes):
         yield from (Plan(f"whole/laid/{turn}") for turn in range(laid.WHOLE_TURNS))
         yield from (Plan(f"whole/tiles/{turn}") for turn in range(whole_numbers.TILED))
+        yield from (Plan(f"whole/flat/{turn}") for turn in range(max(map(laid.flat_turns, shapes))))
     if len(integers) > 1:
         yield from (Plan("whole", spec.name) for spec in integers)
         yield from (Plan(f"whole/ends/{turn}") for turn in range(2))

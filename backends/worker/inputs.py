@@ -254,8 +254,9 @@ def _whole(spec: Spec, own: Array, axes: Sequence[int], rng: Any, variant: str, 
     kind, _, number = variant.partition("/")
     if kind in _IN_TURN:
         return inside(spec, _IN_TURN[kind](own, rng, within, turn_of(number)))
-    if variant.startswith("laid/"):
-        return laid.of_integers(own, rng, within.low, within.high, turn_of(variant.removeprefix("laid/")))
+    if kind in ("laid", "flat"):
+        planes_of = laid.unfolded(own) if kind == "flat" else own
+        return laid.of_integers(planes_of, rng, within.low, within.high, turn_of(number)).reshape(own.shape)
     if variant.startswith("beside:"):
         return _beside(spec, own, variant, seed, every)
     if variant.startswith("throughout/") and axes:
@@ -427,6 +428,12 @@ def _kindred(d: Draw) -> Array:
     return kindred.transposed(kindred.kindred(own, other, d.rng, d.scale, turn_of(turn)), way)
 
 
+def _laid(d: Draw) -> Array:
+    """The variant is the case's number, or names rows that are planes before it."""
+    flat, turn = d.variant.startswith("flat/"), turn_of(d.variant.rpartition("/")[2]) + d.position
+    return laid.of_floats(laid.unfolded(d.own) if flat else d.own, d.rng, d.scale, turn).reshape(d.own.shape)
+
+
 def _foremost(d: Draw) -> Array:
     return _by_groups(d, lambda rows: foremost.in_turn(rows, d.rng, d.scale, d.sigma, turn_of(d.variant)))
 
@@ -509,7 +516,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "planes": _planes,
     "narrow": _narrow,
     "towers": _towers,
-    "laid": lambda d: laid.of_floats(d.own, d.rng, d.scale, turn_of(d.variant) + d.position),
+    "laid": _laid,
     "circle": _circle,
     "steady": _steady,
     "medley": _medley,

@@ -5,14 +5,18 @@ Bands of rows or of columns hold none of them, for what is kept of a row hangs o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
 
+from nki_anvil.backends.worker import mazes
+
 Array = Any
 
 BLOCKS = (32, 64, 128)
+SMALLEST, FLAT = 4, 4
+"""Rows of a plane that a row holds, and cases of such."""
 WIDTHS = (0, 1, 16, 64)
 """Of a band to either side of the diagonal."""
 FILLED = (2.0, 4.0)
@@ -103,7 +107,17 @@ def _winding(i: Array, j: Array, height: int, width: int, rng: Any) -> Array:
     return (i % 2 == 0) | (j == np.where(i % 4 == 1, width - 1, 0))
 
 
-PATHS: tuple[Mask, ...] = (_stairs, _winding)
+def _maze(i: Array, j: Array, height: int, width: int, rng: Any) -> Array:
+    """A maze, from any corner on."""
+    ways = mazes.maze(height, width, rng)
+    return ways[:: rng.choice([-1, 1]), :: rng.choice([-1, 1])]
+
+
+def _spiral(i: Array, j: Array, height: int, width: int, rng: Any) -> Array:
+    return mazes.spiral(height, width)
+
+
+PATHS: tuple[Mask, ...] = (_stairs, _winding, _maze, _spiral)
 """What is reached from one end hangs on all of it. Floats are above zero there and below it elsewhere, or so turned."""
 
 
@@ -201,6 +215,24 @@ def of_integers(own: Array, rng: Any, low: int, high: int, turn: int) -> Array:
         return cast(Any, np).where(kept, inner, outer)
 
     return _each(own, turn, WHOLE_TURNS, bent)
+
+
+def flat_turns(shape: Sequence[int]) -> int:
+    """Cases of rows each of which is a plane; none where they are too short for one."""
+    if len(shape) < 2 or min(plane_of(shape[-1])) < SMALLEST:
+        return 0
+    return min(FLAT, 1 + -(-WHOLE_TURNS // int(np.prod(shape[:-1]))))
+
+
+def unfolded(own: Array) -> Array:
+    """Rows as planes, where each is one."""
+    return own.reshape(*own.shape[:-1], *plane_of(own.shape[-1])) if flat_turns(own.shape) else own
+
+
+def plane_of(length: int) -> tuple[int, int]:
+    """Rows and columns of a plane of so many elements, nearly square, or else no plane."""
+    height = next((n for n in range(int(length**0.5), 0, -1) if length % n == 0), 1)
+    return (height, length // height) if length <= 2 * height * height else (1, length)
 
 
 def _each(own: Array, turn: int, kinds: int, bent: Callable[[Array, int], Array]) -> Array:
