@@ -351,7 +351,7 @@ def fused(x: Any, w: Any, eps: float, z: Any, g: Any) -> Any:
     ("problem", "kernel"),
     [
         ("rmsnorm", rmsnorm),
-        ("adamw", adamw),
+        pytest.param("adamw", adamw, marks=pytest.mark.slow),
         pytest.param("matmul_add_rmsnorm", fused, marks=pytest.mark.slow),
     ],
 )

@@ -152,6 +152,7 @@ async def opened(client: Client, workspace: Path) -> dict[str, str]:
 OWN = {"reference": "gated.py", "kernel_path": "gated_kernel.py"}
 
 
+@pytest.mark.slow
 async def test_a_client_improves_a_problem_of_its_own(tmp_path: Path):
     async with session(tmp_path) as client:
         texts = await opened(client, tmp_path)
