@@ -97,8 +97,9 @@ class HonestRuns:
         return residues.solved(inputs[watched], self._record(inputs, watched))
 
     def sums(self, inputs: Sequence[Any]) -> tuple[list[Array], list[Event]]:
-        """The outputs of a run in float64, and its operations as far as they are recorded. Raises ReferenceFault."""
-        recording = Recording()
+        """The outputs of a run in float64, its sums, and what it compares, as far as these are recorded. Raises
+        ReferenceFault."""
+        recording = Recording(comparisons=True)
         return self._forward(inputs, Arithmetic(np.float64, recording=recording)), recording.events
 
     def _record(self, inputs: Sequence[Any], watched: int) -> Callable[[Array], list[Event]]:

@@ -16,8 +16,9 @@ import numpy as np
 
 from nki_anvil.lab.arithmetic import Array, is_array
 
-Kind = Literal["sum", "difference", "product", "matmul"]
+Kind = Literal["sum", "difference", "product", "matmul", "comparison"]
 
+COMPARING: Final = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.maximum, np.minimum})
 RECORDED: Final = 1 << 23
 """Elements of operands that a recording keeps at most; of those of products of matrices as many again."""
 WEIGHED, SIDES = 32, 16
@@ -35,7 +36,8 @@ LEAST: Final = 16
 
 
 class Event(NamedTuple):
-    """One operation: a sum's or difference's terms, a product alone, or the factors of a product of matrices."""
+    """One operation: the terms of a sum or a difference, a product alone, the factors of a product of matrices, or what
+    is compared."""
 
     kind: Kind
     left: Array
@@ -55,8 +57,10 @@ def total_of(event: Event) -> Array | None:
 class Recording:
     """The sums and products of one run, as long as there is room for their operands."""
 
-    def __init__(self, instead: tuple[int, Array] | None = None) -> None:
+    def __init__(self, instead: tuple[int, Array] | None = None, *, comparisons: bool = False) -> None:
         self.events: list[Event] = []
+        self._comparisons = comparisons
+        """Whether these are kept as well: nobody but who looks for where they turn wants them."""
         self._instead = instead
         """Which product of matrices comes out as another array, for what becomes of it to be watched."""
         self.sides: list[tuple[float, float]] = []
@@ -75,6 +79,8 @@ class Recording:
                 self._keep("sum" if ufunc is np.add else "difference", *operands)
             elif ufunc in (np.multiply, np.divide):
                 self._keep("product", result, result)
+            elif self._comparisons and ufunc in COMPARING:
+                self._keep("comparison", *operands)
         return result
 
     def before(self, ufunc: np.ufunc, operands: Sequence[Any]) -> None:

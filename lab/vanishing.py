@@ -1,8 +1,11 @@
 """Inputs of which a result comes to nothing only as several of them are related in all of their places.
 
+Or at which one number is just not another any more, with which it is compared.
+
 Where one element cancels another, runs tell what it has to be (``meeting``), and where a row cancels in itself, how
 (``residues``). Here nothing of that is known: numbers descend from own draws along differences of float64 runs, each
-unit of them, a row or an element of all inputs, to where an output, or a sum on the way to it, is least.
+unit of them, a row or an element of all inputs, to where an output, a sum on the way to it, or what is left between two
+numbers that are compared, is least.
 """
 
 from __future__ import annotations
@@ -39,8 +42,8 @@ LITTLE: Final = 1e-2
 """Of what a result was, what is little of it."""
 KEPT: Final = 1 / 16
 """Of all units, those that have to come to little for it to be a family."""
-LEFT: Final = (-4.5, -0.3)
-"""Powers of ten of how much of its way a unit has left."""
+LEFT, BESIDE = (-4.5, -0.3), (-7.0, -3.0)
+"""Powers of ten of how much of its way a unit has left; and where that is to what something is compared with."""
 SECONDS: Final = 2.0
 """For all runs of a search."""
 
@@ -57,7 +60,7 @@ def searched(run: Run, drawn: Inputs, other: Inputs, turn: int, random: Any) -> 
     if descent is None:
         return {}
     reached = descent.reached()
-    left = 10.0 ** random.uniform(*LEFT, reached.shape)
+    left = 10.0 ** random.uniform(*np.where(descent.compares[:, None], BESIDE, LEFT).T)
     left = np.where(reached, descent.units.alike(left) if turn % 2 == 0 else left, 1.0)
     return descent.at(left)
 
@@ -141,6 +144,8 @@ class Descent:
         self._until = time.monotonic() + SECONDS
         lots: Array = random.random((units.count, 2))
         self._lots = units.alike(lots) if alike else lots
+        self.compares = np.zeros(units.count, bool)
+        """Whose result is what is left between two numbers that are compared."""
 
     @classmethod
     def begun(cls, run: Run, drawn: Inputs, other: Inputs, random: Any, *, alike: bool) -> Descent | None:
@@ -209,26 +214,27 @@ class Descent:
         for place, at in enumerate(self._results):
             numbers = _numbers(self.units, outputs, events, at)
             if numbers is not None:
+                self.compares[which == place] = at >= 0 and events[at].kind == "comparison"
                 column = (self._lots[:, 1] * numbers.shape[1]).astype(np.int64)
                 found = np.where(which == place, numbers[np.arange(len(now)), column], found)
         return found
 
 
 def _results(units: Units, outputs: Sequence[Array], events: Sequence[Event]) -> list[int]:
-    """Outputs of floats, below nothing, and sums that are known unit by unit; as many of the ones as of the others."""
-    found = [
-        at - len(outputs)
-        for at in range(len(outputs))
-        if _numbers(units, outputs, events, at - len(outputs)) is not None
-    ]
-    sums = [at for at in range(len(events)) if _cancels(units, outputs, events, at)]
-    sums = sorted({*sums[:SUMS], *sums[-SUMS:]})
-    return found * max(1, len(sums) // max(1, len(found))) + sums
+    """Outputs of floats, below nothing, sums and comparisons that are known unit by unit; each kind as often."""
+    below = range(-len(outputs), 0)
+    kinds = [[at for at in below if _numbers(units, outputs, events, at) is not None]]
+    for kind in (("sum", "difference"), ("comparison",)):
+        of_kind = [at for at, event in enumerate(events) if event.kind in kind]
+        found = [at for at in of_kind if _cancels(units, outputs, events, at)]
+        kinds.append(sorted({*found[:SUMS], *found[-SUMS:]}))
+    most = max(map(len, kinds))
+    return [at for found in kinds for at in found * (most // max(1, len(found)))]
 
 
 def _cancels(units: Units, outputs: Sequence[Array], events: Sequence[Event], at: int) -> bool:
     event = events[at]
-    if event.kind not in ("sum", "difference") or is_guard(event.left) or is_guard(event.right):
+    if event.kind in ("sum", "difference") and (is_guard(event.left) or is_guard(event.right)):
         return False
     numbers = _numbers(units, outputs, events, at)
     if numbers is None:

@@ -114,6 +114,22 @@ def test_a_sum_on_the_way_comes_to_nothing_too() -> None:
     assert np.abs(ratio(**found)).max() > 1e3
 
 
+def test_numbers_come_to_be_beside_what_they_are_compared_with() -> None:
+    """On either side, so near that a number with few digits tells them apart otherwise."""
+
+    def gap(a: Array, b: Array) -> Array:
+        return (a - b).sum(axis=1, keepdims=True) + 2.3025851
+
+    def compared(a: Array, b: Array) -> list[Event]:
+        return [Event("comparison", gap(a, b) - 2.3025851, np.full((len(a), 1), -2.3025851))]
+
+    run = asked(lambda a, b: np.where(gap(a, b) >= 0, 1.0, 2.0) + np.abs(a).sum(axis=1, keepdims=True), compared)
+    found = vanishing.searched(run, quaternions(0), quaternions(1), 1, np.random.default_rng(2))
+    near = np.abs(gap(**found)) < 1.5e-5
+    assert near.sum() > 8
+    assert {*np.sign(gap(**found)[near]).tolist()} == {-1.0, 1.0}
+
+
 @pytest.mark.parametrize(
     "forward",
     [
