@@ -24,12 +24,12 @@ from nki_anvil.lab.meeting import Event, is_guard, total_of
 from nki_anvil.lab.searched_reference import Inputs, moved
 
 Run = Callable[[Inputs], tuple[list[Array], list[Event]]]
-"""The outputs of a run in float64, and its sums; of inputs in float64, brought into their domains."""
+"""The outputs of a run in float64, its sums and what it compares; of inputs in float64, brought into their domains."""
 
 CASES: Final = 3
 """Of a reference some of whose results come to nothing: in every second one all units of a row descend alike."""
 SUMS: Final = 6
-"""A reference's last ones, and as many of its first."""
+"""A reference's last ones, and as many of its first; so many comparisons as well."""
 ROUNDS: Final = 30
 """Of descent: one halves what is left where a result is a square, and all but ends it where it is none."""
 DIRECTIONS: Final = 24
@@ -108,8 +108,9 @@ class Units:
 
 
 def units_of(run: Run, drawn: Inputs, other: Inputs) -> Units | None:
-    """The smallest ones: elements of the first output of floats, its rows, or all inputs together."""
-    output = next((one for one in run(drawn)[0] if one.dtype.kind == "f"), None)
+    """The smallest ones: elements of the first output (of floats, if any is), its rows, or all inputs together."""
+    outputs = run(drawn)[0]
+    output = next((one for one in outputs if one.dtype.kind == "f"), outputs[0] if outputs else None)
     for axes in range(output.ndim if output is not None else -1, -1, -1):
         for leading in (True, False):
             found = _units(run, drawn, other, output, axes, leading)
