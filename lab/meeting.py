@@ -19,6 +19,7 @@ from nki_anvil.lab.arithmetic import Array, is_array
 Kind = Literal["sum", "difference", "product", "matmul", "comparison"]
 
 COMPARING: Final = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.maximum, np.minimum})
+"""What has another number on either side of where its operands meet."""
 RECORDED: Final = 1 << 23
 """Elements of operands that a recording keeps at most; of those of products of matrices as many again."""
 WEIGHED, SIDES = 32, 16

@@ -109,7 +109,7 @@ def _all_slopes(own: Array, record: Record) -> list[_Slopes]:
 def _see_in_parts(found: Sequence[_Slopes], own: Array, record: Record, step: float) -> None:
     """As many elements in a run as there are rows."""
     rows, length = len(own), own.size // len(own)
-    for first in range(0, length, rows):
+    for first in range(0, length if found else 0, rows):
         places = np.arange(first, min(first + rows, length))
         moved: Array = own.reshape(rows, -1).copy()
         moved[places - first, places] += step

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -110,17 +110,22 @@ class Units:
 def units_of(run: Run, drawn: Inputs, other: Inputs) -> Units | None:
     """The smallest ones: elements of the first output (of floats, if any is), its rows, or all inputs together."""
     outputs = run(drawn)[0]
-    output = next((one for one in outputs if one.dtype.kind == "f"), outputs[0] if outputs else None)
-    for axes in range(output.ndim if output is not None else -1, -1, -1):
+    if not outputs:
+        return None
+    shape = next((one for one in outputs if one.dtype.kind == "f"), outputs[0]).shape
+    for axes in range(len(shape), -1, -1):
         for leading in (True, False):
-            found = _units(run, drawn, other, output, axes, leading)
+            found = _units(run, drawn, other, outputs, shape, axes, leading)
             if found is not None:
                 return found
     return None
 
 
-def _units(run: Run, drawn: Inputs, other: Inputs, output: Any, axes: int, leading: bool) -> Units | None:
-    units = Units(output.shape[:axes] if leading else output.shape[output.ndim - axes :], leading, ())
+def _units(
+    run: Run, drawn: Inputs, other: Inputs, before: Sequence[Array], shape: tuple[int, ...], axes: int, leading: bool
+) -> Units | None:
+    """Those along so many of an output's axes; None where what other units hold moves them."""
+    units = Units(shape[:axes] if leading else shape[len(shape) - axes :], leading, ())
     floats = {name: item for name, item in drawn.items() if is_float(item) and item.size}
     having = tuple(name for name, item in floats.items() if units.fits(item))
     units = Units(units.shape, leading, having)
@@ -128,8 +133,7 @@ def _units(run: Run, drawn: Inputs, other: Inputs, output: Any, axes: int, leadi
         return None
     changed: Array = np.random.default_rng(units.count).random(units.count) < 0.5
     mixed = np.where(changed[:, None] & (units.count > 1), units.joined(other), units.joined(drawn))
-    before, after = (run(given)[0] for given in (drawn, drawn | units.parted(mixed, drawn)))
-    for was, now in zip(before, after, strict=True):
+    for was, now in zip(before, run(drawn | units.parted(mixed, drawn))[0], strict=True):
         if units.fits(was) and moved(units.laid_out(was), units.laid_out(now))[~changed & (units.count > 1)].any():
             return None
     return units
@@ -138,14 +142,17 @@ def _units(run: Run, drawn: Inputs, other: Inputs, output: Any, axes: int, leadi
 class Descent:
     """Of all units at once, each along one result of its own."""
 
-    def __init__(self, run: Run, drawn: Inputs, units: Units, results: Sequence[int], random: Any, alike: bool) -> None:
+    def __init__(
+        self, run: Run, drawn: Inputs, units: Units, results: Sequence[_Result], random: Any, alike: bool
+    ) -> None:
         self.units = units
         self._run, self._drawn, self._results, self._random = run, drawn, results, random
         self._own = self._now = units.joined(drawn)
         self._until = time.monotonic() + SECONDS
         lots: Array = random.random((units.count, 2))
-        self._lots = units.alike(lots) if alike else lots
-        self.compares = np.zeros(units.count, bool)
+        which, self._lots = (units.alike(lots) if alike else lots).T
+        self._which = (which * len(results)).astype(np.int64)
+        self.compares = np.array([result.compared for result in results])[self._which]
         """Whose result is what is left between two numbers that are compared."""
 
     @classmethod
@@ -159,14 +166,14 @@ class Descent:
 
     def reached(self) -> Array:
         """Descend; which units have come to where little of their result is left."""
-        begun = np.abs(self._result(self._now))
-        typical = begun[np.isfinite(begun)].mean() if np.isfinite(begun).any() else 0.0
-        result, pace = begun, np.ones(len(begun))
+        result = self._result(self._now)
+        begun, pace = np.abs(result[np.isfinite(result)]), np.ones(len(result))
+        typical = begun.mean() if begun.size else 0.0
         for _ in range(ROUNDS):
             result, pace = self._round(result, pace)
-            if time.monotonic() > self._until or (result <= LITTLE**4 * typical).all():
+            if time.monotonic() > self._until or (np.abs(result) <= LITTLE**4 * typical).all():
                 break
-        return (result <= LITTLE * typical) & (typical > 0)
+        return (np.abs(result) <= LITTLE * typical) & (typical > 0)
 
     def at(self, left: Array) -> Inputs:
         """The inputs when each unit has so much of its way to go."""
@@ -174,25 +181,26 @@ class Descent:
 
     def _round(self, result: Array, pace: Array) -> tuple[Array, Array]:
         """One step, which units take that it brings nearer; the others' next ones are shorter."""
-        step = self._downwards(self._result_at(self._now))
+        step = self._downwards(result)
         size = np.linalg.norm(self._now, axis=1)
         longest = FURTHEST * size / np.maximum(np.linalg.norm(step, axis=1), 1e-300)
         tried = self._now + step * np.minimum(pace, longest)[:, None]
         tried *= (size / np.maximum(np.linalg.norm(tried, axis=1), 1e-300))[:, None]  # or all would come to nothing
-        new = np.abs(self._result(tried))
-        better = new < result
+        new = self._result(tried)
+        better = np.abs(new) < np.abs(result)
         self._now = np.where(better[:, None], tried, self._now)
         return np.where(better, new, result), np.where(better, np.minimum(2 * pace, 1.0), pace / 4)
 
     def _downwards(self, here: Array) -> Array:
         """By how much each unit is to be moved for its result to be nothing, were that linear."""
         steep, slope = np.zeros(here.shape), np.zeros(self._now.shape)
-        for move in self._moves():
-            change = self._result_at(self._now + move) - here
-            change = np.where(np.isfinite(change), change, 0.0)
-            steep += change * change
-            slope += change[:, None] * move
-        step: Array = -(here / np.maximum(steep, 1e-300))[:, None] * slope
+        with np.errstate(all="ignore"):  # where there is no result there is no step
+            for move in self._moves():
+                change = self._result(self._now + move) - here
+                change = np.where(np.isfinite(change), change, 0.0)
+                steep += change * change
+                slope += change[:, None] * move
+            step: Array = -(here / np.maximum(steep, 1e-300))[:, None] * slope
         return np.where(np.isfinite(step), step, 0.0)
 
     def _moves(self) -> Sequence[Array]:
@@ -204,33 +212,34 @@ class Descent:
         return [self._random.standard_normal((count, length)) * sizes for _ in range(DIRECTIONS)]
 
     def _result(self, now: Array) -> Array:
-        result = self._result_at(now)
-        return np.where(np.isfinite(result), result, np.inf)
-
-    def _result_at(self, now: Array) -> Array:
-        """[units]: the number of a result on which each one's lot fell."""
+        """[units]: the number of a result on which each one's lot fell; infinite where there is none."""
         outputs, events = self._run(self._drawn | self.units.parted(now, self._drawn))
-        found = np.full(len(now), np.nan)
-        which = (self._lots[:, 0] * len(self._results)).astype(np.int64)
-        for place, at in enumerate(self._results):
-            numbers = _numbers(self.units, outputs, events, at)
+        found = np.full(len(now), np.inf)
+        for place, result in enumerate(self._results):
+            numbers = _numbers(self.units, outputs, events, result.at)
             if numbers is not None:
-                self.compares[which == place] = at >= 0 and events[at].kind == "comparison"
-                column = (self._lots[:, 1] * numbers.shape[1]).astype(np.int64)
-                found = np.where(which == place, numbers[np.arange(len(now)), column], found)
-        return found
+                column = (self._lots * numbers.shape[1]).astype(np.int64)
+                found = np.where(self._which == place, numbers[np.arange(len(now)), column], found)
+        return np.where(np.isfinite(found), found, np.inf)
 
 
-def _results(units: Units, outputs: Sequence[Array], events: Sequence[Event]) -> list[int]:
-    """Outputs of floats, below nothing, sums and comparisons that are known unit by unit; each kind as often."""
+class _Result(NamedTuple):
+    """Where it stands among the sums and comparisons of a run; outputs come before these, below nothing."""
+
+    at: int
+    compared: bool
+
+
+def _results(units: Units, outputs: Sequence[Array], events: Sequence[Event]) -> list[_Result]:
+    """Outputs of floats, sums and comparisons that are known unit by unit; each kind as often."""
     below = range(-len(outputs), 0)
-    kinds = [[at for at in below if _numbers(units, outputs, events, at) is not None]]
-    for kind in (("sum", "difference"), ("comparison",)):
+    kinds = [[_Result(at, False) for at in below if _numbers(units, outputs, events, at) is not None]]
+    for kind, compared in ((("sum", "difference"), False), (("comparison",), True)):
         of_kind = [at for at, event in enumerate(events) if event.kind in kind]
         found = [at for at in of_kind if _cancels(units, outputs, events, at)]
-        kinds.append(sorted({*found[:SUMS], *found[-SUMS:]}))
+        kinds.append([_Result(at, compared) for at in sorted({*found[:SUMS], *found[-SUMS:]})])
     most = max(map(len, kinds))
-    return [at for found in kinds for at in found * (most // max(1, len(found)))]
+    return [result for found in kinds for result in found * (most // max(1, len(found)))]
 
 
 def _cancels(units: Units, outputs: Sequence[Array], events: Sequence[Event], at: int) -> bool:
@@ -245,7 +254,7 @@ def _cancels(units: Units, outputs: Sequence[Array], events: Sequence[Event], at
 
 
 def _numbers(units: Units, outputs: Sequence[Array], events: Sequence[Event], at: int) -> Array | None:
-    """[units, numbers]: an output's, or a sum's."""
+    """[units, numbers]: an output's, a sum's, or what is left between two that are compared."""
     if at < 0:
         item = outputs[at]
         return units.laid_out(item) if units.fits(item) and item.size and item.dtype.kind == "f" else None

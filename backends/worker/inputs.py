@@ -266,8 +266,8 @@ def _whole(spec: Spec, own: Array, axes: Sequence[int], rng: Any, variant: str, 
         return _RELATIONS[related](own, _other(name, seed, every), rng, within)
     if variant.startswith("joined:"):
         return _joined(spec, own, variant, seed, every)
-    if kind in _LINKED or variant.startswith("edges:"):
-        return _linked(spec, own, variant, rng, seed, every)
+    if variant.startswith("edges:"):
+        return _linked(spec, own, variant, seed, every)
     if variant.startswith("level:"):
         over = relations.laid_over(_other(variant.removeprefix("level:"), seed, every), own.shape)
         return whole_numbers.level(own, over, rng, within)
@@ -285,6 +285,8 @@ _IN_TURN = {
     "again": whole_numbers.again,
     "multiples": whole_numbers.multiples,
     "interrupted": whole_numbers.interrupted,
+    "pairs": linked.pairs,
+    "pointers": linked.pointers,
 }
 _RELATIONS = {"nearly": whole_numbers.nearly, "shifted": whole_numbers.shifted, "summed": whole_numbers.summed}
 
@@ -294,24 +296,22 @@ def _joined(spec: Spec, own: Array, variant: str, seed: int, every: list[Spec]) 
     _, first, second = variant.split(":")
     if spec["name"] not in (first, second):
         return own
-    alike = next(whole_range(other) for other in every if other["name"] == first)
+    alike = _range_of(first, every)
     return inside(spec, whole_numbers.joined(own, generator(seed, JOINED), alike, spec["name"] == first))
 
 
-def _linked(spec: Spec, own: Array, variant: str, rng: Any, seed: int, every: list[Spec]) -> Array:
-    """The variant names both ends of edges, or nobody; and the case's number."""
+def _linked(spec: Spec, own: Array, variant: str, seed: int, every: list[Spec]) -> Array:
+    """The variant names both ends of edges, and the case's number; others stay as they were drawn."""
     kind, _, number = variant.partition("/")
-    if kind in _LINKED:
-        return inside(spec, _LINKED[kind](own, rng, whole_range(spec), turn_of(number)))
     first, second = kind.split(":")[1:]
     if spec["name"] not in (first, second):
         return own
-    alike = next(whole_range(other) for other in every if other["name"] == first)
-    ends = linked.edges(own.shape, generator(seed, JOINED), alike, turn_of(number))
+    ends = linked.edges(own.shape, generator(seed, JOINED), _range_of(first, every), turn_of(number))
     return inside(spec, ends[0 if spec["name"] == first else 1])
 
 
-_LINKED = {"pairs": linked.pairs, "pointers": linked.pointers}
+def _range_of(name: str, every: list[Spec]) -> whole_numbers.Range:
+    return whole_range(next(other for other in every if other["name"] == name))
 
 
 def _beside(spec: Spec, own: Array, variant: str, seed: int, every: list[Spec]) -> Array:
@@ -382,7 +382,7 @@ def _labels(spec: Spec, variant: str, seed: int, every: list[Spec]) -> Array:
     places = _other(name, seed, every)
     if places.dtype.kind == "f":
         return pointing.labels(places, turn_of(number))
-    within = whole_range(next(other for other in every if other["name"] == name))
+    within = _range_of(name, every)
     return places - max(0, within.high + 1 - drawn_shape(spec)[-1])
 
 
