@@ -71,6 +71,8 @@ class Builder:
         self._names: list[str] = []
         self._shared: list[Storage] = []
         self._next_shared = 0
+        self._named = 0
+        """The first shared tensor of the call that is running: names are single in each."""
         self._agreed: dict[tuple[int, int], tuple[bytes, DType, Shape]] = {}
         self._agreed_on: Counter[int] = Counter()
         self._own = 0
@@ -121,7 +123,7 @@ class Builder:
             self._names.append(name)
             storage = Storage(index, self, buffer, dtype, partitions, elements, region, name, steps)
             if shared:
-                if name and any(one.name == name for one in self._shared):
+                if name and any(one.name == name for one in self._shared[self._named :]):
                     raise _named_twice(name)
                 self._shared.append(storage)
         return NkiTensor(storage, dtype, 0, shape, steps)
@@ -269,6 +271,10 @@ class Builder:
         self.region = row[1]
 
     # the end
+
+    def begin_call(self) -> None:
+        """What follows is another call of a kernel that is right alone, and may take the names that it takes there."""
+        self._named = len(self._shared)
 
     def begin_core(self, core: int) -> None:
         """What follows runs on another core of the pair."""

@@ -151,6 +151,8 @@ def _caller(
     It hands the rest's numbers on as they are in ``handed``, and tensors of its own from argument ``count`` on, by
     their ``names`` where there are any. Those in shared memory are the same to every core on which it runs.
     """
+    from nki_anvil.sim.builder import live
+
     shared: dict[int, Any] = {}
 
     def own(value: Any, number: int) -> Any:
@@ -162,12 +164,16 @@ def _caller(
 
     def caller(*arguments: Any) -> Any:
         left = [*arguments]
-        returned = [function(*(left.pop(0) for _ in range(length))) for length in lengths]
+        returned: list[Any] = []
+        for length in lengths:
+            live().begin_call()
+            returned.append(function(*(left.pop(0) for _ in range(length))))
         numbers = iter(range(count, count + len(left)))
         given: list[Any] = [
             known if isinstance(known, np.generic) else own(one, next(numbers)) if hasattr(one, "buffer") else one
             for one, known in zip(left, handed, strict=True)
         ]
+        live().begin_call()
         return *returned, function(**dict(zip(names, given, strict=True))) if names else function(*given)
 
     return caller

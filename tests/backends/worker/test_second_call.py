@@ -47,6 +47,17 @@ def test_a_kernel_that_keeps_nothing_is_the_same_behind_itself(before: list[Any]
 
 @pytest.mark.parametrize("cores", [1, 2])
 @pytest.mark.parametrize("memory", ["shared_hbm", "private_hbm"])
+def test_one_that_names_what_it_returns_takes_the_name_in_each_call(memory: str, cores: int) -> None:
+    def naming(x: Any, scale: float) -> Any:
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm, name="out")
+        nisa.dma_copy(dst=out, src=kernel(x, scale))
+        return out
+
+    assert is_the_kernel(Kernel(naming, cores), WIDE, WIDE, memory=memory)
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+@pytest.mark.parametrize("memory", ["shared_hbm", "private_hbm"])
 def test_it_is_called_with_tensors_of_its_callers_in_either_memory(memory: str, cores: int) -> None:
     def asking(x: Any, scale: float) -> Any:
         return kernel(x, 3.0 if x.buffer == nl.private_hbm else scale)
