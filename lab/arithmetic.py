@@ -67,6 +67,8 @@ class Arithmetic:
     """Equal results of a function, or of an operation, are off by the same: equals stay equal."""
     operand: Callable[[Array, int], Array] | None = None
     """What becomes of a product's operands before they are multiplied, and added up along an axis of theirs."""
+    flushes: bool = False
+    """What is below the smallest normal number of float32 becomes zero, as in engines that hold no smaller ones."""
     fast_slabs: bool = False
     """Sum inside a slab with BLAS, for large shapes."""
     turned: bool = False

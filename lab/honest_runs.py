@@ -163,7 +163,7 @@ class HonestRuns:
             return None
         rng = np.random.default_rng(seed)
         large = is_large(work, [*inputs, *exact])
-        honest = [self._honest(inputs, how, rng) for how in self._arithmetics(large, rng, tied)]
+        honest = [self._honest(inputs, how, rng) for how in self._arithmetics(large, rng, tied, partial)]
         if work.decides and not large and self.precision == "float32":
             honest += self._lowered(inputs, exact, rng)
         moved = self._pairs(inputs, rng, DISTURBED, TIED) if tied else self._several(inputs, rng, DISTURBED)
@@ -190,20 +190,19 @@ class HonestRuns:
         moved += self._pairs(inputs, rng, UNEVEN // 2, TIED) if tied else self._several(inputs, rng, UNEVEN)
         return measured()
 
-    def _arithmetics(self, large: bool, rng: np.random.Generator, tied: bool) -> list[Arithmetic]:
+    def _arithmetics(self, large: bool, rng: np.random.Generator, tied: bool, partial: bool) -> list[Arithmetic]:
+        """Where rows may be left out, the last run flushes: one that hangs on what that makes zero is nobody's."""
         as_it_is = elsewhere = None
         if self.precision != "float32":
             as_it_is = product_operands.as_it_is(self.precision)
             elsewhere = as_it_is if tied else product_operands.at_another_scale(self.precision, rng)
         orders = ("slabs",) if large else ("sequential", "reversed", "slabs")
         more = 0 if large or elsewhere is as_it_is else RESCALED
+        noisy: Record = {"noise": self.noise, "rng": rng, "operand": elsewhere, "fast_slabs": large, "consistent": tied}
         return [
             Arithmetic(operand=as_it_is),
             *(Arithmetic(operand=elsewhere) for _ in range(more)),
-            *(
-                Arithmetic(order=order, noise=self.noise, rng=rng, operand=elsewhere, fast_slabs=large, consistent=tied)
-                for order in orders
-            ),
+            *(Arithmetic(order=order, flushes=partial and order == "slabs", **noisy) for order in orders),
         ]
 
     def _honest(self, inputs: Sequence[Any], how: Arithmetic, rng: np.random.Generator) -> list[Array]:

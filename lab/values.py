@@ -45,6 +45,8 @@ _OF_A_FORMAT: Final = frozenset({np.spacing, np.nextafter})
 """What asks where the next number is: float32's, as for whoever reads its bits."""
 
 
+_SMALLEST: Final = 2.0**-126
+"""The smallest normal number of float32."""
 _EXPONENTIAL: Final = frozenset({np.exp, np.exp2, np.expm1})
 
 
@@ -100,7 +102,7 @@ class Value(np.ndarray[Any, Any]):
         if isinstance(result, tuple):
             parts: tuple[Any, ...] = result  # pyright: ignore[reportUnknownVariableType]
             return tuple(_store(to, _settled(part, how), where) for to, part in zip(targets, parts, strict=True))
-        settled = _noisy(_settled(result, how), ufunc, operands, how)
+        settled = _flushed(_noisy(_settled(result, how), ufunc, operands, how), how)
         if shared is not None and asked is None:
             settled = _of_format(settled, shared)
         if how.recording is not None:
@@ -238,6 +240,13 @@ def _noisy(result: Any, ufunc: np.ufunc, operands: Sequence[Any], how: Arithmeti
     if ufunc is np.divide:
         errors = np.where(np.abs(np.frexp(operands[1])[0]) == 0.5, 0.0, errors)
     return np.asarray(plain * (1.0 + errors)).astype(how.dtype).view(Value)
+
+
+def _flushed(result: Any, how: Arithmetic) -> Any:
+    plain: Array = result.view(np.ndarray)
+    if not how.flushes or plain.dtype.kind != "f":
+        return result
+    return np.where(np.abs(plain) < _SMALLEST, 0.0, plain).astype(how.dtype).view(Value)
 
 
 def _store(target: Any, result: Any, where: Any = True) -> Any:
