@@ -65,8 +65,9 @@ def explain(observed: Observed, deviation: Deviation) -> Explanation:
     """Where a case is wrong and what that looks like."""
     use, position = deviation.use, deviation.position
     expected = observed.yardstick.outputs[position]
-    if expected.rough is not None and not np.isfinite(expected.r[use.index]).all():
-        expected = replace(expected, r=expected.rough.r, spread=expected.rough.spread)
+    for lost in (expected.rough, expected.cancelled):
+        if lost is not None and not np.isfinite(expected.r[use.index]).all() and np.isfinite(lost.r[use.index]).all():
+            expected = replace(expected, r=lost.r, spread=lost.spread)
     exactly = use.limit == exactness.LIMIT
     outputs = observed.result.exact if exactly else observed.result.outputs
     y = np.asarray(outputs[position]).reshape(expected.r.shape).astype(np.float64)

@@ -41,6 +41,8 @@ class Expected:
     """How far the reference's own constants, each off by a rounding, move an element; None: nowhere."""
     rough: Rough | None = None
     """Rows that are not numbers in r, for honest runs are off there, and yet each of those is near; None: nowhere."""
+    cancelled: Rough | None = None
+    """Rows that are not numbers in r, for nothing is left of them beside what honest runs err there; None: nowhere."""
 
     @property
     def unit(self) -> float:

@@ -387,7 +387,7 @@ class _Forms(ast.NodeVisitor):
         self._reached(node)
         if node.attr in _VIEWS - self._attributes:  # a class of the text may have a field of that name
             self._used_up(node, node.attr)
-        if node.attr in allowed.UNSEEN - self._attributes and not self._all_paths(node, _is_of_language):
+        if node.attr in allowed.UNSEEN - self._attributes and not self._all_paths(node, _is_given):
             self._object(node, f"The attribute `{node.attr}` is not available in a kernel. Remove it")
         self.generic_visit(node)
 
@@ -416,3 +416,9 @@ def _records_nothing(path: str) -> bool:
 
 def _is_of_language(path: str) -> bool:
     return path.partition(".")[0] in allowed.LANGUAGE
+
+
+def _is_given(path: str) -> bool:
+    """By the language, or by NumPy itself: `np.outer` is no method of one of its functions."""
+    top, _, rest = path.partition(".")
+    return _is_of_language(path) or (top == "numpy" and rest in (allowed.MODULES[top] or ()))

@@ -50,8 +50,7 @@ def compare(expected: Expected, y: NDArray[Any], tolerance: float, own: bool) ->
             r = np.where(known, r, 0.0)
             off = np.where(known, off, 0.0)
         uses = _uses(expected, r, np.abs(off), tolerance, own)
-        if expected.rough is not None:
-            uses.append(expected.rough.use(got))
+        uses += [lost.use(got) for lost in (expected.rough, expected.cancelled) if lost is not None]
         if own:
             uses += leaning(expected, r, off)
     return sorted(uses, key=lambda use: -use.share)

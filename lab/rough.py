@@ -1,4 +1,4 @@
-"""Rows that honest runs lose by a little: what they come to there, and how far off a right kernel may be in them.
+"""Rows that honest runs lose: by a little, or because nothing is left of them; how far off a right kernel may be there.
 
 No limit of elements holds in them, and what honest runs err by chance differs too much for the rows' own limits; but a
 kernel that is off by much more than all of them is wrong there as well.
@@ -19,6 +19,9 @@ from nki_anvil.lab.use import Use
 FACTOR: Final = 8.0
 """Times what honest runs err in such a row, where rounded inputs move the result by 2^-12 to 1/4 of its size:
 honest kernels that sum in shorter slabs need more than four, where the runs are lucky."""
+CANCELLED: Final = 1024.0
+"""The same where the exact row is nothing beside what honest runs err: what cancels is as far off as a kernel has steps
+before it, and no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +32,13 @@ class Rough:
     """The exact result; not a number wherever else."""
     spread: NDArray[np.float32]
     """max over runs of |run - r|, per element, and nothing wherever else; infinite where a rounding decides."""
+    factor: float = FACTOR
 
     @classmethod
-    def of(cls, r: F64, runs: Sequence[NDArray[Any]], undecided: NDArray[np.bool_]) -> Rough:
+    def of(cls, r: F64, runs: Sequence[NDArray[Any]], undecided: NDArray[np.bool_], factor: float = FACTOR) -> Rough:
         """Of an exact result that is not a number wherever else, of the runs, and of where a rounding decides."""
         off = np.max([np.abs(np.subtract(run, r, dtype=np.float64)) for run in runs], axis=0)
-        return cls(r, np.where(np.isfinite(r), np.where(undecided, np.inf, off), 0.0).astype(np.float32))
+        return cls(r, np.where(np.isfinite(r), np.where(undecided, np.inf, off), 0.0).astype(np.float32), factor)
 
     def widened(self, factor: float) -> Rough:
         """The same with so many times what the runs err."""
@@ -58,10 +62,14 @@ class Rough:
         relative = np.divide(honest, size, out=np.full_like(size, np.inf), where=size > 0)
         known = np.isfinite(relative)
         typical = float(np.median(relative[known])) if known.any() else 0.0
-        allowed = FACTOR * np.maximum(honest, typical * size) + cut_off(size, r.size)
+        allowed = self.factor * np.maximum(honest, typical * size) + cut_off(size, r.size)
         share = measured / allowed
         worst = int(np.argmax(share))
         place = inside_row(off, direction, worst)
         return Use(
-            "rough rows", float(share.flat[worst]), place, float(measured.flat[worst]), float(allowed.flat[worst])
+            "rough rows" if self.factor <= FACTOR else "cancelled rows",
+            float(share.flat[worst]),
+            place,
+            float(measured.flat[worst]),
+            float(allowed.flat[worst]),
         )

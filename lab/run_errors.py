@@ -30,6 +30,7 @@ class RunErrors:
     rows: dict[str, F64]
     whole: float = 0.0
     rough: Rough | None = None
+    cancelled: Rough | None = None
     finite: bool = True
     """Of all runs, wherever the exact result is."""
 
@@ -85,6 +86,7 @@ class RunErrors:
             rowwise=rowwise,
             large=large,
             rough=self.rough,
+            cancelled=self.cancelled,
         )
 
 

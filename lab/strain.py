@@ -36,7 +36,7 @@ def of_rows(observed: Observed) -> F64 | None:
 
 def known_alone(observed: Observed) -> Observed:
     """The same without rows in which honest arithmetic is lost: whoever seeks rows finds such as err most there."""
-    outputs = tuple(replace(expected, rough=None) for expected in observed.yardstick.outputs)
+    outputs = tuple(replace(expected, rough=None, cancelled=None) for expected in observed.yardstick.outputs)
     return replace(observed, yardstick=replace(observed.yardstick, outputs=outputs))
 
 

@@ -16,6 +16,8 @@ from nki_anvil.lab.run_errors import KNOWN_SHARE, along, negligible
 
 NEAR = 0.25
 """Of a row's size: honest runs that are off by no more than that are numbers for everybody, and near them."""
+CANCELLED = 2.0**-4
+"""Of what runs err in a row, at most so much is left of it."""
 JUMP, ONE_SIDED = 2.0**-14, 16.0
 """A number is decided by a rounding where that moves it by such a share of itself and of its row's typical one, and by
 so many times what the opposite rounding does."""
@@ -95,6 +97,22 @@ def only_near_rows(r: F64, judged: F64, runs: Sequence[NDArray[Any]], off: Mappi
     """
     near = np.isfinite(without_lost_rows(r, runs, NEAR, off)) & ~np.isfinite(judged)
     return np.where(near, r, np.nan) if near.any() else None
+
+
+def only_cancelled_rows(r: F64, runs: Sequence[NDArray[Any]], off: Mapping[str, F64]) -> F64 | None:
+    """The exact result where its rows are nothing beside what runs that are numbers err there, and else not a number.
+
+    None where there are no such rows. Only what cancels is so: of a quotient by what nearly cancels, the exact one is
+    as large as its errors.
+    """
+    direction = along(list(off))
+    worst = off[direction]
+    with np.errstate(all="ignore"):
+        gone = np.isfinite(worst) & (norms(r, direction) <= CANCELLED * worst)
+    found = r if direction == "whole" and gone.all() else np.full_like(r, np.nan)
+    if direction != "whole":
+        found = np.where(np.expand_dims(gone, int(direction.removeprefix("axis"))), r, np.nan)
+    return found if np.isfinite(found).any() else None
 
 
 def _without(r: F64, lost: NDArray[np.bool_], direction: str) -> F64:

@@ -14,10 +14,17 @@ from numpy.typing import NDArray
 
 from nki_anvil.lab.expected import Expected
 from nki_anvil.lab.formats import UNIT_ROUNDOFF, apart
-from nki_anvil.lab.rough import Rough
+from nki_anvil.lab.rough import CANCELLED, FACTOR, Rough
 from nki_anvil.lab.rows import F64, sums
 from nki_anvil.lab.run_errors import KNOWN_SHARE, RunErrors, is_chosen
-from nki_anvil.lab.unjudged import NEAR, furthest, only_near_rows, without_lost_rows, without_undecided
+from nki_anvil.lab.unjudged import (
+    NEAR,
+    furthest,
+    only_cancelled_rows,
+    only_near_rows,
+    without_lost_rows,
+    without_undecided,
+)
 
 ADMISSIBLE_ERROR = 2.0**-12
 """Largest relative row error of an honest run in an admissible case, or 16 u where that is more: of the declared
@@ -145,24 +152,31 @@ class _Runs:
 
 def _of_floats(r: F64, runs: _Runs, most: float, partial: bool, roughly: bool) -> tuple[RunErrors, bool, bool]:
     """The errors, whether float32 holds the result exactly, and whether enough of it is known to judge by."""
-    rough = None
+    near = cancelled = None
     if partial:
         every, exact = [*runs.honest, *runs.disturbed], without_lost_rows(r, runs.swung, NEAR)
         off = furthest(exact, every)
         r = without_lost_rows(exact, every, most, off)
         if not np.isfinite(r).all():
-            near = only_near_rows(exact, r, every, off)
-            rough = None if near is None else Rough.of(near, every, np.isnan(without_undecided(near, runs.beside)))
+            near = _lost_alike(only_near_rows(exact, r, every, off), runs, FACTOR)
+            cancelled = _lost_alike(only_cancelled_rows(exact, every, off), runs, CANCELLED)
     if runs.beside:
         r = without_undecided(r, runs.beside)
-    judged = np.isfinite(r) if rough is None or not roughly else np.isfinite(r) | rough.known
+    judged = np.isfinite(r) if near is None or not roughly else np.isfinite(r) | near.known
     fair = not (partial or runs.beside) or float(judged.mean()) >= KNOWN_SHARE
     errors = RunErrors.of(r)
-    errors.rough = rough
+    errors.rough, errors.cancelled = near, cancelled
     errors.add_all(runs.honest)
     exactly = bool(runs.honest) and bool(np.isfinite(r).any()) and not errors.spread.any()
     errors.add_all(runs.disturbed)
     return errors, exactly, fair and errors.close(most)
+
+
+def _lost_alike(r: F64 | None, runs: _Runs, factor: float) -> Rough | None:
+    """Such rows, where there are any, with so many times what runs err in them."""
+    if r is None:
+        return None
+    return Rough.of(r, [*runs.honest, *runs.disturbed], np.isnan(without_undecided(r, runs.beside)), factor)
 
 
 def _of_whole_numbers(r: F64, runs: _Runs, most: float, tied: bool) -> tuple[RunErrors, bool, bool]:

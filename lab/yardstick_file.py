@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,10 @@ def save(yardstick: Yardstick, path: Path) -> None:
         kept |= {f"rows{position}/{direction}": norm for direction, norm in output.rows.items()}
         if output.moved is not None:
             kept[f"moved{position}"] = output.moved
-        if output.rough is not None:
-            kept[f"rough{position}"], kept[f"around{position}"] = output.rough.r, output.rough.spread
+        for name, lost in (("rough", output.rough), ("cancelled", output.cancelled)):
+            if lost is not None:
+                kept[f"{name}{position}"], kept[f"{name}{position}/spread"] = lost.r, lost.spread
+                kept[f"{name}{position}/factor"] = np.array(lost.factor)
         names = ("whole", "dtype", "precision", "exact", "rowwise", "large", "rounds", "by_lot", "brink")
         facts.append({name: getattr(output, name) for name in names} | {"directions": list(output.rows)})
     text = json.dumps({"admissible": yardstick.admissible, "outputs": facts}).encode()
@@ -39,7 +42,11 @@ def load(path: Path) -> Yardstick:
     outputs: list[Expected] = []
     for position, fact in enumerate(facts["outputs"]):
         rows = {d: data[f"rows{position}/{d}"] for d in fact.pop("directions")}
-        rough = Rough(data[f"rough{position}"], data[f"around{position}"]) if f"rough{position}" in data else None
         r, spread, moved = data[f"r{position}"], data[f"spread{position}"], data.get(f"moved{position}")
-        outputs.append(Expected(r, spread, rows=rows, moved=moved, rough=rough, **fact))
+        lost = {name: _lost(data, f"{name}{position}") for name in ("rough", "cancelled")}
+        outputs.append(Expected(r, spread, rows=rows, moved=moved, **lost, **fact))
     return Yardstick(tuple(outputs), bool(facts["admissible"]))
+
+
+def _lost(data: Mapping[str, NDArray[Any]], name: str) -> Rough | None:
+    return Rough(data[name], data[f"{name}/spread"], float(data[f"{name}/factor"])) if name in data else None

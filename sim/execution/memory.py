@@ -16,7 +16,7 @@ from nki_anvil.sim.execution.errors import NotSimulated
 from nki_anvil.sim.execution.formats import CHIP, Formats
 from nki_anvil.sim.execution.poison import lay, pattern
 from nki_anvil.sim.kinds import WIDTHS, Pattern, patterns
-from nki_anvil.sim.liveness import NEVER, Liveness, liveness, shared
+from nki_anvil.sim.liveness import NEVER, Liveness, liveness, shared, touches
 from nki_anvil.sim.program import MEMORIES, NONE, ROLES, Program
 
 ALIGNMENT: Final = 64
@@ -86,19 +86,39 @@ class Memory:
         return MEMORIES[int(self.program.tables["tensors"]["memory"][tensor])]
 
     def _refuse_aliases(self) -> None:
-        """Explicit addresses that overlap while both are in use would share bytes; that is not imitated."""
+        """Explicit addresses that overlap while both are in use would share bytes; that is not imitated.
+
+        Tiles may take turns outside of loops: ``rules.taking_turns`` has followed their bytes there, and the turns of
+        a loop are not followed. Of what both cores reach, no order says when one is done.
+        """
         rows, live = self.program.tables["tensors"], self.live
         placed = np.flatnonzero((rows["address_byte"] != NONE) & (live.first != NEVER))
+        if len(placed) < 2:
+            return
         start, partition = rows["address_byte"], np.maximum(rows["address_partition"], 0)
         width = rows["elements"] * WIDTHS[rows["dtype"]]
+        common, looped = shared(self.program), self._loops()
         for tensor in placed.tolist():
             others = placed[placed > tensor]
-            both = (rows["memory"][others] == rows["memory"][tensor]) & (rows["core"][others] == rows["core"][tensor])
+            both = rows["memory"][others] == rows["memory"][tensor]
+            both &= (rows["core"][others] == rows["core"][tensor]) | common[tensor]
             both &= _meet(start, width, tensor, others) & _meet(partition, rows["partitions"], tensor, others)
-            both &= (live.first[others] <= live.last[tensor]) & (live.first[tensor] <= live.last[others])
+            at_once = (live.first[others] <= live.last[tensor]) & (live.first[tensor] <= live.last[others])
+            if rows["memory"][tensor] >= MEMORIES.index("sbuf"):
+                at_once &= (looped[others] & looped[tensor]).any(axis=-1)
+            both &= at_once | common[tensor]
             if both.any():
                 line = int(rows["line"][others[both][0]])
                 raise NotSimulated("a tile at an explicit address that lies over another in use is not simulated", line)
+
+    def _loops(self) -> NDArray[np.bool_]:
+        """By tensor, in which of the loops it is looked at."""
+        regions = self.program.tables["regions"]
+        found = np.zeros((len(self._dtype), len(regions["kind"])), np.bool_)
+        site, tensor = touches(self.program)
+        for loop, (first, last) in enumerate(zip(regions["first"].tolist(), regions["last"].tolist(), strict=True)):
+            found[tensor[(first <= site) & (site < last)], loop] = True
+        return found
 
     def _place(self) -> list[NDArray[np.uint8]]:
         offsets, total = arrange(self.program, self.live, self._sizes)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from nki_anvil.lab import limits, yardstick, yardstick_file
 from nki_anvil.lab.expected import Expected
-from nki_anvil.lab.rough import FACTOR
+from nki_anvil.lab.rough import CANCELLED, FACTOR
 
 SHAPE = (64, 200)
 LOST = [5, 40, 41]
@@ -88,7 +89,7 @@ def test_an_element_that_a_rounding_decides_is_free(expected: Expected) -> None:
     assert worst(replace(expected, rough=replace(expected.rough, spread=spread)), y)[1] < 1
 
 
-def test_rough_rows_are_kept_in_files(expected: Expected, tmp_path) -> None:
+def test_rough_rows_are_kept_in_files(expected: Expected, tmp_path: Path) -> None:
     yardstick_file.save(yardstick.Yardstick((expected,), True), tmp_path / "y.npz")
     loaded = yardstick_file.load(tmp_path / "y.npz").outputs[0].rough
     assert loaded is not None
@@ -105,3 +106,42 @@ def test_rough_rows_are_widened_where_that_is_asked_for(expected: Expected) -> N
     assert narrow is expected.rough
     np.testing.assert_array_equal(wide.spread, 4 * expected.rough.spread)
     np.testing.assert_array_equal(wide.r, expected.rough.r)
+
+
+def cancelled(honest_errs: float) -> Expected:
+    """Rows of which nothing is left, where runs err by that."""
+    r = result()
+    r[LOST] = 0.0
+    rows = np.zeros((len(r), 1))
+    rows[LOST] = honest_errs
+    runs = [
+        r * (1 + 2.0**-24 * noise) + rows * noise for noise in np.random.default_rng(1).standard_normal((4, *r.shape))
+    ]
+    found = yardstick.measure(
+        [r], [[run] for run in runs[:2]], [[run] for run in runs[2:]],
+        dtypes=["float32"], precision="float32", rowwise=True, large=False, partial=True,
+    )  # fmt: skip
+    return found.outputs[0]
+
+
+@pytest.mark.parametrize(("error", "wrong"), [(1e-5, False), (0.5, True)])
+def test_rows_of_which_nothing_is_left_may_err_as_many_roundings_do_and_no_more(error: float, wrong: bool) -> None:
+    y = result()
+    y[LOST] = error
+    limit, share = worst(cancelled(1e-7), y)
+    assert limit == "cancelled rows"
+    assert (share > 1) is wrong
+
+
+def test_what_is_as_large_as_its_errors_is_not_cancelled() -> None:
+    """A quotient by what nearly cancels: honest runs are off by all of it, each by another share."""
+    assert measured(2.0).cancelled is None
+
+
+def test_what_errs_in_cancelled_rows_is_kept_in_a_file(tmp_path: Path) -> None:
+    kept = yardstick.Yardstick((cancelled(1e-7),), True)
+    yardstick_file.save(kept, tmp_path / "case.npz")
+    read = yardstick_file.load(tmp_path / "case.npz").outputs[0].cancelled
+    assert read is not None
+    assert read.factor == CANCELLED
+    assert np.flatnonzero(read.known.all(axis=1)).tolist() == LOST

@@ -640,14 +640,52 @@ def test_cores_that_do_not_meet_are_refused() -> None:
         Executable(b.program())
 
 
-def test_tiles_at_one_explicit_address_take_turns_but_never_alias() -> None:
+def test_tiles_at_one_explicit_address_take_turns() -> None:
+    """Each is written anew before it is read: what stands in the bytes meanwhile, ``rules.addresses`` follows."""
     b = ProgramBuilder()
     first, second = (b.tensor((4, 4), address=(0, 0)) for _ in range(2))
-    b.emit("memset", first, value=1)
-    b.emit("dma_copy", b.result((4, 4)), first)
-    b.emit("memset", second, value=2)
-    b.emit("dma_copy", b.result((4, 4)), second)
-    assert [int(out[0, 0]) for out in Executable(b.program()).run([]).outputs] == [1, 2]
-    b.emit("dma_copy", b.result((4, 4)), first)
+    for value in (1, 2, 3):
+        tile = (first, second)[value % 2]
+        b.emit("memset", tile, value=value)
+        b.emit("dma_copy", b.result((4, 4)), tile)
+    assert [int(out[0, 0]) for out in Executable(b.program()).run([]).outputs] == [1, 2, 3]
+
+
+def test_a_tile_takes_the_bytes_of_another_element_by_element() -> None:
+    b = ProgramBuilder()
+    square, result = (b.tensor((4, 4), address=(0, 0)) for _ in range(2))
+    b.emit("memset", square, value=3)
+    b.emit("tensor_scalar", result, square, op0="add", value0=1.0)
+    b.emit("dma_copy", b.result((4, 4)), result)
+    program = b.program()
+    assert [finding.code for finding in check(program) if finding.severity == "error"] == []
+    assert int(Executable(program).run([]).outputs[0][0, 0]) == 4
+
+
+def test_turns_of_a_loop_in_which_tiles_share_bytes_are_not_imitated() -> None:
+    """The second turn reads what the first one has written over."""
+    b = ProgramBuilder()
+    kept, other, out = b.tensor((4, 4), address=(0, 0)), b.tensor((4, 4), address=(0, 0)), b.result((4, 4))
+    b.emit("memset", kept, value=1)
+    with b.loop("fori", b.register(), 0, 3):
+        b.emit("dma_copy", out, kept)
+        b.emit("memset", other, value=2)
     with pytest.raises(NotSimulated, match="explicit address"):
         Executable(b.program())
+
+
+@pytest.mark.parametrize(("byte", "refused"), [(0, True), (12, True), (16, False)])
+def test_what_two_cores_put_at_one_address_of_shared_memory_is_never_apart(byte: int, refused: bool) -> None:
+    b = ProgramBuilder(cores=2)
+    source, out = b.input((2, 4)), b.result((2, 4))
+    for core in (0, 1):
+        b.core = core
+        mine = slice(core, core + 1)
+        own = b.tensor((1, 4), memory="shared_hbm", address=(0, core * byte))
+        b.emit("dma_copy", own, source[mine])
+        b.emit("dma_copy", out[mine], own)
+    if refused:
+        with pytest.raises(NotSimulated, match="explicit address"):
+            Executable(b.program())
+    else:
+        assert (Executable(b.program()).run([numbers(2, 4)]).outputs[0] == numbers(2, 4)).all()
