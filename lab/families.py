@@ -10,7 +10,19 @@ from math import prod
 from typing import Any, Final
 
 from nki_anvil.backends.job import InputSpec
-from nki_anvil.backends.worker import depths, foremost, laid, normed, places, planes, regimes, throughout, tuples, waves
+from nki_anvil.backends.worker import (
+    arranged,
+    depths,
+    foremost,
+    laid,
+    normed,
+    places,
+    planes,
+    regimes,
+    throughout,
+    tuples,
+    waves,
+)
 from nki_anvil.backends.worker.bending import FINEST, mixed_turns
 from nki_anvil.backends.worker.inputs import FEW
 from nki_anvil.lab import families_by_lot, integer_families, related_families
@@ -151,6 +163,8 @@ def _planned(
         *(_planes(floats, gathered or {}, large) if exact is None else ()),
         *(_in_groups("foremost", foremost.turns, floats, gathered or {}, large) if exact is None else ()),
         *(_in_groups("tuples", tuples.turns, floats, gathered or {}, large) if exact is None else ()),
+        *(_in_groups("arranged", arranged.turns, floats, gathered or {}, large) if exact is None else ()),
+        *(related_families.outcast(floats, large) if exact is None else ()),
         *_probes(floats, large),
     ]
 
@@ -160,6 +174,8 @@ def _at_large_shapes(floats: list[InputSpec], gathered: Mapping[str, Sequence[in
     yield from _waves(floats, gathered, large=True)
     yield from _in_groups("foremost", foremost.turns, floats, gathered, large=True)
     yield from _in_groups("tuples", tuples.turns, floats, gathered, large=True)
+    yield from _in_groups("arranged", arranged.turns, floats, gathered, large=True)
+    yield from related_families.outcast(floats, large=True)
 
 
 def _timed(varied: list[InputSpec], floats: list[InputSpec]) -> list[Plan]:

@@ -40,6 +40,7 @@ def whole(integers: list[InputSpec]) -> Iterator[Plan]:
     if any(is_many(spec) for spec in integers):
         yield from (Plan(f"whole/few/{turn}") for turn in range(whole_numbers.FEW))
         yield from (Plan(f"whole/again/{turn}") for turn in range(whole_numbers.AGAIN))
+        yield from (Plan(f"whole/arranged/{turn}") for turn in range(whole_numbers.ARRANGED))
         yield from (Plan(f"whole/multiples/{turn}") for turn in range(whole_numbers.MULTIPLES))
         yield from (Plan(f"whole/interrupted/{turn}") for turn in range(whole_numbers.INTERRUPTED))
     if any(len(shape) > 1 and min(shape[-2:]) > 1 for shape in shapes):

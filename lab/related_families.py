@@ -11,6 +11,7 @@ from nki_anvil.backends.job import InputSpec
 from nki_anvil.backends.worker import circles, depths, pointing, relations
 from nki_anvil.backends.worker import grouped as groups
 from nki_anvil.backends.worker import kindred as along
+from nki_anvil.backends.worker import outcast as far
 from nki_anvil.backends.worker import sole as alone
 from nki_anvil.backends.worker import terraces as steps
 from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many
@@ -26,6 +27,8 @@ KINDRED: Final = 12
 """Cases at most of rows along another input's; half as many at large shapes."""
 CROSSING: Final = 12
 """Cases at most of columns along another input's rows or columns; half as many at large shapes, and of terraces."""
+OUTCAST: Final = 4
+"""Inputs at most that have an outcast."""
 DELAYED: Final = 4
 """Pairs at most of inputs of which one stands in the other's rows."""
 SHORTEST: Final = 8
@@ -163,6 +166,13 @@ def faint(specification: Specification, floats: list[InputSpec]) -> Iterator[Pla
     contracted = all(any(shape[-2] == other[-1:][0] for other in shapes.values() if other) for shape in others)
     yield Plan("faint", first) if first and contracted else Plan("faint/whole")
     yield from (Plan("nothing/0"), Plan("nothing/1"))
+
+
+def outcast(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
+    """Rows, or columns, of one input that are nearly alike, but for one."""
+    compared = [spec for spec in floats if far.is_meant(drawn_shape(spec))]
+    for spec in compared[:OUTCAST]:
+        yield from (Plan(f"outcast/{turn}", spec.name) for turn in range(1 if large else far.TURNS))
 
 
 def sole(specification: Specification, shapes: str, floats: list[InputSpec], large: bool) -> Iterator[Plan]:

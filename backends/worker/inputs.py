@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from nki_anvil.backends.worker import (
+    arranged,
     bending,
     circles,
     companions,
@@ -25,6 +26,7 @@ from nki_anvil.backends.worker import (
     linked,
     medley,
     normed,
+    outcast,
     planes,
     pointing,
     regimes,
@@ -283,6 +285,7 @@ _IN_TURN = {
     "few": whole_numbers.few,
     "edges": whole_numbers.edges,
     "again": whole_numbers.again,
+    "arranged": whole_numbers.arranged,
     "multiples": whole_numbers.multiples,
     "interrupted": whole_numbers.interrupted,
     "pairs": linked.pairs,
@@ -508,6 +511,10 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "foremost": _foremost,
     "tuples": lambda d: _by_groups(d, lambda rows: tuples.in_rows(rows, d.rng, d.scale, d.sigma)),
     "normed": _normed,
+    "arranged": lambda d: (
+        _by_groups(d, lambda rows: arranged.of_rows(rows, d.rng, turn_of(d.variant))) if d.own.ndim else d.own
+    ),
+    "outcast": lambda d: outcast.outcast(d.own, d.rng, d.scale, turn_of(d.variant)),
     "waves": lambda d: (
         _by_groups(d, lambda rows: waves.of_rows(rows, d.rng, d.scale, d.sigma, turn_of(d.variant)))
         if d.own.ndim
@@ -557,7 +564,7 @@ _MINGLED = ("planes", "towers", "peaks", "signs", "x100")
 """Of floats, in which integers that stand alone, lengths and positions, are not all as they were drawn."""
 _PLAIN = (
     "integers", "ties", "marks", "about", "between", "cancelling", "opposed", "exact20", "named", "terraces", "gated",
-    "grouped",
+    "grouped", "arranged", "outcast",
 )  # fmt: skip
 """Of floats, in which integers stay as they were drawn: sums of both are exact, or cancel."""
 _PAIRED = ("cancelling", "exact20", "sole", "terraces", "named", "gated", *_RELATED)
@@ -583,7 +590,7 @@ PARTIAL = (
     "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "foremost", "tuples",
     "normed", "waves", "lone", "alike", "near", "delayed", "level", "opposed", "faint", "mixed", "whole", "planes",
     "steady", "sided", "medley", "halved", "nothing", "named", "grouped", "last", "kindred", "sole",
-    "terraces", "narrow", "about", "between", "laid", "circle", "gated",
+    "terraces", "narrow", "about", "between", "laid", "circle", "gated", "arranged", "outcast",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 TIED = ("integers", "ties", "marks", MOVED)

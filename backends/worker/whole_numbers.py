@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from nki_anvil.backends.worker import arranged as orders
 from nki_anvil.backends.worker import places, planes, regimes
 
 Array = Any
@@ -200,6 +201,8 @@ FEW, ALPHABET, FAVOURED, FOREMOST = 6, 8, 2, 16
 half of the rows have theirs, for what is compared and named comes before the rounds of lengths."""
 AGAIN, REPEATED = 5, (1, 2, 3, 4, 6, 8)
 """Cases of rows that say one thing throughout, the last of them of columns; and of how many neighbours that is."""
+ARRANGED = 3
+"""Cases of own draws in another order."""
 SHORT = 8
 """Places of a row."""
 MULTIPLES, INTERRUPTED = 3, 3
@@ -289,6 +292,13 @@ def again(own: Array, rng: Any, within: Range, turn: int) -> Array:
     drawn: Array = np.logical_xor(columns < ends, rng.random((count, 1)) < 0.25) & (rng.random((count, 1)) < 0.5)
     values = cast(Any, np).where(drawn, rows, values)
     return _put_back(values, own, turned)
+
+
+def arranged(own: Array, rng: Any, within: Range, turn: int) -> Array:
+    """Own draws in orders, in two parts, and, in columns, in orders again: what sorts them in few turns leaves some."""
+    turned = turn % ARRANGED == ARRANGED - 1
+    rows = orders.of_rows(_rows(own, turned), rng, 0 if turned else turn % ARRANGED)
+    return _put_back(np.clip(rows, within.low, within.high), own, turned)
 
 
 def multiples(own: Array, rng: Any, within: Range, turn: int) -> Array:
