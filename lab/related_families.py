@@ -169,10 +169,15 @@ def faint(specification: Specification, floats: list[InputSpec]) -> Iterator[Pla
 
 
 def outcast(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
-    """Rows, or columns, of one input that are nearly alike, but for one."""
+    """Rows, or columns, of one input that are nearly alike, but for one; and of all that have the first one's shape."""
     compared = [spec for spec in floats if far.is_meant(drawn_shape(spec))]
+    turns = range(1 if large else far.TURNS)
     for spec in compared[:OUTCAST]:
-        yield from (Plan(f"outcast/{turn}", spec.name) for turn in range(1 if large else far.TURNS))
+        yield from (Plan(f"outcast/{turn}", spec.name) for turn in turns)
+    for spec in compared:
+        if spec is not floats[0] and drawn_shape(spec) == drawn_shape(floats[0]):
+            yield from (Plan(f"outcast/together/{turn}") for turn in turns)
+            return
 
 
 def sole(specification: Specification, shapes: str, floats: list[InputSpec], large: bool) -> Iterator[Plan]:

@@ -465,6 +465,14 @@ def _bounds(spec: Spec) -> tuple[float, float] | None:
     return None if low is None or high is None else (float(low), float(high))
 
 
+def _outcast(d: Draw) -> Array:
+    """The variant is the case's number; before it stands whether inputs of one shape have the same one together."""
+    together, turn = d.variant.startswith("together"), turn_of(d.variant.rpartition("/")[2])
+    if together:
+        return d.own if d.place is None else outcast.outcast(d.own, d.shared, d.scale, turn, d.first())
+    return outcast.outcast(d.own, d.rng, d.scale, turn) if d.is_target else d.own
+
+
 def _steady(d: Draw) -> Array:
     bounds = _bounds(d.spec)
     exact = d.spec.get("dtype") == "float32"
@@ -514,7 +522,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "arranged": lambda d: (
         _by_groups(d, lambda rows: arranged.of_rows(rows, d.rng, turn_of(d.variant))) if d.own.ndim else d.own
     ),
-    "outcast": lambda d: outcast.outcast(d.own, d.rng, d.scale, turn_of(d.variant)),
+    "outcast": _outcast,
     "waves": lambda d: (
         _by_groups(d, lambda rows: waves.of_rows(rows, d.rng, d.scale, d.sigma, turn_of(d.variant)))
         if d.own.ndim
@@ -557,7 +565,7 @@ _BESIDE: dict[str, Callable[[Spec, str, int, list[Spec]], Array]] = {
     "sole": lambda _, variant, seed, every: _other(variant.split("/")[1], seed, every),
 }
 """What another input holds that a family needs."""
-_RELATED = ("lone", "alike", "opposed", "faint", "circle")
+_RELATED = ("lone", "alike", "opposed", "faint", "circle", "outcast")
 _WHOLE = ("whole", "mixed")
 """What integers answer as such; to others they stay as they were drawn."""
 _MINGLED = ("planes", "towers", "peaks", "signs", "x100")

@@ -105,19 +105,17 @@ class Memory:
             both &= _meet(start, width, tensor, others) & _meet(partition, rows["partitions"], tensor, others)
             at_once = (live.first[others] <= live.last[tensor]) & (live.first[tensor] <= live.last[others])
             if rows["memory"][tensor] >= MEMORIES.index("sbuf"):
-                at_once &= (looped[others] & looped[tensor]).any(axis=-1)
+                at_once &= looped[others] | looped[tensor]
             both &= at_once | common[tensor]
             if both.any():
                 line = int(rows["line"][others[both][0]])
                 raise NotSimulated("a tile at an explicit address that lies over another in use is not simulated", line)
 
     def _loops(self) -> NDArray[np.bool_]:
-        """By tensor, in which of the loops it is looked at."""
-        regions = self.program.tables["regions"]
-        found = np.zeros((len(self._dtype), len(regions["kind"])), np.bool_)
+        """By tensor, whether it is looked at in a loop, which may have many turns, or none."""
+        found = np.zeros(len(self._dtype), np.bool_)
         site, tensor = touches(self.program)
-        for loop, (first, last) in enumerate(zip(regions["first"].tolist(), regions["last"].tolist(), strict=True)):
-            found[tensor[(first <= site) & (site < last)], loop] = True
+        found[tensor[self.program.tables["instructions"]["region"][site] != NONE]] = True
         return found
 
     def _place(self) -> list[NDArray[np.uint8]]:

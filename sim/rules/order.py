@@ -104,6 +104,11 @@ def turns(name: str, slot: str) -> bool:
     return slot in _TURNED.get(name, ())
 
 
+def goes_in_turn(name: str) -> bool:
+    """Whether an instruction writes each element where it has read it, as far as its accesses do."""
+    return name not in _TURNED
+
+
 def is_spread(written: int, read: int) -> bool:
     """Whether one number of each partition is read for all that is written there: a scale, a bias, a bound."""
     return read == 1 < written

@@ -15,6 +15,7 @@ from nki_anvil.sim.instructions import NAMES
 from nki_anvil.sim.kinds import WIDTHS, dynamic
 from nki_anvil.sim.operands import indices, operands
 from nki_anvil.sim.program import Program
+from nki_anvil.sim.rules.order import goes_in_turn
 
 Flags = NDArray[np.bool_]
 Window = tuple[slice, slice]
@@ -36,14 +37,18 @@ def spoiled(program: Program, pairs: Iterable[tuple[int, int]]) -> Iterator[Spoi
     """
     tiles = _Tiles(program, pairs)
     for instruction, looks in groupby(_looks(program, tiles.shared), key=itemgetter(0)):
+        in_turn = goes_in_turn(NAMES[int(program.tables["instructions"]["opcode"][instruction])])
         taken: list[int] = []
+        given: list[int] = []
         for _, access, reads, writes in looks:
             if reads:
                 taken.append(access)
                 yield from (Spoiled(victim, guest, instruction) for victim, guest in tiles.read(access))
             if writes:
-                yield from (Spoiled(*pair, instruction) for pair in tiles.crossed(access, taken))
+                crossed = [*tiles.crossed(access, taken, in_turn), *tiles.crossed(access, given, False)]
+                yield from (Spoiled(*pair, instruction) for pair in crossed)
                 tiles.write(access)
+                given.append(access)
 
 
 def _looks(program: Program, shared: Iterable[int]) -> Iterator[tuple[int, int, bool, bool]]:
@@ -92,12 +97,13 @@ class _Tiles:
             del self._lost[tile][guest]
         return [(tile, guest) for guest in found]
 
-    def crossed(self, written: int, taken: Iterable[int]) -> Iterator[tuple[int, int]]:
-        """Tiles that an instruction reads where it writes to the other one, but not each element where it stood."""
+    def crossed(self, written: int, taken: Iterable[int], in_turn: bool) -> Iterator[tuple[int, int]]:
+        """Tiles that an instruction looks at where it writes to the other one, but for reading each element where it
+        stood, as those do that go ``in_turn``."""
         guest = self._rows["tensor"][written]
         for access in taken:
             victim = self._rows["tensor"][access]
-            if victim not in self._victims[guest] or self._in_place(written, access):
+            if victim not in self._victims[guest] or (in_turn and self._in_place(written, access)):
                 continue
             mine, theirs = self._none(guest), self._none(victim)
             self._seen(written, mine)[...] = True
@@ -107,8 +113,10 @@ class _Tiles:
                 yield victim, guest
 
     def _in_place(self, one: int, other: int) -> bool:
-        """Whether two looks are at the same bytes, element by element."""
-        return not (self._dynamic[one] or self._dynamic[other]) and self._bytes_of(one) == self._bytes_of(other)
+        """Whether two looks are at the same bytes, element by element, and at each once."""
+        if self._dynamic[one] or self._dynamic[other] or self._bytes_of(one) != self._bytes_of(other):
+            return False
+        return all(step for step, count in self._program.pattern(one) if count > 1)
 
     def _bytes_of(self, access: int) -> tuple[int, int, tuple[tuple[int, int], ...]]:
         tile, width = self._rows["tensor"][access], int(WIDTHS[self._rows["dtype"][access]])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nki_anvil.backends.worker import outcast
+from nki_anvil.backends.worker import inputs, outcast
 
 
 def cosines(rows: np.ndarray) -> np.ndarray:
@@ -23,3 +23,15 @@ def test_one_row_of_each_matrix_is_far_from_all_others(turn: int) -> None:
 def test_what_has_no_rows_to_compare_stays() -> None:
     own = np.ones((2, 8), np.float32)
     assert outcast.outcast(own, np.random.default_rng(0), 1.0, 0) is own
+
+
+def test_views_of_the_same_have_one_outcast_together() -> None:
+    one = {"name": "one", "shape": (24, 16), "dtype": "float32", "domain": "real"}
+    given = {"inputs": [one, {**one, "name": "two"}, {**one, "name": "other", "shape": (24, 8)}]}
+    case = {"seed": 1, "family": "outcast/together/0", "probes": ()}
+    bent, own = (inputs.draw(given, {**case, "family": family}) for family in (case["family"], "own"))
+    far = [cosines(bent[name]).max(axis=1).argmin() for name in ("one", "two")]
+    assert far[0] == far[1]
+    between = cosines(np.concatenate([bent["one"], bent["two"]]))
+    assert (between > 0.9).sum(axis=1).min() == 1
+    assert (bent["other"] == own["other"]).all()

@@ -674,6 +674,18 @@ def test_turns_of_a_loop_in_which_tiles_share_bytes_are_not_imitated() -> None:
         Executable(b.program())
 
 
+def test_a_loop_that_may_have_no_turn_makes_nothing_good() -> None:
+    b = ProgramBuilder()
+    kept, other, out = b.tensor((4, 4), address=(0, 0)), b.tensor((4, 4), address=(0, 0)), b.result((4, 4))
+    b.emit("memset", kept, value=1)
+    b.emit("memset", other, value=2)
+    with b.loop("fori", b.register(), 0, 0):
+        b.emit("memset", kept, value=3)
+    b.emit("dma_copy", out, kept)
+    with pytest.raises(NotSimulated, match="explicit address"):
+        Executable(b.program())
+
+
 @pytest.mark.parametrize(("byte", "refused"), [(0, True), (12, True), (16, False)])
 def test_what_two_cores_put_at_one_address_of_shared_memory_is_never_apart(byte: int, refused: bool) -> None:
     b = ProgramBuilder(cores=2)

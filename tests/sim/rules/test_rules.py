@@ -918,3 +918,24 @@ def test_gpsimd_is_told_of_where_it_computes_integers_in_float32(version: str, o
     k = Kernel(version)
     engine("tensor_tensor", *[s(4, 4, dtype=INT32)] * 3, op=op, engine="gpsimd")(k)
     assert ("TRN2-INT-FP32" in codes(k)) == told
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("tensor_copy", False), ("nc_n_gather", True)])
+def test_tiles_at_one_address_are_read_in_place_by_what_goes_element_by_element(name: str, wrong: bool) -> None:
+    b = ProgramBuilder()
+    source, target = (b.tensor((4, 8), address=(0, 0)) for _ in range(2))
+    places = b.tensor((4, 8), "uint32")
+    b.emit("memset", source, value=1)
+    b.emit("memset", places, value=1)
+    b.emit(name, target, source, *((places,) if wrong else ()))
+    b.emit("dma_copy", b.result((4, 8)), target)
+    assert ("TRN2-ADDRESS" in {finding.code for finding in check(b.program())}) is wrong
+
+
+def test_two_results_of_one_instruction_share_no_bytes() -> None:
+    b = ProgramBuilder()
+    data, squares, total = b.tensor((4, 8)), b.tensor((4, 8), address=(0, 0)), b.tensor((4, 1), address=(0, 28))
+    b.emit("memset", data, value=1)
+    b.emit("activation_reduce", squares, total, data, op="exp", reduce_op="add")
+    b.emit("dma_copy", b.result((4, 8)), squares)
+    assert "TRN2-ADDRESS" in {finding.code for finding in check(b.program())}
