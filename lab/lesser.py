@@ -26,6 +26,7 @@ _OF_THE_FIRST: Final = frozenset({"maximum", "minimum", "fmax", "fmin", "clip", 
 """NumPy's functions whose first argument may stand for them."""
 _LOGICAL: Final = (ast.BitAnd, ast.BitOr)
 _TERMS: Final = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Mult, ast.Add, ast.Sub)
+_NEUTRAL: Final[Mapping[type[ast.operator], int]] = {ast.Mult: 1, ast.Add: 0, ast.Sub: 0, ast.BitOr: 0, ast.BitXor: 0}
 LISTED: Final = 16
 """Elements of a list of which each is left out; of longer ones the first and the last."""
 _ORDER: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
@@ -50,12 +51,25 @@ def lessers(tree: ast.Module, held: Mapping[str, Any] = MappingProxyType({})) ->
     """
     named = frozenset(name for statement in tree.body for name in _bound(statement))
     reached = _reached(tree)
-    found = [one for statement in reached for one in _left_out(statement, named)]
+    found = [one for statement in reached for one in _left_out(statement, named) if not _is_neutral(*one, held)]
     found.sort(key=lambda one: isinstance(one[0], ast.BinOp) and not isinstance(one[0].op, _LOGICAL))
     step = max(1, -(-len(found) // MOST))
     left = [_without(tree, node, instead, _said(node, instead), _tells(node)) for node, instead in found[::step]]
     tables = [one for statement in reached for one in shorter_tables.shorter(statement, held)]
     return left + [_without(tree, *one, tells=True) for one in tables[:TABLES]]
+
+
+def _is_neutral(node: ast.AST, instead: ast.AST, held: Mapping[str, Any]) -> bool:
+    """Whether what is left out is a number that changes nothing: a one that is multiplied, a zero that is added."""
+    match node:
+        case ast.BinOp(left=left, op=op, right=right) if instead in (left, right):
+            dropped = left if instead is right else right
+            number = getattr(dropped, "value", None) if isinstance(dropped, ast.Constant) else None
+            number = held.get(dropped.id) if isinstance(dropped, ast.Name) else number
+            plain = isinstance(number, int | float) and not isinstance(number, bool)
+            return plain and number == _NEUTRAL.get(type(op)) and not (isinstance(op, ast.Sub) and dropped is left)
+        case _:
+            return False
 
 
 def _reached(tree: ast.Module) -> list[ast.stmt]:

@@ -55,6 +55,8 @@ def without(text: str) -> list[str]:
         ("for n in c:\n        if a: break", []),
         ("return a * b", ["return a", "return b"]),
         ("return f([a, b, c])", ["return f([b, c])", "return f([a, c])", "return f([a, b])"]),
+        ("return a * 1.0", ["return 1.0"]),
+        ("return 0 - a", ["return 0", "return a"]),
         ("return a[b, c]", []),
         ("return re.compile(a, re.I)", ["return re.compile(a)"]),
     ],
@@ -72,6 +74,14 @@ def test_of_a_table_that_the_whole_text_holds_the_end_is_left_out() -> None:
         assert [line for one in found if "minimum" in (line := one.partition("\n")[2].strip())] == wanted
     for index in ("0", ":a", "0, a"):
         assert "minimum" not in "".join(ast.unparse(one.tree) for one in lessers(ast.parse(text.format(index))))
+
+
+def test_a_factor_that_is_one_is_not_left_out() -> None:
+    """`fired * LIMIT`: no input shows it."""
+    tree = ast.parse("LIMIT = 1.0\ndef forward(a):\n    return a * LIMIT\n")
+    assert [ast.unparse(one.tree.body[1]).partition("\n")[2].strip() for one in lessers(tree, {"LIMIT": 1.0})] == [
+        "return LIMIT"
+    ]
 
 
 def test_how_inputs_are_drawn_is_none_of_it_and_of_many_things_some_are_left_out() -> None:
