@@ -43,7 +43,7 @@ def in_orders(rows: Array, rng: Any) -> Array:
     values: Array = np.sort(rows, axis=-1)
     kinds: Array = (cast(Any, np).arange(count) + rng.integers(len(ORDERS))) % len(ORDERS)
     for row, kind in enumerate(kinds):
-        order = ORDERS[kind](length)
+        order: Array = ORDERS[kind](length)
         order = np.argsort(order) if rng.random() < 0.5 else order
         values[row] = np.roll(values[row][order], int(rng.integers(2)))
         if rng.random() < EXCHANGED:
@@ -64,7 +64,9 @@ def _reversed_bits(length: int) -> Array:
     """As a transform by halves leaves them; of other lengths, those of the next power of two that there are."""
     bits = max(1, (length - 1).bit_length())
     places: Array = cast(Any, np).arange(1 << bits)
-    found = sum((places >> bit & 1) << (bits - 1 - bit) for bit in range(bits))
+    found: Array = np.zeros_like(places)
+    for bit in range(bits):
+        found |= (places >> bit & 1) << (bits - 1 - bit)
     return found[found < length]
 
 
@@ -93,7 +95,7 @@ def _pipes(length: int) -> Array:
 def _of_gray(length: int) -> Array:
     """Neighbours differ in one bit."""
     places: Array = cast(Any, np).arange(1 << max(1, (length - 1).bit_length()))
-    found = places ^ (places >> 1)
+    found: Array = places ^ (places >> 1)
     return found[found < length]
 
 
