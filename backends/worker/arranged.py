@@ -42,10 +42,10 @@ def in_orders(rows: Array, rng: Any) -> Array:
     count, length = rows.shape
     values: Array = np.sort(rows, axis=-1)
     kinds: Array = (cast(Any, np).arange(count) + rng.integers(len(ORDERS))) % len(ORDERS)
-    for row, kind in enumerate(kinds):
+    for row, kind in enumerate(cast("list[int]", kinds.tolist())):
         order: Array = ORDERS[kind](length)
-        order = np.argsort(order) if rng.random() < 0.5 else order
-        values[row] = np.roll(values[row][order], int(rng.integers(2)))
+        taken: Array = np.argsort(order) if rng.random() < 0.5 else order
+        values[row] = np.roll(values[row][taken], int(rng.integers(2)))
         if rng.random() < EXCHANGED:
             one, other = rng.integers(0, length, 2)
             values[row, [one, other]] = values[row, [other, one]]
@@ -83,7 +83,7 @@ def _squared(length: int) -> Array:
 def _zigzag(length: int) -> Array:
     """The smallest, the largest, the next smallest."""
     places: Array = cast(Any, np).arange(length)
-    return np.where(places % 2, length - 1 - places // 2, places // 2)
+    return cast(Any, np).where(places % 2, length - 1 - places // 2, places // 2)
 
 
 def _pipes(length: int) -> Array:
