@@ -65,9 +65,10 @@ def explain(observed: Observed, deviation: Deviation) -> Explanation:
     """Where a case is wrong and what that looks like."""
     use, position = deviation.use, deviation.position
     expected = observed.yardstick.outputs[position]
-    for lost in (expected.rough, expected.cancelled):
-        if lost is not None and not np.isfinite(expected.r[use.index]).all() and np.isfinite(lost.r[use.index]).all():
-            expected = replace(expected, r=lost.r, spread=lost.spread)
+    if not np.isfinite(expected.r[use.index]).all():
+        for lost in expected.lost:
+            if lost.known[use.index].all():
+                expected = replace(expected, r=lost.r, spread=lost.spread)
     exactly = use.limit == exactness.LIMIT
     outputs = observed.result.exact if exactly else observed.result.outputs
     y = np.asarray(outputs[position]).reshape(expected.r.shape).astype(np.float64)

@@ -45,6 +45,11 @@ class Expected:
     """Rows that are not numbers in r, for nothing is left of them beside what honest runs err there; None: nowhere."""
 
     @property
+    def lost(self) -> tuple[Rough, ...]:
+        """Rows that honest runs lose and that are judged all the same."""
+        return tuple(one for one in (self.rough, self.cancelled) if one is not None)
+
+    @property
     def unit(self) -> float:
         return UNIT_ROUNDOFF[self.precision]
 

@@ -50,7 +50,7 @@ def compare(expected: Expected, y: NDArray[Any], tolerance: float, own: bool) ->
             r = np.where(known, r, 0.0)
             off = np.where(known, off, 0.0)
         uses = _uses(expected, r, np.abs(off), tolerance, own)
-        uses += [lost.use(got) for lost in (expected.rough, expected.cancelled) if lost is not None]
+        uses += [lost.use(got) for lost in expected.lost]
         if own:
             uses += leaning(expected, r, off)
     return sorted(uses, key=lambda use: -use.share)

@@ -32,17 +32,23 @@ class Rough:
     """The exact result; not a number wherever else."""
     spread: NDArray[np.float32]
     """max over runs of |run - r|, per element, and nothing wherever else; infinite where a rounding decides."""
-    factor: float = FACTOR
+    cancelled: bool = False
+    """Whether nothing is left of them; else they are lost by a little."""
 
     @classmethod
-    def of(cls, r: F64, runs: Sequence[NDArray[Any]], undecided: NDArray[np.bool_], factor: float = FACTOR) -> Rough:
+    def of(cls, r: F64, runs: Sequence[NDArray[Any]], undecided: NDArray[np.bool_], cancelled: bool = False) -> Rough:
         """Of an exact result that is not a number wherever else, of the runs, and of where a rounding decides."""
         off = np.max([np.abs(np.subtract(run, r, dtype=np.float64)) for run in runs], axis=0)
-        return cls(r, np.where(np.isfinite(r), np.where(undecided, np.inf, off), 0.0).astype(np.float32), factor)
+        return cls(r, np.where(np.isfinite(r), np.where(undecided, np.inf, off), 0.0).astype(np.float32), cancelled)
 
     def widened(self, factor: float) -> Rough:
         """The same with so many times what the runs err."""
         return replace(self, spread=self.spread * np.float32(factor))
+
+    @property
+    def factor(self) -> float:
+        """Times what honest runs err, a right kernel may."""
+        return CANCELLED if self.cancelled else FACTOR
 
     @property
     def known(self) -> NDArray[np.bool_]:
@@ -67,7 +73,7 @@ class Rough:
         worst = int(np.argmax(share))
         place = inside_row(off, direction, worst)
         return Use(
-            "rough rows" if self.factor <= FACTOR else "cancelled rows",
+            "cancelled rows" if self.cancelled else "rough rows",
             float(share.flat[worst]),
             place,
             float(measured.flat[worst]),

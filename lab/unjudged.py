@@ -16,7 +16,7 @@ from nki_anvil.lab.run_errors import KNOWN_SHARE, along, negligible
 
 NEAR = 0.25
 """Of a row's size: honest runs that are off by no more than that are numbers for everybody, and near them."""
-CANCELLED = 2.0**-4
+NOTHING_LEFT = 2.0**-4
 """Of what runs err in a row, at most so much is left of it."""
 JUMP, ONE_SIDED = 2.0**-14, 16.0
 """A number is decided by a rounding where that moves it by such a share of itself and of its row's typical one, and by
@@ -108,10 +108,8 @@ def only_cancelled_rows(r: F64, runs: Sequence[NDArray[Any]], off: Mapping[str, 
     direction = along(list(off))
     worst = off[direction]
     with np.errstate(all="ignore"):
-        gone = np.isfinite(worst) & (norms(r, direction) <= CANCELLED * worst)
-    found = r if direction == "whole" and gone.all() else np.full_like(r, np.nan)
-    if direction != "whole":
-        found = np.where(np.expand_dims(gone, int(direction.removeprefix("axis"))), r, np.nan)
+        gone = np.isfinite(worst) & (norms(r, direction) <= NOTHING_LEFT * worst)
+    found = r if gone.all() else _without(r, ~gone, direction)
     return found if np.isfinite(found).any() else None
 
 

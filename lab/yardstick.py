@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nki_anvil.lab.expected import Expected
 from nki_anvil.lab.formats import UNIT_ROUNDOFF, apart
-from nki_anvil.lab.rough import CANCELLED, FACTOR, Rough
+from nki_anvil.lab.rough import Rough
 from nki_anvil.lab.rows import F64, sums
 from nki_anvil.lab.run_errors import KNOWN_SHARE, RunErrors, is_chosen
 from nki_anvil.lab.unjudged import (
@@ -158,8 +158,8 @@ def _of_floats(r: F64, runs: _Runs, most: float, partial: bool, roughly: bool) -
         off = furthest(exact, every)
         r = without_lost_rows(exact, every, most, off)
         if not np.isfinite(r).all():
-            near = _lost_alike(only_near_rows(exact, r, every, off), runs, FACTOR)
-            cancelled = _lost_alike(only_cancelled_rows(exact, every, off), runs, CANCELLED)
+            near = _lost_alike(only_near_rows(exact, r, every, off), runs)
+            cancelled = _lost_alike(only_cancelled_rows(exact, every, off), runs, cancelled=True)
     if runs.beside:
         r = without_undecided(r, runs.beside)
     judged = np.isfinite(r) if near is None or not roughly else np.isfinite(r) | near.known
@@ -172,11 +172,11 @@ def _of_floats(r: F64, runs: _Runs, most: float, partial: bool, roughly: bool) -
     return errors, exactly, fair and errors.close(most)
 
 
-def _lost_alike(r: F64 | None, runs: _Runs, factor: float) -> Rough | None:
-    """Such rows, where there are any, with so many times what runs err in them."""
+def _lost_alike(r: F64 | None, runs: _Runs, cancelled: bool = False) -> Rough | None:
+    """Such rows, where there are any, with what runs err in them."""
     if r is None:
         return None
-    return Rough.of(r, [*runs.honest, *runs.disturbed], np.isnan(without_undecided(r, runs.beside)), factor)
+    return Rough.of(r, [*runs.honest, *runs.disturbed], np.isnan(without_undecided(r, runs.beside)), cancelled)
 
 
 def _of_whole_numbers(r: F64, runs: _Runs, most: float, tied: bool) -> tuple[RunErrors, bool, bool]:

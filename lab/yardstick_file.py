@@ -28,7 +28,6 @@ def save(yardstick: Yardstick, path: Path) -> None:
         for name, lost in (("rough", output.rough), ("cancelled", output.cancelled)):
             if lost is not None:
                 kept[f"{name}{position}"], kept[f"{name}{position}/spread"] = lost.r, lost.spread
-                kept[f"{name}{position}/factor"] = np.array(lost.factor)
         names = ("whole", "dtype", "precision", "exact", "rowwise", "large", "rounds", "by_lot", "brink")
         facts.append({name: getattr(output, name) for name in names} | {"directions": list(output.rows)})
     text = json.dumps({"admissible": yardstick.admissible, "outputs": facts}).encode()
@@ -43,10 +42,11 @@ def load(path: Path) -> Yardstick:
     for position, fact in enumerate(facts["outputs"]):
         rows = {d: data[f"rows{position}/{d}"] for d in fact.pop("directions")}
         r, spread, moved = data[f"r{position}"], data[f"spread{position}"], data.get(f"moved{position}")
-        lost = {name: _lost(data, f"{name}{position}") for name in ("rough", "cancelled")}
+        lost = {name: _lost(data, name, position) for name in ("rough", "cancelled")}
         outputs.append(Expected(r, spread, rows=rows, moved=moved, **lost, **fact))
     return Yardstick(tuple(outputs), bool(facts["admissible"]))
 
 
-def _lost(data: Mapping[str, NDArray[Any]], name: str) -> Rough | None:
-    return Rough(data[name], data[f"{name}/spread"], float(data[f"{name}/factor"])) if name in data else None
+def _lost(data: Mapping[str, NDArray[Any]], name: str, position: int) -> Rough | None:
+    kept = f"{name}{position}"
+    return Rough(data[kept], data[f"{kept}/spread"], name == "cancelled") if kept in data else None

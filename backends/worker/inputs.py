@@ -419,6 +419,8 @@ def _terraces(d: Draw) -> Array:
 
 def _by_groups(d: Draw, bent: Callable[[Array], Array]) -> Array:
     """What one output gathers, or else rows, as [groups, elements], bent and put back."""
+    if not d.own.ndim:
+        return d.own
     axes = planes.along(d.own, d.axes)
     rows = planes.laid_out(d.own.astype(np.float64), axes)
     return planes.put_back(bent(rows), d.own, axes).astype(np.float32)
@@ -444,8 +446,6 @@ def _foremost(d: Draw) -> Array:
 def _normed(d: Draw) -> Array:
     if turn_of(d.variant) and d.own.ndim > 1:
         return normed.matrices(d.own, d.rng, turn_of(d.variant)).astype(np.float32)
-    if not d.own.ndim:
-        return d.own
     return _by_groups(d, lambda rows: normed.rows(rows, d.rng))
 
 
@@ -519,15 +519,9 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "foremost": _foremost,
     "tuples": lambda d: _by_groups(d, lambda rows: tuples.in_rows(rows, d.rng, d.scale, d.sigma)),
     "normed": _normed,
-    "arranged": lambda d: (
-        _by_groups(d, lambda rows: arranged.of_rows(rows, d.rng, turn_of(d.variant))) if d.own.ndim else d.own
-    ),
+    "arranged": lambda d: _by_groups(d, lambda rows: arranged.of_rows(rows, d.rng, turn_of(d.variant))),
     "outcast": _outcast,
-    "waves": lambda d: (
-        _by_groups(d, lambda rows: waves.of_rows(rows, d.rng, d.scale, d.sigma, turn_of(d.variant)))
-        if d.own.ndim
-        else d.own
-    ),
+    "waves": lambda d: _by_groups(d, lambda rows: waves.of_rows(rows, d.rng, d.scale, d.sigma, turn_of(d.variant))),
     "planes": _planes,
     "narrow": _narrow,
     "towers": _towers,
