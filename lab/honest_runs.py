@@ -52,6 +52,9 @@ RESCALED: Final = 8
 """Runs more where operands are rounded to less than float32: where one term is most of a sum, or all are equal, its
 operand's rounding is all of a row's error, and comes out well in few runs by chance."""
 BRINK: Final = 1e36
+ROUNDINGS: Final = 4
+"""Pairs of runs off by a few roundings, where numbers are rounded: what one of these decides is no jump of a row that
+has many, as numbers of sixteen bits before a product."""
 DECISIONS: Final = 3
 BESIDE: Final = 32.0
 """Pairs of such runs more where numbers are rounded or compared, off by so many roundings: one of a pair crosses any
@@ -171,6 +174,8 @@ class HonestRuns:
             moved[1:] = self._pairs(inputs, rng, 1, ROUNDED)
         decides = not tied and (work.decides or any("float" not in dtype for dtype in self.dtypes))
         beside = self._pairs(inputs, rng, 1 if large else DECISIONS, AROUND) if decides else []
+        if decides and work.rounds and not large:
+            moved += yardstick.rounded_otherwise(exact, self._pairs(inputs, rng, ROUNDINGS, NEARBY))
         constants = self._constants(inputs, rng, constant_numbers.turns(work)) if work.has_constants else []
         swung = self._pairs(inputs, rng, 1, SWUNG) if work.contends and partial and not tied else []
 
@@ -323,6 +328,8 @@ class Disturbance:
 ROUNDED: Final = Disturbance()
 TIED: Final = Disturbance(throughout=True, tied=True)
 AROUND: Final = Disturbance(BESIDE, throughout=True)
+NEARBY: Final = Disturbance(4.0, throughout=True)
+"""What an inverse in the place of a division decides."""
 SWUNG: Final = Disturbance(4 * BESIDE)
 """What decides between scores that an exponential sets apart: in a few honest runs none may change sides by chance."""
 

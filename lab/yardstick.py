@@ -91,6 +91,20 @@ def measure(
     return Yardstick(tuple(outputs), admissible, finite)
 
 
+def rounded_otherwise(
+    exact: Sequence[NDArray[Any]], runs: Sequence[Sequence[NDArray[Any]]]
+) -> list[list[NDArray[Any]]]:
+    """Of each pair of runs with opposite errors, the outputs off by what both are off by: what moves evenly cancels,
+    and what a rounding decides, in one of them, is left."""
+
+    def both(one: NDArray[Any], other: NDArray[Any], r: NDArray[Any]) -> NDArray[Any]:
+        return one if one.dtype.kind in "biu" else np.asarray(one, np.float64) + other - r
+
+    with np.errstate(all="ignore"):
+        pairs = zip(runs[::2], runs[1::2], strict=True)
+        return [list(map(both, one, other, exact)) for one, other in pairs]
+
+
 def _moved(r: F64, runs: Sequence[NDArray[Any]]) -> NDArray[np.float32] | None:
     """By how much other constants move an output at most, per element; None where they do not."""
     off = [np.abs(np.subtract(run, r, dtype=np.float64)) for run in runs]

@@ -83,15 +83,35 @@ def test_what_cancels_otherwise_or_not_at_all_is_left(record: Callable[[Array], 
     assert residues.solved(np.random.default_rng(0).standard_normal((64, 24)), record) == []
 
 
-def test_what_goes_another_way_with_other_numbers_is_left() -> None:
+def test_where_a_run_goes_another_way_with_other_numbers_only_what_solves_it_is_found() -> None:
     def branching(x: Array) -> list[Event]:
         return notch(x)[: 1 if x.max() > 5 else 2]
 
     def shorter(x: Array) -> list[Event]:
         return notch(x if x.max() < 5 else x[:, :20])
 
+    x = np.random.default_rng(0).uniform(-4, 4, (64, 24))
     for record in (branching, shorter):
-        assert len(residues.solved(np.random.default_rng(0).uniform(-4, 4, (64, 24)), record)) <= 1
+        for found in residues.solved(x, record):
+            pairs = zip(record(found), record(x), strict=False)
+            assert any((left([one]) < 1e-3 * left([was])).mean() > 0.5 for one, was in pairs)
+
+
+GAINS = 0.6 + 0.5 * np.cos(np.arange(48) * 0.37) ** 2
+
+
+@pytest.mark.parametrize("function", [np.log1p, np.tanh, np.sqrt])
+def test_rows_behind_a_function_and_gains_come_to_be_even(function: Callable[[Array], Array]) -> None:
+    def centred(x: Array) -> list[Event]:
+        even = function(x) * GAINS
+        return [Event("difference", even, even.mean(axis=1, keepdims=True))]
+
+    x = np.abs(np.random.default_rng(0).standard_normal((64, 48)))
+    (found,) = residues.solved(x, centred)
+    moved = (found != x).any(axis=1)
+    assert moved.mean() >= 0.5
+    assert (left(centred(found)) < 1e-4 * left(centred(x)))[moved].all()
+    assert (np.abs(found).mean(axis=1) > 0.01).all()
 
 
 @pytest.mark.parametrize("shape", [(24,), (8, 4), (0, 24)])

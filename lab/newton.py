@@ -1,0 +1,83 @@
+"""Rows of an input of which a sum of several of its own elements leaves nothing, where functions stand before it.
+
+There a sum does not move evenly with each element, and no straight line leads to where it comes to nothing (see
+``residues``): rows go there in Newton's steps, each by what the sum moves with at the place where they have come to.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from nki_anvil.lab.arithmetic import Array
+
+Total = Callable[[Array], Array]
+"""[rows, elements of the sum] of rows [rows, numbers]; of another shape where the run goes another way."""
+
+STEPS: Final = 12
+PARTS: Final = (1.0, 0.5, 0.2, 0.05)
+"""Of a step, which are tried one after the other."""
+BIT: Final = 1e-6
+"""Of a row's typical number, by which differences are taken."""
+DAMPED: Final = 1e-6
+"""Of the mean square of what a sum moves with: what moves it less is left alone, as where rows have no mean."""
+DONE: Final = 1e-9
+"""Of a row's sum, what is none of it any more; of half of the rows, for there to be no further step."""
+
+
+def solved(rows: Array, total: Total, until: float) -> Array:
+    """Each row where it has come to by a time of ``monotonic``; a step that leads farther away is not taken."""
+    begun = here = total(rows)
+    for _ in range(STEPS):
+        slopes = _slopes(rows, here, total, until)
+        if slopes is None:
+            break
+        rows, here = _further(rows, here, rows - _step(slopes, here), total)
+        if np.median(_sizes(here) / np.maximum(_sizes(begun), 1e-300)) <= DONE:
+            break
+    return rows
+
+
+def _further(rows: Array, here: Array, tried: Array, total: Total) -> tuple[Array, Array]:
+    """Each row as far on the way as it comes nearer; where no part of it does it stays."""
+    waiting = np.ones(len(rows), dtype=bool)
+    for part in PARTS:
+        moved = np.where(waiting[:, None], rows + part * (tried - rows), rows)
+        there = total(moved)
+        if there.shape == here.shape:
+            nearer = _sizes(there) < _sizes(here)
+            rows, here = np.where(nearer[:, None], moved, rows), np.where(nearer[:, None], there, here)
+            waiting &= ~nearer
+        if not waiting.any():
+            break
+    return rows, here
+
+
+def _slopes(rows: Array, here: Array, total: Total, until: float) -> Array | None:
+    """[rows, elements of the sum, numbers of a row]; None where time is up, or runs go another way."""
+    bit = BIT * max(float(np.abs(rows).mean()), 1e-30)
+    slopes = np.zeros((*here.shape, rows.shape[1]))
+    for place in range(rows.shape[1]):
+        there = total(rows + bit * (np.arange(rows.shape[1]) == place))
+        if time.monotonic() > until or there.shape != here.shape:
+            return None
+        slopes[:, :, place] = (there - here) / bit
+    return np.where(np.isfinite(slopes), slopes, 0.0)
+
+
+def _step(slopes: Array, here: Array) -> Array:
+    """The shortest one that leaves nothing, were all even."""
+    squares = slopes @ slopes.transpose(0, 2, 1)
+    most = squares.trace(axis1=1, axis2=2)[:, None, None] / here.shape[1]
+    damped = squares + (DAMPED * most + 1e-300) * np.eye(here.shape[1])
+    weights: Array = np.linalg.solve(damped, here[:, :, None])
+    return (slopes.transpose(0, 2, 1) @ weights)[:, :, 0]
+
+
+def _sizes(rows: Array) -> Array:
+    with np.errstate(all="ignore"):
+        sizes = np.sqrt(np.square(rows).sum(axis=1))
+    return np.where(np.isfinite(sizes), sizes, np.inf)
