@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nki_anvil.lab import exactness, limits
-from nki_anvil.lab.diagnosis import approximation, diagnose
+from nki_anvil.lab.diagnosis import approximation, diagnose, uncounted
 from nki_anvil.lab.evidence import Observed
+from nki_anvil.lab.expected import Expected
 from nki_anvil.lab.heat import Heat, heat
-from nki_anvil.lab.rows import relative_l2
+from nki_anvil.lab.rows import F64, relative_l2
 from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.use import Use
 from nki_anvil.lab.verdict import Where
@@ -56,7 +57,8 @@ def worst(observed: Observed, specification: Specification) -> Deviation:
             use = max(use, exactness.compare(expected, exact, others), key=lambda one: one.share)
         uses.append((use, position))
         if own:
-            error = max(error, relative_l2(y.astype(np.float64), expected.r))
+            known = np.isfinite(expected.r)
+            error = max(error, relative_l2(y[known].astype(np.float64), expected.r[known]))
     use, position = max(uses, key=lambda pair: pair[0].share)
     return Deviation(use.share, error, own, use, position)
 
@@ -69,19 +71,21 @@ def explain(observed: Observed, deviation: Deviation) -> Explanation:
         for lost in expected.lost:
             if lost.known[use.index].all():
                 expected = replace(expected, r=lost.r, spread=lost.spread)
+    sums = next((one for one in expected.conserved if use.limit == one.limit), None)
     exactly = use.limit == exactness.LIMIT
     outputs = observed.result.exact if exactly else observed.result.outputs
     y = np.asarray(outputs[position]).reshape(expected.r.shape).astype(np.float64)
-    found = (approximation if exactly else diagnose)(expected, y, use.index)
+    found = uncounted() if sums else (approximation if exactly else diagnose)(expected, y, use.index)
     family = _family(observed)
+    got, right = sums.sum_at(y, use.index) if sums else _numbers_at(expected, y, use.index)
     where = Where(
         output=position,
         index=use.index,
         row=use.index[:-1],
         family=family,
         shapes=observed.case.shapes,
-        got=float(y[use.index]) if use.index else float("nan"),
-        expected=float(expected.r[use.index]) if use.index else float("nan"),
+        got=got,
+        expected=right,
         pattern=found.pattern,
         excerpt=found.excerpt,
     )
@@ -92,6 +96,10 @@ def explain(observed: Observed, deviation: Deviation) -> Explanation:
         f"got {where.got:.7g}, expected {where.expected:.7g} ({limit}). {found.sentence}"
     )
     return Explanation(sentence.strip(), found.hint, where, heat(expected, y, use.index, position))
+
+
+def _numbers_at(expected: Expected, y: F64, place: tuple[int, ...]) -> tuple[float, float]:
+    return (float(y[place]), float(expected.r[place])) if place else (float("nan"), float("nan"))
 
 
 def _family(observed: Observed) -> str:

@@ -44,6 +44,12 @@ def approximation(expected: Expected, y: F64, index: tuple[int, ...]) -> Diagnos
     return Diagnosis("approximation", sentence, hint, _excerpt(expected.r, y, index))
 
 
+def uncounted() -> Diagnosis:
+    """A row adds up to something else, some of whose numbers a rounding decides, and its sum none."""
+    sentence = "A rounding decides which number of the row has it, but it is in one of them: it is there twice, or not."
+    return Diagnosis("wrong_reduction", sentence, "Is what lies on the edge of two bins in both of them, or in none?")
+
+
 def _excerpt(r: F64, y: F64, index: tuple[int, ...]) -> str:
     """A few neighbours in the worst row, got and expected."""
     if not index:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nki_anvil.lab.conserved import Conserved
 from nki_anvil.lab.formats import UNIT_ROUNDOFF
 from nki_anvil.lab.rough import Rough
 from nki_anvil.lab.rows import F64, NOTHING
@@ -44,10 +45,18 @@ class Expected:
     cancelled: Rough | None = None
     """Rows that are not numbers in r, for nothing is left of them beside what honest runs err there; None: nowhere."""
 
+    conserved: tuple[Conserved, ...] = ()
+    """Sums of rows that no rounding decides, where it decides single numbers of them."""
+
     @property
     def lost(self) -> tuple[Rough, ...]:
         """Rows that honest runs lose and that are judged all the same."""
         return tuple(one for one in (self.rough, self.cancelled) if one is not None)
+
+    @property
+    def decided(self) -> NDArray[np.bool_]:
+        """Where nobody is judged by a number alone: a rounding decides it, or its row is lost."""
+        return self.spread > 0 if self.integer else ~np.isfinite(self.r)
 
     @property
     def unit(self) -> float:

@@ -51,6 +51,7 @@ def compare(expected: Expected, y: NDArray[Any], tolerance: float, own: bool) ->
             off = np.where(known, off, 0.0)
         uses = _uses(expected, r, np.abs(off), tolerance, own)
         uses += [lost.use(got) for lost in expected.lost]
+        uses += [one.use(got, expected.decided) for one in expected.conserved]
         if own:
             uses += leaning(expected, r, off)
     return sorted(uses, key=lambda use: -use.share)

@@ -59,9 +59,10 @@ def _further(rows: Array, here: Array, tried: Array, total: Total) -> tuple[Arra
 def _slopes(rows: Array, here: Array, total: Total, until: float) -> Array | None:
     """[rows, elements of the sum, numbers of a row]; None where time is up, or runs go another way."""
     bit = BIT * max(float(np.abs(rows).mean()), 1e-30)
-    slopes = np.zeros((*here.shape, rows.shape[1]))
+    bits: Array = bit * np.eye(rows.shape[1])
+    slopes: Array = np.zeros((*here.shape, rows.shape[1]))
     for place in range(rows.shape[1]):
-        there = total(rows + bit * (np.arange(rows.shape[1]) == place))
+        there = total(rows + bits[place])
         if time.monotonic() > until or there.shape != here.shape:
             return None
         slopes[:, :, place] = (there - here) / bit
@@ -70,11 +71,11 @@ def _slopes(rows: Array, here: Array, total: Total, until: float) -> Array | Non
 
 def _step(slopes: Array, here: Array) -> Array:
     """The shortest one that leaves nothing, were all even."""
-    squares = slopes @ slopes.transpose(0, 2, 1)
-    most = squares.trace(axis1=1, axis2=2)[:, None, None] / here.shape[1]
-    damped = squares + (DAMPED * most + 1e-300) * np.eye(here.shape[1])
-    weights: Array = np.linalg.solve(damped, here[:, :, None])
-    return (slopes.transpose(0, 2, 1) @ weights)[:, :, 0]
+    squares: Array = np.matmul(slopes, slopes.swapaxes(1, 2))
+    most: Array = np.einsum("rii->r", squares) / here.shape[1]
+    damped = squares + (DAMPED * most + 1e-300)[:, None, None] * np.eye(here.shape[1])
+    step: Array = np.matmul(slopes.swapaxes(1, 2), np.linalg.solve(damped, here[:, :, None]))
+    return step[:, :, 0]
 
 
 def _sizes(rows: Array) -> Array:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nki_anvil.lab.conserved import Conserved, conserved
 from nki_anvil.lab.expected import Expected
 from nki_anvil.lab.formats import UNIT_ROUNDOFF, apart
 from nki_anvil.lab.rough import Rough
@@ -85,6 +86,8 @@ def measure(
         expected = errors.expected(exactly, dtype, precision, rowwise, large)
         moved = _moved(r, [run[position] for run in constants])
         found = replace(expected, rounds=rounds, by_lot=by_lot, brink=brink, moved=moved)
+        if rounds and not tied:
+            found = replace(found, conserved=_conserved(r, found, runs))
         outputs.append(_either_way(found) if by_lot and dtype in UNIT_ROUNDOFF else found)
         finite = finite and errors.finite
         admissible = admissible and errors.finite and fair
@@ -103,6 +106,11 @@ def rounded_otherwise(
     with np.errstate(all="ignore"):
         pairs = zip(runs[::2], runs[1::2], strict=True)
         return [list(map(both, one, other, exact)) for one, other in pairs]
+
+
+def _conserved(r: F64, found: Expected, runs: _Runs) -> tuple[Conserved, ...]:
+    """``r`` is the exact result where nobody is left out."""
+    return conserved(r, found.decided & np.isfinite(r), [*runs.honest, *runs.disturbed, *runs.beside])
 
 
 def _moved(r: F64, runs: Sequence[NDArray[Any]]) -> NDArray[np.float32] | None:

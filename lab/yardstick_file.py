@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.backends.worker import arrays
+from nki_anvil.lab.conserved import Conserved
 from nki_anvil.lab.expected import Expected
 from nki_anvil.lab.rough import Rough
 from nki_anvil.lab.yardstick import Yardstick
@@ -28,6 +29,11 @@ def save(yardstick: Yardstick, path: Path) -> None:
         for name, lost in (("rough", output.rough), ("cancelled", output.cancelled)):
             if lost is not None:
                 kept[f"{name}{position}"], kept[f"{name}{position}/spread"] = lost.r, lost.spread
+        for one in output.conserved:
+            kept |= {
+                f"conserved{position}/{one.direction}": one.total,
+                f"allowed{position}/{one.direction}": one.allowed,
+            }
         names = ("whole", "dtype", "precision", "exact", "rowwise", "large", "rounds", "by_lot", "brink")
         facts.append({name: getattr(output, name) for name in names} | {"directions": list(output.rows)})
     text = json.dumps({"admissible": yardstick.admissible, "outputs": facts}).encode()
@@ -43,8 +49,16 @@ def load(path: Path) -> Yardstick:
         rows = {d: data[f"rows{position}/{d}"] for d in fact.pop("directions")}
         r, spread, moved = data[f"r{position}"], data[f"spread{position}"], data.get(f"moved{position}")
         lost = {name: _lost(data, name, position) for name in ("rough", "cancelled")}
-        outputs.append(Expected(r, spread, rows=rows, moved=moved, **lost, **fact))
+        outputs.append(
+            Expected(r, spread, rows=rows, moved=moved, conserved=_conserved(data, position), **lost, **fact)
+        )
     return Yardstick(tuple(outputs), bool(facts["admissible"]))
+
+
+def _conserved(data: Mapping[str, NDArray[Any]], position: int) -> tuple[Conserved, ...]:
+    begun = f"conserved{position}/"
+    directions = [name.removeprefix(begun) for name in data if name.startswith(begun)]
+    return tuple(Conserved(d, data[f"{begun}{d}"], data[f"allowed{position}/{d}"]) for d in directions)
 
 
 def _lost(data: Mapping[str, NDArray[Any]], name: str, position: int) -> Rough | None:
