@@ -37,10 +37,14 @@ class Kernel:
         if caller is not None:
             if self.launch not in ((), (caller.cores,)):
                 raise _launched_inside(self.launch)
-            return self.function(*map(plain, args), **{name: plain(value) for name, value in kwargs.items()})
+            return self.body()(*map(plain, args), **{name: plain(value) for name, value in kwargs.items()})
         from nki_anvil.sim.simulation import simulate
 
         return simulate(self, *args, **kwargs)
+
+    def body(self) -> Callable[..., Any]:
+        """What runs where another kernel calls this one."""
+        return self.function
 
     def with_schedule(self, schedule: Any) -> Kernel:
         """The same kernel; a schedule's hints do not change what it computes."""

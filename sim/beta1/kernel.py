@@ -40,6 +40,12 @@ class Beta1Kernel(Kernel):
         extents = tuple(operator.index(size) for size in sizes)
         return Beta1Kernel(self.function, extents, only_simulated=self.only_simulated, target=self.target)
 
+    def body(self) -> Callable[..., Any]:
+        """Its function, whose loops are read as those of the kernel that calls it."""
+        from nki_anvil.sim.beta1.ranges import with_loops
+
+        return with_loops(self.function)
+
     @property
     def benchmark_result(self) -> Any:
         """Not there: nothing was measured."""

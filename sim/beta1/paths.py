@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import Any, Final, NamedTuple
 
 
@@ -20,6 +21,10 @@ class Path:
     """The assumptions of the loop bodies that are open, outermost first; depth 0 is outside of all loops."""
 
     open: list[list[Assumption]] = field(default_factory=lambda: [[]])
+    kernels: set[CodeType] = field(default_factory=set[CodeType])
+    """The functions that the compiler reads as kernels: the one that is traced, and jitted ones that it calls."""
+    launch: int = 0
+    """How many of the loops, outermost first, are axes of the launch."""
 
     def assume(self, term: Any) -> None:
         """Note that an index expression is not negative."""

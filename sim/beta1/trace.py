@@ -11,6 +11,7 @@ from nki_anvil.sim.beta1.compiler import AUTOMATIC
 from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.kernel import Beta1Kernel
 from nki_anvil.sim.beta1.paths import LIVE_PATH
+from nki_anvil.sim.beta1.ranges import with_loops
 from nki_anvil.sim.beta1.recorder import Recorder
 from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.builder import LIVE
@@ -57,6 +58,7 @@ def _record(recorder: Recorder, run: Callable[[], Any]) -> None:
 def _launch(recorder: Recorder, kernel: Kernel, arguments: tuple[Any, Any], shared: Sequence[NkiTensor]) -> None:
     """The programs one after the other, as loops over the axes of the grid; their HBM tensors are the same ones."""
     recorder.share([(one.shape, one.dtype, one.storage.buffer, one.storage.name) for one in shared])
+    recorder.path.launch = len(recorder.extents)
     first: list[Any] = []
     for grid in _programs(recorder, recorder.extents):
         recorder.grid = grid
@@ -80,7 +82,7 @@ def _programs(recorder: Recorder, extents: Sequence[int]) -> Iterator[tuple[Inde
 def _call(recorder: Recorder, kernel: Kernel, arguments: tuple[Any, Any]) -> Any:
     positional, named = arguments
     recorder.by_hand.overruled = bool(getattr(kernel.function, AUTOMATIC, False))
-    return kernel.function(*positional, **named)
+    return with_loops(kernel.function)(*positional, **named)
 
 
 def wrapped(value: Any) -> Any:
