@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nki_anvil.sim.beta1.branches import chosen_by
 from nki_anvil.sim.beta1.paths import path
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.layout import Shape
@@ -83,5 +84,6 @@ def _decided(term: Index) -> bool:
     """Whether a term is not negative, noted for the loops it depends on."""
     holds = term.value >= 0
     if term.moves:
+        chosen_by(term.moves)
         path().assume(term if holds else -term - 1)
     return holds

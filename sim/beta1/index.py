@@ -14,6 +14,7 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from nki_anvil.sim.beta1.branches import chosen_by
 from nki_anvil.sim.beta1.conditions import Condition
 from nki_anvil.sim.beta1.paths import path
 from nki_anvil.sim.beta1.scattered import FLOOR, Scattered
@@ -50,6 +51,7 @@ class Index:
                 remedy="Use the loop's index, or nisa.iota to make a tile of the grid's values.",
             )
         if self.moves:
+            chosen_by(self.moves)
             path().fixed(self)
         return self.value
 

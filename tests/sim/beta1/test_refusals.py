@@ -208,7 +208,10 @@ def test_iterations_of_an_affine_loop_that_are_unlike_may_touch_parts_of_their_o
         summed = nl.zeros((nl.par_dim(128), 64), dtype=x.dtype, buffer=nl.sbuf)
         for i in nl.affine_range(4):
             tile = nl.load(x[i])
-            state[rows, i * 64 + columns] = nl.exp(tile) if i == 0 else nl.add(tile, 1.0)
+            if i == 0:
+                state[rows, i * 64 + columns] = nl.exp(tile)
+            else:
+                state[rows, i * 64 + columns] = nl.add(tile, 1.0)
             summed[...] += state[rows, i * 64 + columns]
             nl.store(out[i], state[rows, i * 64 + columns])
         nl.store(total, summed)
