@@ -20,38 +20,50 @@ if TYPE_CHECKING:
 class Condition:
     """What ``mask=`` takes: places where all of some expressions are not negative, else an array of booleans."""
 
-    def __init__(self, terms: Sequence[Index], holds: NDArray[np.bool_] | None = None, *, affine: bool = True) -> None:
+    def __init__(
+        self,
+        terms: Sequence[Index],
+        holds: NDArray[np.bool_] | None = None,
+        *,
+        affine: bool = True,
+        conjunction: bool = True,
+    ) -> None:
         self.terms = tuple(terms)
         self.affine = affine
         """Whether it compares sums of counters and grids alone, no remainders or quotients."""
+        self.conjunction = conjunction
+        """Whether it is comparisons joined by ``&`` alone, as masks are: no ``|``, no ``~``, no ``!=``."""
         self.holds = holds
         """Holds the condition where it is no conjunction of affine ones; then there are no terms."""
 
     @classmethod
-    def of_array(cls, holds: NDArray[Any], *, affine: bool = True) -> Condition:
+    def of_array(cls, holds: NDArray[Any], *, affine: bool = True, conjunction: bool = True) -> Condition:
         """A condition given place by place."""
-        return cls((), holds.astype(np.bool_), affine=affine)
+        return cls((), holds.astype(np.bool_), affine=affine, conjunction=conjunction)
 
     def __and__(self, other: Any) -> Any:
         if isinstance(other, (bool, np.bool_)):
             return self if other else Condition.of_array(np.zeros((1,) * 2, np.bool_))
+        joined = self.conjunction and other.conjunction
         if self.holds is None and other.holds is None:
-            return Condition((*self.terms, *other.terms))
-        return Condition.of_array(np.logical_and(self.array(), other.array()), affine=self.affine and other.affine)
+            return Condition((*self.terms, *other.terms), conjunction=joined)
+        affine, holds = self.affine and other.affine, np.logical_and(self.array(), other.array())
+        return Condition.of_array(holds, affine=affine, conjunction=joined)
 
     __rand__ = __and__
 
     def __or__(self, other: Any) -> Any:
         if isinstance(other, (bool, np.bool_)):
             return True if other else self
-        return Condition.of_array(np.logical_or(self.array(), other.array()), affine=self.affine and other.affine)
+        affine, holds = self.affine and other.affine, np.logical_or(self.array(), other.array())
+        return Condition.of_array(holds, affine=affine, conjunction=False)
 
     __ror__ = __or__
 
     def __invert__(self) -> Condition:
         if self.holds is None and len(self.terms) == 1:
-            return Condition([-self.terms[0] - 1])
-        return Condition.of_array(~self.array(), affine=self.affine)
+            return Condition([-self.terms[0] - 1], conjunction=False)
+        return Condition.of_array(~self.array(), affine=self.affine, conjunction=False)
 
     def array(self) -> NDArray[np.bool_]:
         """The condition at each place now."""

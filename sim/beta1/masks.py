@@ -87,6 +87,13 @@ def boxes(mask: Any, shape: Shape) -> list[Box]:
             remedy="Masks compare affine expressions: use a grid of its own for each part, as 2 * nl.arange(n)[None, :]"
             " for every second column, or select with nl.where.",
         )
+    if not mask.conjunction:
+        raise TraceError(
+            "NKI-MASK",
+            "A mask of comparisons that are joined by `|`, inverted by `~`, or compare by `!=`.",
+            remedy="Join comparisons by & alone, and write the opposite one for ~; for two parts run the operation once"
+            " for each, with a mask of its own, or select with nl.where.",
+        )
     if mask.holds is None:
         box = _conjunction(mask.terms, shape)
         if box is not None:
