@@ -50,7 +50,9 @@ def indexed(tile: Tile, key: Any) -> Tile:
         view = NkiTensor(storage, base.dtype, base.offset, base.shape, base.strides, base.indirection)
         return tile.seen(Tile(view, rest))
     look = looks.advanced(base, keys) if any(map(_is_grid, keys)) else looks.basic(base, keys)
-    return tile.seen(_viewed(storage, base, look, rest))
+    part = tile.seen(_viewed(storage, base, look, rest))
+    part.meshed = any(isinstance(key, Index) and key.meshed for key in keys)
+    return part
 
 
 def _viewed(storage: Placed, base: NkiTensor, look: Look, rest: Blocks) -> Tile:

@@ -44,4 +44,5 @@ class MGrid:
             line = arange(item.start or 0, item.stop, item.step or 1)
             place = tuple(slice(None) if axis == other else None for other in range(len(keys)))
             found.append(line[place])
+            found[-1].meshed = True
         return Grid(found) if isinstance(key, tuple) else found[0]

@@ -25,16 +25,27 @@ _NO_LOOPS: Final[Mapping[int, int]] = MappingProxyType({})
 
 
 class Index:
-    """``value`` now, ``moves`` per iteration of each open loop (by depth), and ``steps`` along the axes of a grid."""
+    """``value`` now, ``moves`` per iteration of each open loop (by depth), and ``steps`` along the axes of a grid.
 
-    __slots__ = ("moves", "shape", "steps", "value")
+    ``meshed`` says that a grid of ``nl.mgrid`` is in it, by which no index tile is taken.
+    """
+
+    __slots__ = ("meshed", "moves", "shape", "steps", "value")
     __array_ufunc__ = None
 
-    def __init__(self, value: int, moves: Mapping[int, int] = _NO_LOOPS, shape: Shape = (), steps: Shape = ()) -> None:
+    def __init__(
+        self,
+        value: int,
+        moves: Mapping[int, int] = _NO_LOOPS,
+        shape: Shape = (),
+        steps: Shape = (),
+        meshed: bool = False,
+    ) -> None:
         self.value = value
         self.moves = moves
         self.shape = shape
         self.steps = steps
+        self.meshed = meshed
 
     @property
     def ndim(self) -> int:
@@ -109,7 +120,7 @@ class Index:
                 raise TraceError("NKI-RANK", f"Too many indices for a grid of shape {self.shape}.", remedy="Drop some.")
             value += _cut(item, self.shape[axis], self.steps[axis], shape, steps)
             axis += 1
-        return Index(value, self.moves, (*shape, *self.shape[axis:]), (*steps, *self.steps[axis:]))
+        return Index(value, self.moves, (*shape, *self.shape[axis:]), (*steps, *self.steps[axis:]), self.meshed)
 
     # arithmetic
 
@@ -148,7 +159,7 @@ class Index:
     def scaled(self, factor: int) -> Index:
         """The product with a number."""
         moves = {depth: move * factor for depth, move in self.moves.items() if factor}
-        return Index(self.value * factor, moves, self.shape, tuple(step * factor for step in self.steps))
+        return Index(self.value * factor, moves, self.shape, tuple(step * factor for step in self.steps), self.meshed)
 
     def is_number(self) -> bool:
         """Whether it spans no grid."""
@@ -200,7 +211,8 @@ class Index:
         by = operator.index(cast("Any", other))
         if apply is FLOOR and by and not any(part % by for part in self._parts()):
             moves = {depth: move // by for depth, move in self.moves.items()}
-            return Index(self.value // by, moves, self.shape, tuple(step // by for step in self.steps))
+            steps = tuple(step // by for step in self.steps)
+            return Index(self.value // by, moves, self.shape, steps, self.meshed)
         return apply(operator.index(self), by) if self.is_number() else Scattered(apply(self.numbers(), by))
 
     def _parts(self) -> list[int]:
@@ -242,7 +254,7 @@ def _cut(item: Any, size: int, step: int, shape: list[int], steps: list[int]) ->
 
 def _combined(one: Index, other: Any, sign: int) -> Any:
     if isinstance(other, (int, np.integer)) and not isinstance(other, bool):
-        return Index(one.value + sign * int(cast("Any", other)), one.moves, one.shape, one.steps)
+        return Index(one.value + sign * int(cast("Any", other)), one.moves, one.shape, one.steps, one.meshed)
     if isinstance(other, Scattered):
         return Scattered(one.numbers() + sign * other.values)
     if isinstance(other, (float, np.floating)):
@@ -258,7 +270,7 @@ def _combined(one: Index, other: Any, sign: int) -> Any:
     steps = tuple(
         _at(one.steps, axis - len(shape)) + sign * _at(other.steps, axis - len(shape)) for axis in range(len(shape))
     )
-    return Index(one.value + sign * other.value, moves, shape, steps)
+    return Index(one.value + sign * other.value, moves, shape, steps, one.meshed or other.meshed)
 
 
 def _at(steps: Shape, axis: int) -> int:

@@ -216,6 +216,12 @@ def _fitted(values: Any) -> Index | None:
 
 def _gathered(look: Look, base: NkiTensor, axis: int, tile: Tile) -> None:
     _once(look)
+    if tile.meshed and tile.size > 1:
+        raise TraceError(
+            "NKI-INDIRECT",
+            f"An index tile of shape {tile.shape} is taken by a grid of nl.mgrid: no indirect access works by it.",
+            remedy="Take it by nl.arange: idx[nl.arange(n)[:, None], 0].",
+        )
     rows = tile.whole()
     if rows.dtype not in ("int32", "uint32", "int16", "uint16", "int8", "uint8"):
         raise TraceError("NKI-DTYPE", f"An index tile of {rows.dtype}.", remedy="Use nl.int32 or nl.uint32.")

@@ -48,7 +48,19 @@ NO_BLOCKS = Blocks((), ())
 class Tile(Operators):
     """A tensor as Beta 1 kernels handle it."""
 
-    __slots__ = ("__weakref__", "blocks", "fresh", "grown", "held", "kept", "outside", "part", "tensor", "truth")
+    __slots__ = (
+        "__weakref__",
+        "blocks",
+        "fresh",
+        "grown",
+        "held",
+        "kept",
+        "meshed",
+        "outside",
+        "part",
+        "tensor",
+        "truth",
+    )
     __array_ufunc__ = None
 
     def __init__(
@@ -73,6 +85,8 @@ class Tile(Operators):
         """Dimensions that the index leaves, which is an error unless a mask cuts it off."""
         self.truth = False
         """Whether it is a comparison's result, of which ``~``, ``&`` and ``|`` are logical."""
+        self.meshed = False
+        """Whether it was taken by a grid of ``nl.mgrid``, and so indexes nothing."""
         self.held: Held | None = None
         """Of a result that was assigned to a place."""
         self.grown = self.recorder.grown(tensor, fresh=fresh)

@@ -830,6 +830,36 @@ def test_a_mask_compares_no_remainders(beta1: Any, joined: str):
     assert "remainder" in error.message
 
 
+@pytest.mark.parametrize("taken", ["by nl.mgrid", "by its sum", "by nl.arange", "whole"])
+def test_an_index_tile_is_not_taken_by_a_grid_of_mgrid(beta1: Any, taken: str):
+    nl = beta1.nl
+
+    @beta1.nki.jit
+    def kernel(x, index):
+        out = nl.ndarray((64, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+        rows, columns = nl.mgrid[0:64, 0:64]
+        named = nl.load(index)
+        found = {
+            "by nl.mgrid": lambda: named[rows, 0],
+            "by its sum": lambda: named[2 * rows - rows, 0],
+            "by nl.arange": lambda: named[nl.arange(64)[:, None], 0],
+            "whole": lambda: named,
+        }[taken]()
+        nl.store(out, nl.load(x[found, columns]))
+        return out
+
+    x, index = (
+        np.arange(128 * 64, dtype=np.float32).reshape(128, 64),
+        np.arange(64, 0, -1, dtype=np.int32).reshape(64, 1),
+    )
+    if "its" in taken or "mgrid" in taken:
+        error = refused(kernel, x, index)
+        assert error.code == "NKI-INDIRECT"
+        assert "nl.arange" in error.remedy
+    else:
+        assert (kernel(x, index) == x[64:0:-1]).all()
+
+
 def test_an_operand_masked_by_its_index_is_told_the_cure(beta1: Any):
     nl = beta1.nl
 
