@@ -17,6 +17,9 @@ from nki_anvil.sim.rules.rule import BETA1, Rule, Violation
 
 _FP32 = {"float32", "tfloat32"}
 _FP8 = {"float8_e4m3", "float8_e5m2"}
+_BYTES = _FP8 | {"int8", "uint8"}
+"""Formats of one byte. The guide tells of float8 alone, and no page of integers in a matmul; AWS's kernels turn bytes
+as float8 on trn2."""
 _TILE_SIZES = (32, 64, 128)
 _SIDES = 2
 _HALF = 64
@@ -202,7 +205,7 @@ def _bytes_apart(reading: Reading) -> Iterator[Violation]:
     for use in reading.uses:
         dst = use.tiles.get("dst")
         turned = use.engine == "tensor" and (use.name == "nc_transpose" or use.attributes.get("is_transpose"))
-        if not turned or dst is None or dst.dtype not in _FP8:
+        if not turned or dst is None or dst.dtype not in _BYTES:
             continue
         steps = [step for step, count in zip(dst.steps[1:], dst.shape[1:], strict=True) if count > 1]
         if dst.low % _SIDES or any(step % _SIDES for step in steps):
@@ -253,8 +256,9 @@ RULES = (
     Rule("TRN2-TRANSPOSE", "nc_transpose takes 128 x 128 from SBUF to PSUM on the tensor engine, 32 x 32 on vector, one"
          " format.", "error", "Transpose block by block, or choose the other engine.", "nki.isa.nc_transpose",
          _transposes),
-    Rule("TRN2-TRANSPOSE-FP8", "The tensor engine's transpose of float8 leaves elements of 16 bits, the upper eight of"
-         " which are zeros.", "error", "Let dst be every second element, p[:, :, 0] of a PSUM tile [rows, columns, 2];"
-         " or transpose in bfloat16.", "Trainium2 Architecture Guide for NKI, built-in transpose support",
-         _bytes_apart, {"beta1": "off"}),  # whose compiler places results itself
+    Rule("TRN2-TRANSPOSE-FP8", "The tensor engine's transpose of float8, or of other bytes, leaves elements of 16 bits,"
+         " the upper eight of which are zeros.", "error", "Let dst be every second element, p[:, :, 0] of a PSUM tile"
+         " [rows, columns, 2]; or transpose in bfloat16.",
+         "Trainium2 Architecture Guide for NKI, built-in transpose support", _bytes_apart,
+         {"beta1": "off"}),  # whose compiler places results itself
 )  # fmt: skip

@@ -939,3 +939,12 @@ def test_two_results_of_one_instruction_share_no_bytes() -> None:
     b.emit("activation_reduce", squares, total, data, op="exp", reduce_op="add")
     b.emit("dma_copy", b.result((4, 8)), squares)
     assert "TRN2-ADDRESS" in {finding.code for finding in check(b.program())}
+
+
+@pytest.mark.parametrize(("dtype", "unit"), [("uint8", "tensor"), ("int8", "tensor"), ("uint8", "vector")])
+@pytest.mark.parametrize("apart", [False, True])
+def test_the_tensor_engine_turns_integers_of_one_byte_as_it_does_float8(dtype: str, unit: str, apart: bool) -> None:
+    k = Kernel()
+    data, bank = k.sbuf(4, 8, dtype=dtype), k.psum(8, 4, 2, dtype=dtype)
+    k.emit("nc_transpose", bank[:, :, 0:1] if apart else k.psum(8, 4, dtype=dtype), data, engine=unit, line=5)
+    assert codes(k) == ({"TRN2-TRANSPOSE-FP8"} if unit == "tensor" and not apart else set())
