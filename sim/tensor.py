@@ -531,6 +531,13 @@ class NkiTensor:
             )
         if self.indirection is not None or (scalar is not None and vector is not None):
             raise _twice()
+        if scalar is not None and self.storage.on_chip and dim % self.ndim == 0:
+            raise TraceError(
+                "NKI-INDIRECT",
+                f"A scalar_offset moves {self!r}, which is on chip, over its partitions.",
+                remedy="Say indirect_dim= of a free dimension, as nothing selects a partition at run time; or move over"
+                " a tensor in HBM.",
+            )
         if isinstance(scalar, VirtualRegister):
             if scalar.frozen and versions.release(self.storage.trace.version) == (0, 3):
                 raise TraceError(
