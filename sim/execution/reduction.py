@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nki_anvil.sim.execution.alu import IDENTITIES, REDUCERS
+from nki_anvil.sim.execution.bench import Bench
 from nki_anvil.sim.execution.choices import KEEPING, beginning
+from nki_anvil.sim.execution.conversion import converted
 from nki_anvil.sim.execution.registry import defines
 from nki_anvil.sim.execution.site import Site
 from nki_anvil.sim.execution.untold import EXTREMES, Extreme
@@ -100,7 +102,10 @@ def _reduce_free(function: Any, values: Array, total: Array) -> None:
 
 @defines("tensor_scalar_reduce")
 def tensor_scalar_reduce(site: Site) -> None:
-    """dst = data op0 operand0; the accumulators reduce dst and are read into reduce_res."""
+    """dst = data op0 operand0; the accumulators reduce that, and are read into reduce_res.
+
+    Whether they take it as dst holds it, its page says both ways: a lot is drawn.
+    """
     shape = site.shape("dst", "data")
     data, operand = site.read("data", shape), site.scalar("operand0", "value0", shape)
     out, op = site.target("dst", shape), site["reduce_op"] or "add"
@@ -108,11 +113,26 @@ def tensor_scalar_reduce(site: Site) -> None:
     lanes = begin(site, "data", site["reduce_cmd"], op, initial, answers=site.has("reduce_res"))
     site.operate(0, site["op0"], data, operand, out, site["reverse0"])
     if site["reduce_cmd"] not in ("idle", "reset"):
-        accumulate(site, out, lanes, op)
+        accumulate(site, _kept(site, out), lanes, op)
     if site.has("reduce_res"):
         site.do(
             np.negative if site["reduce_res_negate"] else np.positive, lanes, site.target("reduce_res", lanes.shape)
         )
+
+
+def _kept(site: Site, values: Array) -> Array:
+    """What is reduced of a result: itself, or what its format leaves of it."""
+    dtype = site.operand("dst").dtype
+    if site.formats.stored(dtype) == site.formats.working and not site.formats.shortens(dtype):
+        return values
+    kept = site.work(values.shape)
+    site.do(_keep, site.bench, dtype, values, kept)
+    return kept
+
+
+def _keep(bench: Bench, dtype: str, values: Array, kept: Array) -> None:
+    rounded = bench.lots.other("reduced as kept")
+    np.copyto(kept, converted(values, "float32", dtype, bench) if rounded else values, casting="unsafe")
 
 
 @defines("tensor_scalar_cumulative")

@@ -305,3 +305,17 @@ def test_a_row_before_an_offset_that_a_negative_index_names_is_skipped_or_taken(
             assert found == [1.0 if taken else 0.0, 1, 2, 0, 4, 5]
         else:
             assert found[:3] == [3, 0 if taken else 9, 9]
+
+
+@pytest.mark.parametrize(("dtype", "sums"), [("int8", [4.5, 5.0]), ("bfloat16", [4.5, 4.5]), ("float32", [4.5, 4.5])])
+def test_a_reduction_beside_tensor_scalar_takes_what_it_was_given_or_what_dst_holds(
+    dtype: str, sums: list[float]
+) -> None:
+    b = ProgramBuilder()
+    source, held, total = b.input((1, 3)), b.tensor((1, 3)), b.tensor((1, 1))
+    b.emit("dma_copy", held, source)
+    b.emit("tensor_scalar_reduce", b.tensor((1, 3), dtype), total, held, op0="multiply", value0=2.0,
+           reduce_op="add", reduce_cmd="reset_reduce", reduce_res_negate=False)  # fmt: skip
+    b.emit("dma_copy", b.result((1, 1)), total)
+    row = np.array([[0.375, 0.375, 1.5]], np.float32)
+    assert [Executable(b.program()).run([row], poison=poison).outputs[0].item() for poison in (0, 1)] == sums
