@@ -7,18 +7,16 @@ guide from NKI 0.1). Public kernels leave tiles behind an ``if`` on what is know
 from __future__ import annotations
 
 import ast
-import linecache
 import sys
 from collections.abc import Mapping
-from functools import lru_cache
 from itertools import islice
 from types import CodeType, FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from nki_anvil.sim.beta1.definitions import definition
 from nki_anvil.sim.beta1.paths import path
 from nki_anvil.sim.beta1.reaching import escaping
 from nki_anvil.sim.errors import TraceError
-from nki_anvil.sim.parsing import parsed
 
 
 class Choice(NamedTuple):
@@ -28,15 +26,24 @@ class Choice(NamedTuple):
     name: str
 
 
+def choices(code: CodeType, names: Mapping[str, Any]) -> tuple[Choice, ...]:
+    """Those of a function of a module with these names."""
+    function = definition(code, names)
+    if function is None:
+        return ()
+    bound = [Choice(branch.test, name) for branch, name in escaping(function).items()]
+    return (*bound, *(Choice(one.test, "") for one in ast.walk(function) if isinstance(one, ast.IfExp)))
+
+
 def chosen_by(moves: Mapping[int, int]) -> None:
     """Python asks now for a number that loops move; raises TraceError where it decides what is used behind an arm."""
     here = path()
     if not here.kernels or all(depth <= here.launch for depth in moves):
         return
     frame = _innermost({code.co_filename for code in here.kernels})
-    if frame is None or frame.f_code not in here.kernels:
+    if frame is None:
         return
-    for choice in _choices(frame):
+    for choice in here.kernels.get(frame.f_code, ()):
         if _within(choice.test, frame):
             raise _refused(choice.name)
 
@@ -46,30 +53,6 @@ def _innermost(files: set[str]) -> FrameType | None:
     while frame is not None and frame.f_code.co_filename not in files:
         frame = frame.f_back
     return frame
-
-
-def _choices(frame: FrameType) -> tuple[Choice, ...]:
-    text = "".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals))
-    return _choices_of(text, frame.f_code.co_firstlineno, frame.f_code.co_name)
-
-
-@lru_cache(maxsize=64)
-def _choices_of(text: str, line: int, name: str) -> tuple[Choice, ...]:
-    """Those of the function that begins at a line, its decorators included."""
-    try:
-        tree = parsed(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return ()
-    found: list[Choice] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == name and _first_line(node) == line:
-            found += (Choice(branch.test, bound) for branch, bound in escaping(node).items())
-            found += (Choice(one.test, "") for one in ast.walk(node) if isinstance(one, ast.IfExp))
-    return tuple(found)
-
-
-def _first_line(function: ast.FunctionDef) -> int:
-    return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
 
 
 def _within(test: ast.expr, frame: FrameType) -> bool:

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import CodeType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from nki_anvil.sim.beta1.branches import Choice
 
 
 class Assumption(NamedTuple):
@@ -21,8 +24,9 @@ class Path:
     """The assumptions of the loop bodies that are open, outermost first; depth 0 is outside of all loops."""
 
     open: list[list[Assumption]] = field(default_factory=lambda: [[]])
-    kernels: set[CodeType] = field(default_factory=set[CodeType])
-    """The functions that the compiler reads as kernels: the one that is traced, and jitted ones that it calls."""
+    kernels: dict[CodeType, tuple[Choice, ...]] = field(default_factory=dict[CodeType, "tuple[Choice, ...]"])
+    """The functions that the compiler reads as kernels, the one that is traced and jitted ones that it calls, with the
+    conditions in them by which no index of a loop may choose."""
     launch: int = 0
     """How many of the loops, outermost first, are axes of the launch."""
 

@@ -21,11 +21,11 @@ def with_loops(function: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel's function as the compiler reads it; what calls no ``range`` of Python's stays as it is."""
     if isinstance(function, functools.partial):
         return functools.partial(with_loops(function.func), *function.args, **function.keywords)
-    if not isinstance(function, FunctionType) or "range" in function.__globals__:
+    if not isinstance(function, FunctionType):
         return function
-    recorder().path.kernels.add(function.__code__)
+    recorder().read_as_kernel(function.__code__, function.__globals__)
     heads = _heads(function.__code__)
-    if not heads:
+    if not heads or "range" in function.__globals__:
         return function
     names = {**function.__globals__, "range": _counting(function.__code__, heads)}
     made = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)

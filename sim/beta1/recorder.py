@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
@@ -11,6 +12,7 @@ from nki_anvil.sim.beta1 import dependencies, overlaid, splitting
 from nki_anvil.sim.beta1.allocation import ByHand
 from nki_anvil.sim.beta1.assembly import Recorded, tabulated
 from nki_anvil.sim.beta1.bodies import Bodies
+from nki_anvil.sim.beta1.branches import choices
 from nki_anvil.sim.beta1.growth import Growth, repeated
 from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.paths import Path
@@ -29,6 +31,7 @@ from nki_anvil.sim.program import NONE, SCHEMA, Program
 from nki_anvil.sim.tensor import Indirect, NkiTensor
 
 if TYPE_CHECKING:
+    from nki_anvil.sim.beta1.annotations import Annotated
     from nki_anvil.sim.beta1.tile import Tile
 
 INSTRUCTION: Final = tuple(SCHEMA["instructions"])
@@ -103,6 +106,16 @@ class Recorder(Tensors):
         self._sites = Growth(WIDTH)
         self._reached: dict[int, int] = {}
         self._instructions = Growth(INSTRUCTION_WIDTH)
+        self._annotated: list[Annotated] = []
+        """Shapes that the text says, of names that are not bound yet."""
+
+    def read_as_kernel(self, code: CodeType, names: Mapping[str, Any]) -> None:
+        """Note a function that the compiler reads, with its module's names: the kernel, or a jitted one it calls."""
+        from nki_anvil.sim.beta1.annotations import annotated
+
+        if code not in self.path.kernels:
+            self.path.kernels[code] = choices(code, names)
+            self._annotated += annotated(code, names)
 
     # loops
 
@@ -246,6 +259,8 @@ class Recorder(Tensors):
         self, opcode: int, engine: int, operands: Sequence[NkiTensor | None], values: tuple[Any, ...] = ()
     ) -> None:
         """One instruction, or as many as the engine needs for it."""
+        if self._annotated:
+            self._compare_annotated()
         smaller = splitting.parts(NAMES[opcode], operands)
         if smaller is not None:
             for few in smaller:
@@ -260,6 +275,11 @@ class Recorder(Tensors):
         row = (opcode, engine, attributes, first, len(operands), NONE, self.core, self.line(), *_STRAIGHT)
         number = self._instructions.add(row)
         self.last = Last(number, opcode, first, tuple(operands), values)
+
+    def _compare_annotated(self) -> None:
+        from nki_anvil.sim.beta1.annotations import compare
+
+        compare(self._annotated)
 
     def _count_uses(self, opcode: int, operands: Sequence[NkiTensor | None]) -> None:
         writes = _WRITES[opcode]
