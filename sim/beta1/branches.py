@@ -9,11 +9,10 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Mapping
-from itertools import islice
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from nki_anvil.sim.beta1.definitions import definition
+from nki_anvil.sim.beta1.definitions import definition, place_of
 from nki_anvil.sim.beta1.paths import path
 from nki_anvil.sim.beta1.reaching import escaping
 from nki_anvil.sim.errors import TraceError
@@ -57,14 +56,9 @@ def _innermost(files: set[str]) -> FrameType | None:
 
 def _within(test: ast.expr, frame: FrameType) -> bool:
     """Whether a frame evaluates a condition."""
-    place = _place(frame.f_code, frame.f_lasti)
+    place = place_of(frame)
     end = (test.end_lineno or test.lineno, test.end_col_offset or 0)
     return place is not None and (test.lineno, test.col_offset) <= place < end
-
-
-def _place(code: CodeType, instruction: int) -> tuple[int, int] | None:
-    line, _, column, _ = next(islice(code.co_positions(), instruction // 2, None))
-    return None if line is None or column is None else (line, column)
 
 
 def _refused(name: str) -> TraceError:

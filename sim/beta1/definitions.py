@@ -6,10 +6,14 @@ import ast
 import linecache
 from collections.abc import Mapping
 from functools import lru_cache
-from types import CodeType
+from itertools import islice
+from types import CodeType, FrameType
 from typing import Any
 
 from nki_anvil.sim.parsing import parsed
+
+Place = tuple[int, int]
+"""A line, and a column of it."""
 
 
 def definition(code: CodeType, names: Mapping[str, Any]) -> ast.FunctionDef | None:
@@ -27,3 +31,9 @@ def _definitions(text: str) -> dict[tuple[str, int], ast.FunctionDef]:
         return {}
     functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
     return {(one.name, min([one.lineno, *(d.lineno for d in one.decorator_list)])): one for one in functions}
+
+
+def place_of(frame: FrameType) -> Place | None:
+    """Where the expression begins that a frame evaluates."""
+    line, _, column, _ = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
+    return None if line is None or column is None else (line, column)

@@ -32,6 +32,7 @@ from nki_anvil.sim.tensor import Indirect, NkiTensor
 
 if TYPE_CHECKING:
     from nki_anvil.sim.beta1.annotations import Annotated
+    from nki_anvil.sim.beta1.definitions import Place
     from nki_anvil.sim.beta1.tile import Tile
 
 INSTRUCTION: Final = tuple(SCHEMA["instructions"])
@@ -108,14 +109,21 @@ class Recorder(Tensors):
         self._instructions = Growth(INSTRUCTION_WIDTH)
         self._annotated: list[Annotated] = []
         """Shapes that the text says, of names that are not bound yet."""
+        self._heads: dict[CodeType, frozenset[Place]] = {}
 
-    def read_as_kernel(self, code: CodeType, names: Mapping[str, Any]) -> None:
-        """Note a function that the compiler reads, with its module's names: the kernel, or a jitted one it calls."""
+    def read_as_kernel(self, code: CodeType, names: Mapping[str, Any]) -> frozenset[Place]:
+        """Note a function that the compiler reads, with its module's names: the kernel, or a jitted one it calls.
+
+        Returns where its loops over Python's ``range`` begin.
+        """
         from nki_anvil.sim.beta1.annotations import annotated
+        from nki_anvil.sim.beta1.ranges import heads_of
 
         if code not in self.path.kernels:
             self.path.kernels[code] = choices(code, names)
             self._annotated += annotated(code, names)
+            self._heads[code] = heads_of(code, names)
+        return self._heads[code]
 
     # loops
 
