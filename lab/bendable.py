@@ -21,7 +21,7 @@ from nki_anvil.backends.worker.inputs import (
     VANISHING,
     VERGE,
 )
-from nki_anvil.lab import aiming, altered, astride, dominoes, lesser_references, recalled, vanishing, verges
+from nki_anvil.lab import aiming, altered, astride, dominoes, emptying, lesser_references, recalled, vanishing, verges
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.bending import Inputs
 from nki_anvil.lab.honest_runs import is_float
@@ -42,7 +42,7 @@ def families(measuring: Measuring, work: Arithmetic, drawn: Inputs, other: Input
     together = [f"{AGAINST}/{TOGETHER}"] * SUMS if _several_sums(met) else []
     recalls = [f"{RECALLED}/{way}" for way in recalled.cases(measuring.bending.held(drawn, other), drawn)]
     searched = [*_searched(measuring, work, drawn, other), *_verges(measuring, drawn, other)]
-    searched += _vanishing(measuring, drawn, other)
+    searched += [*_vanishing(measuring, drawn, other), *_emptying(measuring, drawn, other)]
     return {**met, "": [*searched, *beside, *together, *recalls, *_lessers(measuring, drawn, other)]}
 
 
@@ -102,6 +102,14 @@ def _vanishing(measuring: Measuring, drawn: Inputs, other: Inputs) -> list[str]:
     with contextlib.suppress(ReferenceFault):
         if vanishing.comes_to_nothing(measuring.bending.descending(), drawn, other):
             return [f"{VANISHING}/{turn}" for turn in range(vanishing.CASES)]
+    return []
+
+
+def _emptying(measuring: Measuring, drawn: Inputs, other: Inputs) -> list[str]:
+    """Families of inputs of which a sum of several numbers leaves nothing as a whole."""
+    with contextlib.suppress(ReferenceFault):
+        found = emptying.sums(measuring.bending.descending(), drawn, other)
+        return [f"{RESIDUE}/{TOGETHER}/{number}" for number in found for _ in range(TWICE)]
     return []
 
 

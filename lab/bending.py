@@ -35,10 +35,12 @@ from nki_anvil.lab import (
     altered,
     astride,
     dominoes,
+    emptying,
     held_numbers,
     recalled,
     residues,
     telling_apart,
+    units,
     vanishing,
     verges,
 )
@@ -149,11 +151,8 @@ class Bending:
             return drawn | self._cast_all(
                 drawn, recalled.laid(self.held(drawn, self._another(case)), drawn, random, which)
             )
-        if family == VANISHING:
-            with contextlib.suppress(ReferenceFault):  # it may not take what lies on the way
-                descended = vanishing.searched(self.descending(), drawn, self._another(case), int(which), random)
-                return drawn | self._cast_all(drawn, descended)
-            return drawn
+        if family == VANISHING or (family == RESIDUE and which == TOGETHER):
+            return drawn | self._cast_all(drawn, self._descended(case["family"].split("/"), drawn, case, random))
         if family == VERGE:
             return drawn | verges.searched(self.searching(), drawn, self._another(case), which, random)
         if family == ASTRIDE:
@@ -165,6 +164,13 @@ class Bending:
         if which == "lifted":
             return drawn | self._cast_all(drawn, aiming.lifted(self._runs, drawn, random))
         return None
+
+    def _descended(self, told: Sequence[str], drawn: Inputs, case: Record, random: Any) -> Inputs:
+        """From which little of a number is left, or of a sum of several; nothing where there is no way."""
+        search = vanishing.searched if told[0] == VANISHING else emptying.searched
+        with contextlib.suppress(ReferenceFault):  # it may not take what lies on the way
+            return search(self.descending(), drawn, self._another(case), int(told[-1]), random)
+        return {}
 
     def _another(self, case: Record) -> Inputs:
         """A second own draw of the same case."""
@@ -248,12 +254,12 @@ class Bending:
             lambda given: given | self._cast_all(given, _arrays(given)),
         )
 
-    def descending(self) -> vanishing.Run:
+    def descending(self) -> units.Run:
         """The reference for a descent: in float64, within the domains."""
 
         def run(given: Inputs) -> tuple[list[Array], list[Event]]:
             known = {a["name"]: a for a in self._arguments}
-            within = {name: inside(known[name], item) if is_float(item) else item for name, item in given.items()}
+            within = {name: inside(_as_amount(known[name]), a) if is_float(a) else a for name, a in given.items()}
             return self._runs.sums(list(within.values()))
 
         return run
@@ -272,6 +278,11 @@ class Bending:
         """Inputs within their domains, in their dtypes."""
         known = {a["name"]: a for a in self._arguments}
         return {name: inside(known[name], item).astype(drawn[name].dtype) for name, item in bent.items()}
+
+
+def _as_amount(argument: Record) -> Record:
+    """An input of integers that a descent moves as floats, within the same bounds."""
+    return argument | {"domain": "real"} if "int" in argument["dtype"] else argument
 
 
 def _arrays(drawn: dict[str, Any]) -> dict[str, Array]:

@@ -1,7 +1,6 @@
-"""Rows of an input of which a sum of several of its own elements leaves nothing, where functions stand before it.
+"""Rows that go in Newton's steps to where several sums of each leave nothing, whatever functions stand before these.
 
-There a sum does not move evenly with each element, and no straight line leads to where it comes to nothing (see
-``residues``): rows go there in Newton's steps, each by what the sum moves with at the place where they have come to.
+No straight line leads there: each step goes by what the sums move with at the place where a row has come to.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ STEPS: Final = 12
 PARTS: Final = (1.0, 0.5, 0.2, 0.05)
 """Of a step, which are tried one after the other."""
 BIT: Final = 1e-6
-"""Of a row's typical number, by which differences are taken."""
+"""By which differences are taken."""
 DAMPED: Final = 1e-6
 """Of the mean square of what a sum moves with: what moves it less is left alone, as where rows have no mean."""
 DONE: Final = 1e-9
@@ -29,14 +28,17 @@ DONE: Final = 1e-9
 
 
 def solved(rows: Array, total: Total, until: float) -> Array:
-    """Each row where it has come to by a time of ``monotonic``; a step that leads farther away is not taken."""
+    """Each row, of numbers about one, where it has come to by a time of ``monotonic``.
+
+    A step that leads farther away is not taken.
+    """
     begun = here = total(rows)
     for _ in range(STEPS):
         slopes = _slopes(rows, here, total, until)
         if slopes is None:
             break
         rows, here = _further(rows, here, rows - _step(slopes, here), total)
-        if np.median(_sizes(here) / np.maximum(_sizes(begun), 1e-300)) <= DONE:
+        if np.median(sizes(here) / np.maximum(sizes(begun), 1e-300)) <= DONE:
             break
     return rows
 
@@ -48,7 +50,7 @@ def _further(rows: Array, here: Array, tried: Array, total: Total) -> tuple[Arra
         moved = np.where(waiting[:, None], rows + part * (tried - rows), rows)
         there = total(moved)
         if there.shape == here.shape:
-            nearer = _sizes(there) < _sizes(here)
+            nearer = sizes(there) < sizes(here)
             rows, here = np.where(nearer[:, None], moved, rows), np.where(nearer[:, None], there, here)
             waiting &= ~nearer
         if not waiting.any():
@@ -58,14 +60,13 @@ def _further(rows: Array, here: Array, tried: Array, total: Total) -> tuple[Arra
 
 def _slopes(rows: Array, here: Array, total: Total, until: float) -> Array | None:
     """[rows, elements of the sum, numbers of a row]; None where time is up, or runs go another way."""
-    bit = BIT * max(float(np.abs(rows).mean()), 1e-30)
-    bits: Array = bit * np.eye(rows.shape[1])
+    bits: Array = BIT * np.eye(rows.shape[1])
     slopes: Array = np.zeros((*here.shape, rows.shape[1]))
     for place in range(rows.shape[1]):
         there = total(rows + bits[place])
         if time.monotonic() > until or there.shape != here.shape:
             return None
-        slopes[:, :, place] = (there - here) / bit
+        slopes[:, :, place] = (there - here) / BIT
     return np.where(np.isfinite(slopes), slopes, 0.0)
 
 
@@ -78,7 +79,8 @@ def _step(slopes: Array, here: Array) -> Array:
     return step[:, :, 0]
 
 
-def _sizes(rows: Array) -> Array:
+def sizes(rows: Array) -> Array:
+    """Of each row; infinite where it has no numbers."""
     with np.errstate(all="ignore"):
         sizes = np.sqrt(np.square(rows).sum(axis=1))
     return np.where(np.isfinite(sizes), sizes, np.inf)

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from nki_anvil.lab import newton
 from nki_anvil.lab.arithmetic import Array
 from nki_anvil.lab.meeting import Event, is_guard, total_of
 from nki_anvil.lab.reference_module import ReferenceFault
@@ -33,8 +32,6 @@ NOTHING, SOMETHING = 1e-4, 0.05
 """Parts of a sum that are none of it any more; and of a row, that has to be left."""
 KEPT: Final = 0.5
 """Rows at least for which both is so."""
-SMALLER: Final = (0.05, 0.5)
-"""Of rows, from which steps begin where none lead there from these: a function may be flat where they are as drawn."""
 HARDLY: Final = ((1e-5, NOTHING), (0.03, 1e-2))
 """Of what moves a sum most, what hardly moves it, and how much of the sum is none of it then: components are
 orthonormal but for their roundings, and a fit leaves a little where a ridge keeps it from dividing by zero.
@@ -49,11 +46,7 @@ def solved(argument: Array, record: Record) -> list[Array]:
         return []
     own = argument.astype(np.float64)
     try:
-        return [
-            one
-            for slopes in _all_slopes(own, record)
-            for one in _moved(own, slopes, record) or _curved(own, slopes, record)
-        ]
+        return [one for slopes in _all_slopes(own, record) for one in _moved(own, slopes, record)]
     except ReferenceFault:  # other rows are not what it takes
         return []
 
@@ -159,22 +152,6 @@ def _moved(own: Array, slopes: _Slopes, record: Record) -> list[Array]:
         known = new is not None and any(np.linalg.norm(new - one) <= ALIKE * np.linalg.norm(one) for one in found)
         found += [] if new is None or known else [new]
     return found
-
-
-def _curved(own: Array, slopes: _Slopes, record: Record) -> list[Array]:
-    """The same where no straight line leads there."""
-    if slopes.total.shape[1] > LONGEST or not np.isfinite(slopes.total).all():
-        return []
-
-    def total(rows: Array) -> Array:
-        return _total(record(rows.reshape(own.shape)), slopes.at, len(own))
-
-    rows, until = own.reshape(len(own), -1), time.monotonic() + SECONDS
-    for smaller in (np.ones(len(own)), np.geomspace(*SMALLER, len(own))):
-        moved = newton.solved(rows * smaller[:, None], total, until)
-        if (new := _kept(own, moved, slopes, record, NOTHING)) is not None:
-            return [new]
-    return []
 
 
 def _kept(own: Array, moved: Array, slopes: _Slopes, record: Record, none_of_it: float) -> Array | None:

@@ -23,11 +23,12 @@ JUMP, ONE_SIDED = 2.0**-14, 16.0
 so many times what the opposite rounding does."""
 
 
-def without_undecided(r: F64, beside: Sequence[NDArray[Any]]) -> F64:
+def without_undecided(r: F64, beside: Sequence[NDArray[Any]], rounds: bool = False) -> F64:
     """The exact result, not a number where one run of a pair is far off and its counterpart is not.
 
     Errors of opposite signs move a smooth result by as much to either side; what a rounding or a threshold decides
-    jumps in one of them, and where many such are counted, some of them in either.
+    jumps in one of them, and where many such are counted, some of them in either. Where a rounding decides and no run
+    changes what a row adds up to, it goes from one number to another one, and the others are what they are.
     """
     direction = along(directions(r.shape))
     size = _typical(r, direction)
@@ -40,8 +41,19 @@ def without_undecided(r: F64, beside: Sequence[NDArray[Any]]) -> F64:
             one_sided = (far > ONE_SIDED * near) | _counted(*off)
             undecided |= (far > JUMP * np.maximum(np.abs(r), typical)) & one_sided
     if direction != "whole":  # a contraction behind a decision brings it to all of a row
-        undecided |= undecided.mean(axis=int(direction.removeprefix("axis")), keepdims=True) > KNOWN_SHARE
+        axis = int(direction.removeprefix("axis"))
+        many = undecided.mean(axis=axis, keepdims=True) > KNOWN_SHARE
+        undecided |= many & ~stays(r, beside, axis) if rounds else many
     return np.where(undecided, np.nan, r)
+
+
+def stays(r: F64, runs: Sequence[NDArray[Any]], axis: int) -> NDArray[np.bool_]:
+    """By row, whether no run changes what it adds up to, beside what its magnitudes do; with the axis that they lie
+    along."""
+    with np.errstate(all="ignore"):
+        total, size = r.sum(axis=axis, keepdims=True), np.abs(r).sum(axis=axis, keepdims=True)
+        off = [np.abs(np.asarray(run, np.float64).sum(axis=axis, keepdims=True) - total) for run in runs]
+        return np.max(off, axis=0) <= JUMP * size
 
 
 def _typical(r: F64, direction: str) -> F64:

@@ -78,7 +78,8 @@ def measure(
     admissible = finite = True
     for position, (result, dtype) in enumerate(zip(exact, dtypes, strict=True)):
         r, most = np.asarray(result, dtype=np.float64), _most(precision, dtype)
-        runs = _Runs(*([run[position] for run in group] for group in (honest, disturbed, beside, swung)))
+        groups = ([run[position] for run in group] for group in (honest, disturbed, beside, swung))
+        runs = _Runs(*groups, rounds=rounds)
         if "float" in dtype:
             errors, exactly, fair = _of_floats(r, runs, most, partial, rough)
         else:
@@ -170,6 +171,7 @@ class _Runs:
     disturbed: list[NDArray[Any]]
     beside: list[NDArray[Any]]
     swung: list[NDArray[Any]]
+    rounds: bool = False
 
 
 def _of_floats(r: F64, runs: _Runs, most: float, partial: bool, roughly: bool) -> tuple[RunErrors, bool, bool]:
@@ -183,7 +185,7 @@ def _of_floats(r: F64, runs: _Runs, most: float, partial: bool, roughly: bool) -
             near = _lost_alike(only_near_rows(exact, r, every, off), runs)
             cancelled = _lost_alike(only_cancelled_rows(exact, every, off), runs, cancelled=True)
     if runs.beside:
-        r = without_undecided(r, runs.beside)
+        r = without_undecided(r, runs.beside, runs.rounds)
     judged = np.isfinite(r) if near is None or not roughly else np.isfinite(r) | near.known
     fair = not (partial or runs.beside) or float(judged.mean()) >= KNOWN_SHARE
     errors = RunErrors.of(r)

@@ -97,23 +97,6 @@ def test_where_a_run_goes_another_way_with_other_numbers_only_what_solves_it_is_
             assert any((left([one]) < 1e-3 * left([was])).mean() > 0.5 for one, was in pairs)
 
 
-GAINS = 0.6 + 0.5 * np.cos(np.arange(48) * 0.37) ** 2
-
-
-@pytest.mark.parametrize("function", [np.log1p, np.tanh, np.sqrt])
-def test_rows_behind_a_function_and_gains_come_to_be_even(function: Callable[[Array], Array]) -> None:
-    def centred(x: Array) -> list[Event]:
-        even = function(x) * GAINS
-        return [Event("difference", even, even.mean(axis=1, keepdims=True))]
-
-    x = np.abs(np.random.default_rng(0).standard_normal((64, 48)))
-    (found,) = residues.solved(x, centred)
-    moved = (found != x).any(axis=1)
-    assert moved.mean() >= 0.5
-    assert (left(centred(found)) < 1e-4 * left(centred(x)))[moved].all()
-    assert (np.abs(found).mean(axis=1) > 0.01).all()
-
-
 @pytest.mark.parametrize("shape", [(24,), (8, 4), (0, 24)])
 def test_what_has_no_rows_of_moderate_length_is_left(shape: tuple[int, ...]) -> None:
     assert residues.solved(np.ones(shape), components) == []

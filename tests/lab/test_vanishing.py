@@ -16,6 +16,7 @@ from nki_anvil.lab.loading import load
 from nki_anvil.lab.meeting import Event
 from nki_anvil.lab.planned_case import Plan
 from nki_anvil.lab.searched_reference import Inputs
+from nki_anvil.lab.units import Run, units_of
 from nki_anvil.lab.verdict import Verdict
 from nki_anvil.lab.verification import verify
 
@@ -42,7 +43,7 @@ def quaternions(seed: int, count: int = 128) -> Inputs:
     return {"a": draws[0].astype(np.float32), "b": draws[1].astype(np.float32)}
 
 
-def asked(forward: Callable[..., Array], sums: Callable[..., list[Event]] = lambda **given: []) -> vanishing.Run:
+def asked(forward: Callable[..., Array], sums: Callable[..., list[Event]] = lambda **given: []) -> Run:
     def run(given: Inputs) -> tuple[list[Array], list[Event]]:
         with np.errstate(all="ignore"):
             wide = {name: item.astype(np.float64) for name, item in given.items()}
@@ -67,7 +68,7 @@ def test_an_element_of_all_inputs_is_a_unit_where_outputs_hang_on_no_more() -> N
         return np.square(a * a - 2 * b)
 
     drawn, other = ({name: item.reshape(32, 16) for name, item in quaternions(seed).items()} for seed in (0, 1))
-    units = vanishing.units_of(asked(squares), drawn, other)
+    units = units_of(asked(squares), drawn, other)
     assert units is not None
     assert units.shape == (32, 16)
     alike, single = (
@@ -82,7 +83,7 @@ def test_what_lies_along_the_last_axis_is_a_unit_as_well() -> None:
         return p[1] ** 2 - 4 * p[0] * p[2]
 
     drawn, other = ({"p": quaternions(seed)["a"].T[:3]} for seed in (0, 1))
-    units = vanishing.units_of(asked(discriminant), drawn, other)
+    units = units_of(asked(discriminant), drawn, other)
     assert units is not None
     assert (units.shape, units.leading) == ((128,), False)
     found = vanishing.searched(asked(discriminant), drawn, other, 1, np.random.default_rng(2))
@@ -95,7 +96,7 @@ def test_all_inputs_together_are_a_unit_where_an_output_hangs_on_all(turn: int) 
         return (a - 1.3 * b).sum(keepdims=True)
 
     drawn, other = quaternions(0), quaternions(1)
-    units = vanishing.units_of(asked(total), drawn, other)
+    units = units_of(asked(total), drawn, other)
     assert units is not None
     assert units.count == 1
     found = vanishing.searched(asked(total), drawn, other, turn, np.random.default_rng(2))
