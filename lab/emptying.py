@@ -162,7 +162,7 @@ class _Search:
             if total is None or not self.units.fits(total) or is_guard(event.left) or is_guard(event.right):
                 continue
             numbers = total.size // self.units.count
-            if numbers >= FEWEST and self._is_joint(_Sum(at)):
+            if FEWEST <= numbers <= LARGEST // self.own.shape[1] and self._is_joint(_Sum(at)):
                 yield _Sum(at)
                 if self.units.leading and total.shape[-1] < numbers and total.shape[-1] >= FEWEST:
                     yield _Sum(at, places)

@@ -71,12 +71,21 @@ def _slopes(rows: Array, here: Array, total: Total, until: float) -> Array | Non
 
 
 def _step(slopes: Array, here: Array) -> Array:
-    """The shortest one that leaves nothing, were all even."""
-    squares: Array = np.matmul(slopes, slopes.swapaxes(1, 2))
-    most: Array = np.einsum("rii->r", squares) / here.shape[1]
-    damped = squares + (DAMPED * most + 1e-300)[:, None, None] * np.eye(here.shape[1])
-    step: Array = np.matmul(slopes.swapaxes(1, 2), np.linalg.solve(damped, here[:, :, None]))
-    return step[:, :, 0]
+    """The shortest one that leaves least, were all even; by the smaller of the two matrices that say it."""
+    back, column = slopes.swapaxes(1, 2), here[:, :, None]
+    if slopes.shape[1] <= slopes.shape[2]:
+        found = np.matmul(back, _solved(np.matmul(slopes, back), column))
+    else:
+        found = _solved(np.matmul(back, slopes), np.matmul(back, column))
+    step: Array = found[:, :, 0]
+    return step
+
+
+def _solved(squares: Array, right: Array) -> Array:
+    most: Array = np.einsum("rii->r", squares) / squares.shape[1]
+    damped = squares + (DAMPED * most + 1e-300)[:, None, None] * np.eye(squares.shape[1])
+    solution: Array = np.asarray(np.linalg.solve(damped, right))
+    return solution
 
 
 def sizes(rows: Array) -> Array:
