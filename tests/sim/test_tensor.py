@@ -168,7 +168,9 @@ def test_a_dynamic_select_becomes_a_scalar_offset_of_the_access(live, hbm):
 def test_a_pattern_on_chip_is_moved_along_a_free_dimension_alone(live, hbm, by):
     offset = nl.ndarray((1, 1), nl.int32) if by == "a tile" else numbered(VirtualRegister, 3)
     tile = nl.ndarray((4, 48), nl.float32)
-    assert tile.ap([[48, 4], [1, 8]], scalar_offset=offset, indirect_dim=1).indirection.scalar_step == 1
+    along = tile.ap([[48, 4], [1, 8]], scalar_offset=offset, indirect_dim=1).indirection
+    assert along is not None
+    assert along.scalar_step == 1
     assert hbm.ap([[48, 1], [1, 48]], scalar_offset=offset, indirect_dim=0).indirection.scalar_step == 48
     for first in (0, -2):
         with pytest.raises(TraceError, match=r"NKI-INDIRECT.*over its partitions.*indirect_dim= of a free dimension"):
