@@ -21,7 +21,7 @@ from nki_anvil.backends.worker.inputs import (
     VANISHING,
     VERGE,
 )
-from nki_anvil.lab import aiming, altered, astride, dominoes, emptying, lesser_references, recalled, vanishing, verges
+from nki_anvil.lab import aiming, altered, astride, dominoes, lesser_references, recalled, vanishing, verges
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.bending import Inputs
 from nki_anvil.lab.honest_runs import is_float
@@ -108,7 +108,7 @@ def _vanishing(measuring: Measuring, drawn: Inputs, other: Inputs) -> list[str]:
 def _emptying(measuring: Measuring, drawn: Inputs, other: Inputs) -> list[str]:
     """Families of inputs of which a sum of several numbers leaves nothing as a whole."""
     with contextlib.suppress(ReferenceFault):
-        found = emptying.sums(measuring.bending.descending(), drawn, other)
+        found = measuring.bending.emptied(drawn, other)
         return [f"{RESIDUE}/{TOGETHER}/{number}" for number in found for _ in range(TWICE)]
     return []
 

@@ -167,10 +167,21 @@ class Bending:
 
     def _descended(self, told: Sequence[str], drawn: Inputs, case: Record, random: Any) -> Inputs:
         """From which little of a number is left, or of a sum of several; nothing where there is no way."""
-        search = vanishing.searched if told[0] == VANISHING else emptying.searched
+        run, other, number = self.descending(), self._another(case), int(told[-1])
         with contextlib.suppress(ReferenceFault):  # it may not take what lies on the way
-            return search(self.descending(), drawn, self._another(case), int(told[-1]), random)
+            if told[0] == VANISHING:
+                return vanishing.searched(run, drawn, other, number, random)
+            return emptying.searched(run, drawn, other, number, random, counts=self.takes_floats)
         return {}
+
+    def emptied(self, drawn: Inputs, other: Inputs) -> list[int]:
+        """Which sums come to nothing as a whole."""
+        return emptying.sums(self.descending(), drawn, other, counts=self.takes_floats)
+
+    @property
+    def takes_floats(self) -> bool:
+        """Whether its author's loops end on numbers between whole ones, too."""
+        return not self._module.may_go_on
 
     def _another(self, case: Record) -> Inputs:
         """A second own draw of the same case."""

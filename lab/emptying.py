@@ -45,15 +45,18 @@ LEFT: Final = (-4.5, -0.3)
 """Powers of ten of how much of its way a unit has left."""
 
 
-def sums(run: Run, drawn: Inputs, other: Inputs) -> list[int]:
-    """Which of a reference's sums come to nothing for enough units of an own draw."""
-    search = _begun(run, drawn, other, np.random.default_rng(0))
+def sums(run: Run, drawn: Inputs, other: Inputs, *, counts: bool = True) -> list[int]:
+    """Which of a reference's sums come to nothing for enough units of an own draw.
+
+    With ``counts`` integers are tried as floats as well.
+    """
+    search = _begun(run, drawn, other, np.random.default_rng(0), counts)
     return [] if search is None else [number for number in range(SUMS) if search.emptied(number) is not None]
 
 
-def searched(run: Run, drawn: Inputs, other: Inputs, number: int, random: Any) -> Inputs:
+def searched(run: Run, drawn: Inputs, other: Inputs, number: int, random: Any, *, counts: bool = True) -> Inputs:
     """In float64, inputs each of whose units is on its way to there, by lot; nothing where this draw leads nowhere."""
-    search = _begun(run, drawn, other, random)
+    search = _begun(run, drawn, other, random, counts)
     rows = None if search is None else search.emptied(number)
     if search is None or rows is None:
         return {}
@@ -62,9 +65,10 @@ def searched(run: Run, drawn: Inputs, other: Inputs, number: int, random: Any) -
     return {name: item if is_float(drawn[name]) else np.rint(item) for name, item in found.items()}
 
 
-def _begun(run: Run, drawn: Inputs, other: Inputs, random: Any) -> _Search | None:
+def _begun(run: Run, drawn: Inputs, other: Inputs, random: Any, counts: bool) -> _Search | None:
     """With counts, where the reference takes these as floats."""
-    for movable in (_is_amount, is_float) if any(_is_counted(item) for item in drawn.values()) else (is_float,):
+    counts = counts and any(_is_counted(item) for item in drawn.values())
+    for movable in (_is_amount, is_float) if counts else (is_float,):
         try:
             units = units_of(run, drawn, other, movable)
             if units is not None and units.joined(drawn).shape[1] <= LONGEST:

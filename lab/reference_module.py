@@ -42,6 +42,7 @@ class ReferenceModule:
         tree = _parsed(path, digest)
         self.constants = _constants(tree)
         self._compared = [side for node in ast.walk(tree) if isinstance(node, ast.Compare) for side in _sides(node)]
+        self._has_while = any(isinstance(node, ast.While) for node in ast.walk(tree))
         self._tree = _with_dimensions(tree, dims)
         self._plain = _executed(_with_dimensions(tree, dims), path)
         self._bent = _executed(_with_dimensions(tree, dims), path)
@@ -61,6 +62,11 @@ class ReferenceModule:
         """Numbers with which its text compares anything, a loop's single numbers too: no run of it tells these."""
         values: list[Any] = [self._plain.get(side) if isinstance(side, str) else side for side in self._compared]
         return {float(value) for value in values if isinstance(value, float) or type(value) is np.float32}
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether it, or a helper, may have a loop that ends by what it computes, and on other numbers never."""
+        return self._has_while or bool(own_modules.loaded())
 
     @cached_property
     def lessers(self) -> list[Lesser]:

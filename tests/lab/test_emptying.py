@@ -95,6 +95,13 @@ def test_integers_that_name_something_stay() -> None:
     assert emptying.sums(run, counts(0, 512), counts(1, 512)) == []
 
 
+def test_integers_stay_where_a_loop_may_not_end_on_others() -> None:
+    run = along(1, lambda x: x * GAINS)
+    own, other = counts(0, 65536), counts(1, 65536)
+    assert emptying.sums(run, own, other, counts=False) == []
+    assert emptying.searched(run, own, other, 0, np.random.default_rng(2), counts=False) == {}
+
+
 def test_where_a_reference_takes_no_floats_for_integers_floats_move_alone() -> None:
     def indexed(x: Any, z: Array) -> Array:
         return np.tanh(z) * GAINS

@@ -212,3 +212,10 @@ def test_single_results_are_arrays_of_the_arithmetic_in_every_run(tmp_path: Path
         rng = np.random.default_rng(1)
         found, _ = ran(reference, dtype, order=order, noise=1e-7, rounding=2.0**-24, throughout=True, rng=rng)
         np.testing.assert_allclose(found, exact, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("before", "may"), [("", False), ("for _ in range(3): x = x / 2", False), ("while (x > 1).any(): x = x / 2", True)]
+)
+def test_a_while_may_go_on_for_ever_on_numbers_that_are_none_of_its_own(tmp_path: Path, before: str, may: bool) -> None:
+    assert module(tmp_path, "x", before).may_go_on is may
