@@ -31,8 +31,8 @@ LONGEST: Final = 512
 """Numbers of a unit: so many runs a step takes."""
 LARGEST: Final = 1 << 22
 """Numbers that tell how sums move with inputs, of as many units as these allow; others stay as they are drawn."""
-COUNTS: Final = 4096
-"""How far integers lie apart that are moved as floats are: amounts, and no names."""
+COUNTS: Final = 200
+"""How far integers lie apart that are moved as floats are: amounts of eight bits and more, and few names."""
 SECONDS: Final = 2.0
 """For one search."""
 SMALLER: Final = (0.05, 0.5)
@@ -111,6 +111,7 @@ class _Search:
     def __init__(self, run: Run, drawn: Inputs, units: Units, random: Any) -> None:
         self.units, self.own = units, units.joined(drawn)
         self._run, self._drawn = run, drawn
+        self._counts = any(not is_float(drawn[name]) for name in units.inputs)
         size = np.sqrt(np.square(self.own).mean(axis=0))
         self._size: Array = np.where(size > 0, size, 1.0)
         places = random.integers(1 << 30, size=units.count)
@@ -166,13 +167,13 @@ class _Search:
             if total is None or not self.units.fits(total) or is_guard(event.left) or is_guard(event.right):
                 continue
             numbers = total.size // self.units.count
-            if FEWEST <= numbers <= LARGEST // self.own.shape[1] and self._is_joint(_Sum(at)):
+            if FEWEST <= numbers <= LARGEST // self.own.shape[1] and (self._counts or self._is_joint(_Sum(at))):
                 yield _Sum(at)
                 if self.units.leading and total.shape[-1] < numbers and total.shape[-1] >= FEWEST:
                     yield _Sum(at, places)
 
     def _is_joint(self, one: _Sum) -> bool:
-        """Whether its numbers hang on several of a unit: what is one to one has an opposite each (``against``)."""
+        """Whether its numbers hang on several of a unit: of floats what is one to one has an opposite (``against``)."""
         before = one.of(self.units, self._run(self._drawn)[1])
         moved = self.own.copy()
         moved[:, 0] += self._size[0]

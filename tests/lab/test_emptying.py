@@ -92,7 +92,17 @@ def test_integers_that_count_something_do_so_too_and_stay_whole() -> None:
 
 def test_integers_that_name_something_stay() -> None:
     run = along(1, lambda x: x * GAINS)
-    assert emptying.sums(run, counts(0, 512), counts(1, 512)) == []
+    assert emptying.sums(run, counts(0, 128), counts(1, 128)) == []
+
+
+def test_integers_come_to_what_other_integers_are_but_for_their_gains() -> None:
+    def run(given: Inputs) -> tuple[list[Array], list[Event]]:
+        left, right = given["x"] * GAINS, given["z"] * GAINS[::-1]
+        return [np.sqrt(np.square(left - right).sum(axis=1))], [Event("difference", left, right)]
+
+    own, other = (counts(seed, 4096) | {"z": counts(seed + 2, 4096)["x"]} for seed in (0, 1))
+    found = emptying.searched(run, own, other, 0, np.random.default_rng(2))
+    assert run(found)[0][0].min() < 1e-3 * run(own)[0][0].min()
 
 
 def test_integers_stay_where_a_loop_may_not_end_on_others() -> None:
