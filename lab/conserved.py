@@ -65,10 +65,16 @@ def conserved(exact: F64, decided: NDArray[np.bool_], runs: Sequence[NDArray[Any
     return tuple(one for one in found if np.isfinite(one.total).any())
 
 
+def change(exact: F64, runs: Sequence[NDArray[Any]], direction: str) -> F64:
+    """By row, by how much a run changes at most what it adds up to."""
+    total = sums(exact, direction)
+    return np.max([np.abs(sums(np.asarray(run, np.float64), direction) - total) for run in runs], axis=0)
+
+
 def _along(direction: str, exact: F64, decided: NDArray[np.bool_], runs: Sequence[NDArray[Any]]) -> Conserved:
     with np.errstate(all="ignore"):
         total, size = sums(exact, direction), sums(np.abs(exact), direction)
-        moved = np.max([np.abs(sums(np.asarray(run, np.float64), direction) - total) for run in runs], axis=0)
+        moved = change(exact, runs, direction)
         turned = np.max([sums(np.abs(np.subtract(run, exact, dtype=np.float64)), direction) for run in runs], axis=0)
         stays = (
             (moved <= KEPT * size) & (turned > 2 * FACTOR * moved) & (sums(decided.astype(np.float64), direction) > 0)

@@ -20,6 +20,7 @@ from nki_anvil.lab.arithmetic import Array, is_array
 from nki_anvil.lab.honest_runs import is_float
 from nki_anvil.lab.meeting import Event, is_guard, total_of
 from nki_anvil.lab.reference_module import ReferenceFault
+from nki_anvil.lab.residues import LEFT, NOTHING, SOMETHING, apart
 from nki_anvil.lab.searched_reference import Inputs
 from nki_anvil.lab.units import Run, Units, units_of
 
@@ -37,12 +38,8 @@ SECONDS: Final = 2.0
 """For one search."""
 SMALLER: Final = (0.05, 0.5)
 """Of units, from which steps begin where none lead there from these: a function may be flat where they are drawn."""
-NOTHING, SOMETHING = 1e-4, 0.05
-"""Parts of a sum that are none of it any more; and of a unit, that has to be left."""
 KEPT, ENOUGH = 0.25, 0.75
 """Of the units that are moved, for how many both has to be so; and for how many nobody looks on."""
-LEFT: Final = (-4.5, -0.3)
-"""Powers of ten of how much of its way a unit has left."""
 
 
 def sums(run: Run, drawn: Inputs, other: Inputs, *, counts: bool = True) -> list[int]:
@@ -131,7 +128,7 @@ class _Search:
             left = self._at(found, rows)
             new = newton.sizes(left) <= NOTHING * newton.sizes(begun) if left.size else np.zeros(count, dtype=bool)
             new &= ~done & (newton.sizes(rows) >= SOMETHING * newton.sizes(own))
-            if _apart(rows[new]) >= SOMETHING * _apart(own[new]):  # what is less a given row is nothing at that row
+            if apart(rows[new]) >= SOMETHING * apart(own[new]):  # what is less a given row is nothing at that row
                 kept, done = np.where(new[:, None], rows, kept), done | new
             if done.mean() >= ENOUGH:
                 break
@@ -181,8 +178,3 @@ class _Search:
         if before.shape != after.shape:
             return False
         return bool(((before != after).sum(axis=1) > 1).mean() > SOMETHING)
-
-
-def _apart(rows: Array) -> float:
-    """How far rows are from their mean."""
-    return float(np.linalg.norm(rows - rows.mean(axis=0))) if len(rows) else 0.0

@@ -14,6 +14,7 @@ import numpy as np
 
 from nki_anvil.lab.arithmetic import Array
 from nki_anvil.lab.meeting import Event, is_guard, total_of
+from nki_anvil.lab.newton import sizes
 from nki_anvil.lab.reference_module import ReferenceFault
 
 Record = Callable[[Array], list[Event]]
@@ -158,16 +159,12 @@ def _kept(own: Array, moved: Array, slopes: _Slopes, record: Record, none_of_it:
     """Of the moved rows those of which a sum leaves nothing, others as they were; None where these are most of them."""
     rows = own.reshape(len(own), -1)
     left = _total(record(moved.reshape(own.shape)), slopes.at, len(own))
-    solved = (_sizes(left) <= none_of_it * _sizes(slopes.total)) & bool(left.size)
-    solved &= _sizes(moved) >= SOMETHING * _sizes(rows)
-    solved &= _apart(moved) >= SOMETHING * _apart(rows)  # what is less a given row is nothing where all are that
+    solved = (sizes(left) <= none_of_it * sizes(slopes.total)) & bool(left.size)
+    solved &= sizes(moved) >= SOMETHING * sizes(rows)
+    solved &= apart(moved) >= SOMETHING * apart(rows)  # what is less a given row is nothing where all are that
     return np.where(solved[:, None], moved, rows).reshape(own.shape) if solved.mean() >= KEPT else None
 
 
-def _apart(rows: Array) -> float:
+def apart(rows: Array) -> float:
     """How far rows are from their mean."""
-    return float(np.linalg.norm(rows - rows.mean(axis=0)))
-
-
-def _sizes(rows: Array) -> Array:
-    return np.sqrt(np.square(rows).sum(axis=1))
+    return float(np.linalg.norm(rows - rows.mean(axis=0))) if len(rows) else 0.0

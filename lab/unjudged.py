@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nki_anvil.lab.conserved import KEPT, change
 from nki_anvil.lab.rows import F64, directions, norms, sums
 from nki_anvil.lab.run_errors import KNOWN_SHARE, along, negligible
 
@@ -43,17 +44,14 @@ def without_undecided(r: F64, beside: Sequence[NDArray[Any]], rounds: bool = Fal
     if direction != "whole":  # a contraction behind a decision brings it to all of a row
         axis = int(direction.removeprefix("axis"))
         many = undecided.mean(axis=axis, keepdims=True) > KNOWN_SHARE
-        undecided |= many & ~stays(r, beside, axis) if rounds else many
+        undecided |= many & ~np.expand_dims(_stays(r, beside, direction), axis) if rounds else many
     return np.where(undecided, np.nan, r)
 
 
-def stays(r: F64, runs: Sequence[NDArray[Any]], axis: int) -> NDArray[np.bool_]:
-    """By row, whether no run changes what it adds up to, beside what its magnitudes do; with the axis that they lie
-    along."""
+def _stays(r: F64, runs: Sequence[NDArray[Any]], direction: str) -> NDArray[np.bool_]:
+    """By row, whether no run changes what it adds up to, beside what its magnitudes do."""
     with np.errstate(all="ignore"):
-        total, size = r.sum(axis=axis, keepdims=True), np.abs(r).sum(axis=axis, keepdims=True)
-        off = [np.abs(np.asarray(run, np.float64).sum(axis=axis, keepdims=True) - total) for run in runs]
-        return np.max(off, axis=0) <= JUMP * size
+        return change(r, runs, direction) <= KEPT * sums(np.abs(r), direction)
 
 
 def _typical(r: F64, direction: str) -> F64:
