@@ -81,8 +81,9 @@ async def test_a_look_at_unseen_cases_draws_as_many_and_leaves_the_pool_as_it_wa
     before = sorted(path.name for path in (data / "cases").rglob("*"))
     alone = await look(unseen=True)
     assert (first.passed, first.unseen, alone.passed, alone.unseen) == (True, False, True, True)
-    assert alone.families.keys() - first.families.keys() == {"returned"}
-    assert not first.families.keys() - alone.families.keys()
+    # What a search ends in hangs on the draws that it starts from; all else is planned.
+    assert alone.families.keys() - first.families.keys() - {"residue"} == {"returned"}
+    assert not first.families.keys() - alone.families.keys() - {"residue"}
     assert alone.families["medley"] > 2 * first.families["medley"]
     assert not seen[0] & seen[1]
     assert sorted(path.name for path in (data / "cases").rglob("*")) == before
