@@ -19,7 +19,7 @@ right."""
 def judge(evidence: Evidence) -> Judgement:
     findings = [finding for trace in evidence.traces() for finding in trace.findings]
     findings = [_declared(finding, evidence.specification) for finding in findings]
-    warnings = tuple(dict.fromkeys(_said(f) for f in [*findings, *_outside(evidence)] if f.severity == "warning"))
+    warnings = tuple(dict.fromkeys(_said(f) for f in [*findings, *_once(_outside(evidence))] if f.severity == "warning"))
     for error in findings:
         if error.severity == "error":
             return _broken(error, warnings)
@@ -53,6 +53,15 @@ def _outside(evidence: Evidence) -> Iterator[Finding]:
         if not observed.own:
             for finding in observed.result.findings:
                 yield finding.model_copy(update={"severity": "warning"}) if finding.code in RANGE_CODES else finding
+
+
+def _once(findings: Iterator[Finding]) -> Iterator[Finding]:
+    """What one line does on many cases is said once, with the first one's numbers, and counted."""
+    places: dict[tuple[str, int | None], list[Finding]] = {}
+    for finding in findings:
+        places.setdefault((finding.code, finding.line), []).append(finding)
+    for found in places.values():
+        yield found[0].model_copy(update={"count": sum(finding.count for finding in found)})
 
 
 def _not_executed(evidence: Evidence) -> Judgement | None:

@@ -512,8 +512,24 @@ async def test_a_documented_range_that_only_a_family_leaves_is_a_warning(data: P
     assert any("TRN2-ACT-RANGE" in warning for warning in verdict.warnings)
 
 
+async def test_what_one_line_does_on_many_cases_is_one_warning_that_counts_them(data: Path) -> None:
+    def alter(run: Run, job: Job) -> Run:
+        keys = cases_where(job, lambda case: not _is_own(case))
+        cases = [
+            case.model_copy(update={"findings": (RANGED.model_copy(update={"message": f"exp of {at}."}),)})
+            if case.key in keys
+            else case
+            for at, case in enumerate(run.cases)
+        ]
+        return run.model_copy(update={"cases": tuple(cases)})
+
+    said = [warning for warning in (await altered(data, alter)).warnings if "TRN2-ACT-RANGE" in warning]
+    assert len(said) == 1
+    assert said[0].endswith(" times [TRN2-ACT-RANGE]")
+
+
 async def test_many_warnings_are_written_out_in_part_and_counted(data: Path) -> None:
-    many = tuple(RANGED.model_copy(update={"message": f"Left at {number}."}) for number in range(40))
+    many = tuple(RANGED.model_copy(update={"message": "Left.", "line": number}) for number in range(1, 41))
 
     def alter(run: Run, job: Job) -> Run:
         return with_cases(run, cases_where(job, lambda case: case.family == "x100"), findings=many)
