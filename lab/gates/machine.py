@@ -19,7 +19,9 @@ right."""
 def judge(evidence: Evidence) -> Judgement:
     findings = [finding for trace in evidence.traces() for finding in trace.findings]
     findings = [_declared(finding, evidence.specification) for finding in findings]
-    warnings = tuple(dict.fromkeys(_said(f) for f in [*findings, *_once(_outside(evidence))] if f.severity == "warning"))
+    warnings = tuple(
+        dict.fromkeys(_said(f) for f in [*findings, *_once(_outside(evidence))] if f.severity == "warning")
+    )
     for error in findings:
         if error.severity == "error":
             return _broken(error, warnings)

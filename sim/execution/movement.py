@@ -113,7 +113,11 @@ def _dynamic_transpose(source: Operand, target: Operand, axes: list[int], bench:
 
 @defines("dma_compute")
 def dma_compute(site: Site) -> None:
-    """dst = the sum of the sources, each times its scale, in float32; sources and destination may be gathered."""
+    """dst = the sum of the sources, each times its scale, in float32; sources and destination may be gathered.
+
+    Rows that are added to are promised to be unique (``nki.isa.dma_compute``). Where data break that, the last sum of a
+    row stays, or each adds to the one before it, by lot.
+    """
     if site["reduce_op"] != "add":
         raise site.missing(f"with reduce_op={site['reduce_op']}")
     names = [f"src{i}" for i in range(16) if site.has(f"src{i}")]
@@ -125,6 +129,11 @@ def dma_compute(site: Site) -> None:
 
 
 def _dma_sum(sources: list[Operand], scales: list[Any], target: Operand, bench: Bench) -> None:
+    for rows in target.rounds():
+        target.put(_sum_of(sources, scales, target, bench), rows)
+
+
+def _sum_of(sources: list[Operand], scales: list[Any], target: Operand, bench: Bench) -> Array:
     total = np.zeros(target.shape, bench.formats.working)
     keep: Array | None = None
     for source, scale in zip(sources, scales, strict=True):
@@ -135,7 +144,7 @@ def _dma_sum(sources: list[Operand], scales: list[Any], target: Operand, bench: 
             there = _rows(valid, values.shape).reshape(target.shape)
             keep = there if keep is None else keep & there
     result = converted(total, "float32", target.dtype, bench)
-    target.put(result if keep is None else np.where(keep, result, target.get()[0]))
+    return result if keep is None else np.where(keep, result, target.get()[0])
 
 
 def _rows(valid: Array, shape: tuple[int, ...]) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -53,13 +54,22 @@ class Operand:
             return self.view, None
         return self._mover.get()
 
-    def put(self, values: Array) -> None:
-        """Write values of the operand's own shape and format; rows out of bounds are left out where that is allowed."""
+    def put(self, values: Array, rows: NDArray[np.bool_] | None = None) -> None:
+        """Write values of the operand's own shape and format; rows out of bounds are left out where that is allowed.
+
+        Of a gathered one some ``rows`` alone may be written.
+        """
         if self._mover is None:
             assert self.view is not None
             self.view[...] = values
+        elif isinstance(self._mover, _Gathered):
+            self._mover.put(values, rows)
         else:
             self._mover.put(values)
+
+    def rounds(self) -> Iterator[NDArray[np.bool_] | None]:
+        """Which rows are written at a time, where each sees what the one before it left; mostly all of them."""
+        return self._mover.rounds() if isinstance(self._mover, _Gathered) else iter((None,))
 
     def shift(self) -> int | None:
         """Elements by which it is moved now; None where it lies outside and is skipped."""
@@ -234,9 +244,21 @@ class _Gathered:
         values[valid] = self._rows[found[valid]]
         return values, valid
 
-    def put(self, values: Array) -> None:
+    def rounds(self) -> Iterator[NDArray[np.bool_] | None]:
+        """Where rows are named twice, each after the other or all at once, by lot."""
+        found, _ = self._found()
+        before = np.tril(found[:, None] == found, -1).sum(axis=1)
+        if not before.any() or self._where.other():
+            yield None
+            return
+        for number in range(int(before.max()) + 1):
+            yield before == number
+
+    def put(self, values: Array, rows: NDArray[np.bool_] | None = None) -> None:
         """Rows arrive in no order: of those that go to one place any stays, by lot."""
         found, valid = self._found()
+        if rows is not None:
+            valid = rows if valid is None else rows & valid
         if valid is not None:
             found, values = found[valid], values[valid]
         order = self._where.order(len(found))

@@ -39,6 +39,15 @@ def _left(reading: Reading) -> Iterator[Violation]:
             yield Violation(
                 line, f"The tile of line {home} is used outside of the loop on the device that declares it."
             )
+    yield from _returned(program)
+
+
+def _returned(program: Program) -> Iterator[Violation]:
+    tensors = program.tables["tensors"]
+    outputs = program.tables["accesses"]["tensor"][program.tables["outputs"]["access"]]
+    for tensor in np.unique(outputs[tensors["region"][outputs] != NONE]).tolist():
+        message = "The kernel returns what the body of a loop on the device declares."
+        yield Violation(int(tensors["line"][tensor]), message)
 
 
 def of_core(program: Program, core: int) -> list[int]:

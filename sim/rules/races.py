@@ -201,6 +201,7 @@ def _meetings(reading: Reading) -> Iterator[Violation]:
     if reading.program.cores == 1:
         return
     yield from _odd_barriers(reading.program)
+    yield from _lonely_exchanges(reading.program)
     lists, both = [_met(reading.program, core) for core in (0, 1)], shared(reading.program)
     for first, second in zip(*lists, strict=False):
         if rows["opcode"][first] != rows["opcode"][second]:
@@ -242,8 +243,17 @@ def _odd_barriers(program: Program) -> Iterator[Violation]:
     rows = program.tables["instructions"]
     for index in np.flatnonzero(rows["opcode"] == _BARRIER).tolist():
         cores = program.attributes[int(rows["attributes"][index])]["cores"]
-        if sorted(cores or ()) != [0, 1]:
+        if list(cores or ()) != [0, 1]:
             yield Violation(int(rows["line"][index]), f"core_barrier of the cores {cores}; both are (0, 1).")
+
+
+def _lonely_exchanges(program: Program) -> Iterator[Violation]:
+    """Exchanges of a core with itself."""
+    rows = program.tables["instructions"]
+    for index in np.flatnonzero(rows["opcode"] == _EXCHANGE).tolist():
+        core, given = int(rows["core"][index]), program.attributes[int(rows["attributes"][index])]
+        if core in (given["send_to_rank"], given["recv_from_rank"]):
+            yield Violation(int(rows["line"][index]), f"sendrecv of core {core} with itself, not with the other core.")
 
 
 def _idle_barriers(reading: Reading) -> Iterator[Violation]:
@@ -282,7 +292,8 @@ RULES = (
          " by chance unless the values are equal.", "warning",
          "Split the output by nl.program_id(0), or let one core write it.", _GUIDE, partial(_breaches, True)),
     Rule("TRN2-LNC-MEET", "Both cores of a pair come to the same barriers and exchanges, in the same order; a barrier"
-         " names both, and the same data; an exchange has one pipe_id and one dma_engine on both.", "error",
+         " names both, and the same data; an exchange is with the other, by one"
+         " pipe_id and one dma_engine.", "error",
          "Keep nisa.core_barrier(data, cores=(0, 1)) and nisa.sendrecv out of branches on nl.program_id(0).", _GUIDE,
          _meetings),
     Rule("TRN2-LNC-DATA", "A barrier orders its data alone, which is in HBM that both cores share.", "warning",

@@ -146,6 +146,31 @@ def test_by_lot_any_of_the_rows_scattered_to_one_place_stays() -> None:
     assert {scattered([3, 3, 3], poison=0, lot=lot)[3] for lot in range(1, 20)} == {1, 2, 3}
 
 
+def added(indices: list[int], poison: int) -> Any:
+    """Ones added to rows of zeros."""
+    b, rows = ProgramBuilder(), len(indices)
+    index, out = b.input((rows, 1), "int32"), b.result((4, 3))
+    held, zero, ones = b.tensor((rows, 1), "int32"), b.tensor((4, 3)), b.tensor((rows, 3))
+    b.emit("memset", zero, value=0.0)
+    b.emit("memset", ones, value=1.0)
+    b.emit("dma_copy", out, zero)
+    b.emit("dma_copy", held, index)
+    there = b.gathered(out.ap([(3, rows), (1, 3)]), 3, held)
+    b.emit("dma_compute", there, there, ones, reduce_op="add", unique_indices=True, oob_mode="skip")
+    result = Executable(b.program()).run([np.array(indices, np.int32).reshape(-1, 1)], poison=poison)
+    return result.outputs[0][:, 0].tolist()
+
+
+@pytest.mark.parametrize(("poison", "twice", "thrice"), [(0, 2, 3), (1, 1, 1)])
+def test_a_sum_by_indices_that_repeat_counts_each_or_the_last_as_nothing_promises(
+    poison: int, twice: int, thrice: int
+) -> None:
+    assert added([3, 1, 2], poison) == [0, 1, 1, 1]
+    assert added([3, 1, 3], poison) == [0, 1, 0, twice]
+    assert added([0, 0, 0], poison) == [thrice, 0, 0, 0]
+    assert added([9, 9, 2], poison) == [0, 0, 1, 0]
+
+
 def test_a_transfer_gathers_no_rows_from_where_it_puts_them() -> None:
     def program(rows: int) -> Program:
         b = ProgramBuilder()

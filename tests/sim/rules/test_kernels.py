@@ -507,6 +507,12 @@ def test_an_exchange_goes_by_one_pipe_and_one_engine_on_both_cores(pipe: str, re
     assert [one.code for one in findings(body, PAIRS["TRN2-RACE"])] == refused
 
 
+@pytest.mark.parametrize(("to", "refused"), [("1 - me", []), ("me", ["TRN2-LNC-MEET"])])
+def test_an_exchange_is_with_the_other_core(to: str, refused: list[str]) -> None:
+    found = findings(f"{HALVES}nisa.sendrecv(t, tile(1, 4), {to}, {to}, 0)", PAIRS["TRN2-RACE"])
+    assert [one.code for one in found] == refused
+
+
 @pytest.mark.parametrize(
     ("where", "refused"),
     [("t[:, 0:1]", False), ("t[:, 0:2]", True), ("t.ap([[1, 1], [1, 4]])", True), ("far", True)],

@@ -799,7 +799,7 @@ def test_a_loop_adds_in_its_first_turn_to_what_a_matmul_has_begun(begun: str, co
     ("cores", "memory", "code"),
     [
         ([0, 1], "shared_hbm", ""),
-        ([1, 0], "shared_hbm", ""),
+        ([1, 0], "shared_hbm", "TRN2-LNC-MEET"),
         ([0], "shared_hbm", "TRN2-LNC-MEET"),
         ([0, 1], "sbuf", "TRN2-LNC-DATA"),
     ],
@@ -823,6 +823,15 @@ def test_a_matmul_at_a_place_that_moves_adds_to_what_some_matmul_has_begun(begun
     with k.loop("fori", register, upper=4):
         k.emit("nc_matmul", moved, a, a, accumulate=True, line=6)
     assert codes(k) == ({code} if code else set())
+
+
+def test_an_output_is_declared_outside_of_the_loops_on_the_device() -> None:
+    k = Kernel()
+    with k.loop("fori", k.register(), upper=2):
+        out = k.tensor((4, 4), memory="shared_hbm", line=7)
+        k.emit("dma_copy", out, k.sbuf(4, 4), line=8)
+    k.output(out)
+    assert "TRN2-LOOP-TILE" in codes(k)
 
 
 def test_unwritten_data_is_followed_through_copies_to_the_line_that_allocated_it() -> None:
