@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeGuard, cast
 import numpy as np
 
 if TYPE_CHECKING:
+    from nki_anvil.lab.chosen import Chosen
     from nki_anvil.lab.meeting import Recording
     from nki_anvil.lab.sides import Sides
 
-Order = Literal["plain", "sequential", "reversed", "slabs"]
+Order = Literal["plain", "sequential", "reversed", "slabs", "pairwise"]
 Array = np.ndarray[Any, Any]
 
 _MIXER: Final = 0x9E3779B97F4A7C15
@@ -83,6 +84,8 @@ class Arithmetic:
     """What takes every sum and product down."""
     sides: Sides | None = None
     """What conditions came to, where that is wanted."""
+    chosen: Chosen | None = None
+    """What another run has chosen out of products, or keeps of it."""
     matmul_flops: float = field(default=0.0, init=False)
     vector_flops: float = field(default=0.0, init=False)
     running: bool = field(default=False, init=False)
@@ -102,6 +105,8 @@ class Arithmetic:
     """It has rounded numbers to whole ones."""
     contends: bool = field(default=False, init=False)
     """It has taken an exponential behind a product of matrices: of two large ones, few roundings say which is ahead."""
+    chooses: bool = field(default=False, init=False)
+    """It has chosen elements behind a product of matrices."""
     has_constants: bool = field(default=False, init=False)
     """It has met numbers of the reference's own that float32 rounds."""
     turn: int = 0

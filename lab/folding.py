@@ -113,7 +113,10 @@ def _in_turn(ufunc: np.ufunc, rows: Array, how: Arithmetic) -> Array:
 
 
 def matmul(a: Any, b: Any, how: Arithmetic) -> Array:
-    """A matrix product in the order in force: BLAS, row after row, or slab after slab as the tensor engine does."""
+    """A matrix product in the order in force: BLAS, row after row, or slab after slab as the tensor engine does.
+
+    Pairwise, what is left of float64: of a few hundred terms no other order in float32 errs as little.
+    """
     a, b = np.asarray(a), np.asarray(b)
     if not floating([a, b]):
         return np.matmul(a, b)
@@ -128,6 +131,8 @@ def matmul(a: Any, b: Any, how: Arithmetic) -> Array:
     how.matmul_flops += 2.0 * lead * a.shape[-2] * a.shape[-1] * b.shape[-1]
     if how.order == "plain":
         return np.matmul(a, b)
+    if how.order == "pairwise":
+        return np.matmul(a.astype(np.float64), b.astype(np.float64)).astype(how.dtype)
     if how.order == "slabs" and how.fast_slabs:
         return _slab_products(a, b)
     return _outer_products(a, b, how)

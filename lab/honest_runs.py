@@ -6,7 +6,7 @@ It runs in the reference's process. It must not know how inputs are drawn, nor w
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
@@ -14,7 +14,8 @@ import numpy as np
 
 from nki_anvil.backends.worker.arguments import in_order
 from nki_anvil.lab import constant_numbers, product_operands, residues, yardstick
-from nki_anvil.lab.arithmetic import Arithmetic, is_array
+from nki_anvil.lab.arithmetic import Arithmetic, Order, is_array
+from nki_anvil.lab.chosen import Chosen
 from nki_anvil.lab.formats import UNIT_ROUNDOFF, by_lot, rounded, stored
 from nki_anvil.lab.held_numbers import Operands
 from nki_anvil.lab.meeting import Event, Meeting, Recording, meet
@@ -55,6 +56,10 @@ BRINK: Final = 1e36
 ROUNDINGS: Final = 4
 """Pairs of runs off by a few roundings, where numbers are rounded: what one of these decides is no jump of a row that
 has many, as numbers of sixteen bits before a product."""
+APART: Final[tuple[tuple[Order, Order], ...]] = (
+    ("pairwise", "sequential"), ("pairwise", "plain"), ("sequential", "plain"),
+)  # fmt: skip
+"""In which order what is chosen out of products is added up, and in which the products."""
 DECISIONS: Final = 3
 BESIDE: Final = 32.0
 """Pairs of such runs more where numbers are rounded or compared, off by so many roundings: one of a pair crosses any
@@ -167,6 +172,8 @@ class HonestRuns:
         rng = np.random.default_rng(seed)
         large = is_large(work, [*inputs, *exact])
         honest = [self._honest(inputs, how, rng) for how in self._arithmetics(large, rng, tied, partial)]
+        if work.chooses and not work.decides and not large:
+            honest += self._chosen_apart(inputs, rng)
         if work.decides and not large and self.precision == "float32":
             honest += self._lowered(inputs, exact, rng)
         moved = self._pairs(inputs, rng, DISTURBED, TIED) if tied else self._several(inputs, rng, DISTURBED)
@@ -216,6 +223,16 @@ class HonestRuns:
         given = [_rounded(self._by_lot(i, self.precision, rng), self.precision) if reduced else i for i in inputs]
         outputs = self._forward(given, how)
         return [_stored(self._by_lot(o, dtype, rng), dtype) for o, dtype in zip(outputs, self.dtypes, strict=True)]
+
+    def _chosen_apart(self, inputs: Sequence[Any], rng: np.random.Generator) -> Iterator[list[Array]]:
+        """Float32 runs in which what is chosen out of products was added up in another order."""
+        operand = None if self.precision == "float32" else product_operands.as_it_is(self.precision)
+        for orders in APART:
+            chosen = Chosen()
+            first, second = (Arithmetic(order=order, operand=operand, chosen=chosen) for order in orders)
+            self._honest(inputs, first, rng)
+            chosen.give()
+            yield self._honest(inputs, second, rng)
 
     def _by_lot(self, item: Any, precision: str, rng: np.random.Generator) -> Any:
         """A number to be rounded, where that is done by lot."""

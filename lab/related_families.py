@@ -125,6 +125,20 @@ def near(floats: list[InputSpec], combined: Sequence[Mapping[str, str]], large: 
     yield from list(dict.fromkeys([*plans, *_in_rounds(floats)]))[:most]
 
 
+def throughout(
+    floats: list[InputSpec], combined: Sequence[Mapping[str, str]], gathered: Mapping[str, Sequence[int]]
+) -> Iterator[Plan]:
+    """All rows of an input alike in what they are to another, where outputs gather more of it than a row."""
+    wide = {s.name for s in floats if tuple(gathered.get(s.name, ())) not in ((), (len(drawn_shape(s)) - 1,))}
+    for names in _by_shape(floats).values():
+        if len(names) > 1 and wide & {*names}:
+            yield from (Plan(f"alike/{relations.THROUGH}/{turn}", names[0]) for turn in range(len(relations.PAIRS)))
+    for plan in near(floats, combined, large=True):
+        if plan.only in wide:
+            family, _, other = plan.family.partition("/")
+            yield Plan(f"{family}/{relations.THROUGH}/{other}", plan.only)
+
+
 def delayed(floats: list[InputSpec]) -> Iterator[Plan]:
     """Inputs whose rows another one's stand in somewhere: echoes, templates, frames that moved."""
     shapes = {spec.name: drawn_shape(spec) for spec in floats if len(drawn_shape(spec)) > 1}

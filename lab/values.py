@@ -9,6 +9,7 @@ import numpy as np
 
 from nki_anvil.lab import sides
 from nki_anvil.lab.arithmetic import Arithmetic, Array, complex_of, floating, in_force, is_array, is_float
+from nki_anvil.lab.chosen import CHOOSING, chosen, is_choice, is_one_of
 from nki_anvil.lab.compared import DECIDING, edges_in_force, note
 from nki_anvil.lab.constant_numbers import own
 from nki_anvil.lab.contractions import dot, einsum, inner, tensordot, vdot
@@ -72,11 +73,17 @@ class Value(np.ndarray[Any, Any]):
     def __getitem__(self, place: Any) -> Any:
         found = super().__getitem__(place)
         in_force().single_numbers += isinstance(found, np.floating)
-        return found
+        return chosen(found, kept_in_force) if is_choice(place) else found
 
     def tolist(self) -> Any:  # type: ignore[override]
         in_force().single_numbers += self.size
         return super().tolist()
+
+    def diagonal(self, *args: Any, **options: Any) -> Any:  # type: ignore[override]
+        return chosen(super().diagonal(*args, **options), kept_in_force)
+
+    def take(self, *args: Any, **options: Any) -> Any:  # type: ignore[override]
+        return chosen(super().take(*args, **options), kept_in_force)
 
     def __setitem__(self, place: Any, numbers: Any) -> None:
         super().__setitem__(place, as_stored(numbers))
@@ -95,7 +102,9 @@ class Value(np.ndarray[Any, Any]):
         if how.recording is not None and method == "at":
             how.recording.before(ufunc, operands)
         where = options.pop("where", True) if method == "__call__" else True
-        result = _apply(how, ufunc, method, operands, options)
+        result = _of_one(
+            _apply(how, ufunc, method, operands, options), ufunc, method, operands[0], options.get("axis", 0)
+        )
         if method == "at":
             return _store(inputs[0], operands[0])
         targets = out or (None,) * ufunc.nout
@@ -125,7 +134,8 @@ class Value(np.ndarray[Any, Any]):
         args, kwargs = all_as_stored(args), all_as_stored(kwargs)
         if func in _OTHERWISE:
             return _of_format(_OTHERWISE[func](*args, **kwargs), shared)
-        return _of_format(kept_in_force(super().__array_function__(func, types, args, kwargs)), shared)
+        result = kept_in_force(super().__array_function__(func, types, args, kwargs))
+        return _of_format(chosen(result, kept_in_force) if func in CHOOSING else result, shared)
 
     def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:  # type: ignore[override]
         """Casts between floating formats do nothing, for the format is the arithmetic's; but for those to fewer bits
@@ -266,7 +276,7 @@ def _apply(how: Arithmetic, ufunc: np.ufunc, method: str, operands: list[Any], o
     folded = ufunc in (np.add, np.multiply) and method == "reduce" and floating(operands)
     if folded and (where := options.pop("where", True)) is not True:
         operands = [np.where(where, operands[0], ufunc.identity), *operands[1:]]
-    if folded and how.order != "plain":
+    if folded and how.order not in ("plain", "pairwise"):
         result = fold(ufunc, operands[0], options.get("axis", 0), bool(options.get("keepdims")), how)
         initial = options.get("initial")
         return result if not isinstance(initial, (int, float)) else ufunc(result, how.dtype(initial))
@@ -289,6 +299,13 @@ def _apply(how: Arithmetic, ufunc: np.ufunc, method: str, operands: list[Any], o
         biggest = max(np.size(o) for o in operands)
         how.vector_flops += float(biggest if method != "__call__" else np.size(result))
     return result
+
+
+def _of_one(result: Any, ufunc: np.ufunc, method: str, terms: Any, axis: Any) -> Any:
+    """A sum that may be but one of its terms, behind a product."""
+    if (ufunc, method) != (np.add, "reduce") or not in_force().matmul_flops or not is_array(terms):
+        return result
+    return chosen(result, np.asarray, is_one_of(terms, axis))
 
 
 def _by_index(how: Arithmetic, ufunc: np.ufunc, method: str, operands: list[Any], options: dict[str, Any]) -> Any:

@@ -164,7 +164,7 @@ def _met(spec: Spec, variant: str, seed: int, every: list[Spec]) -> Array:
     def own(name: str) -> Array:
         return own_draw(every[numbers[name]], drawn_shape(every[numbers[name]]), generator(seed, numbers[name]))
 
-    name, *factor = variant.split(":")
+    name, *factor = variant.removeprefix(f"{relations.THROUGH}/").split(":")
     if not factor:
         return own(name)
     over = relations.laid_over(own(name), drawn_shape(spec)) * float(factor[-1])
@@ -236,7 +236,16 @@ def _opposed(d: Draw) -> Array:
 def _related(d: Draw, how: Callable[[relations.Peer], Array]) -> Array:
     if d.place is None:
         return d.own
-    return how(relations.Peer(d.own, d.place, len(d.peers), int(d.variant or 0), d.rng, d.shared))
+    turn = int(d.variant.rpartition("/")[2] or 0)
+    return how(relations.Peer(d.own, d.place, len(d.peers), turn, d.rng, d.shared))
+
+
+def _alike(d: Draw, peer: relations.Peer) -> Array:
+    return (relations.paired if _is_throughout(d) else relations.alike)(peer, d.first())
+
+
+def _is_throughout(d: Draw) -> bool:
+    return d.variant.startswith(f"{relations.THROUGH}/")
 
 
 def _tied_integers(spec: Spec, own: Array) -> Array:
@@ -532,10 +541,10 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "sided": lambda d: throughout.sided(d.own, d.axes, d.rng, d.scale, turn_of(d.variant), d.position),
     "halved": lambda d: throughout.halved(d.own, d.rng, d.scale, turn_of(d.variant)) if d.own.ndim else d.own,
     "lone": lambda d: _related(d, relations.lone),
-    "alike": lambda d: _related(d, lambda peer: relations.alike(peer, d.first())),
-    "near": lambda d: relations.near(d.own, d.first(), d.rng),
+    "alike": lambda d: _related(d, lambda peer: _alike(d, peer)),
+    "near": lambda d: relations.near(d.own, d.first(), d.rng, throughout=_is_throughout(d)),
     "delayed": lambda d: relations.delayed(d.own, d.first(), d.rng, turn_of(d.variant.rpartition("/")[2])),
-    "level": lambda d: relations.level(d.own, d.first(), d.rng),
+    "level": lambda d: relations.level(d.own, d.first(), d.rng, throughout=_is_throughout(d)),
     "opposed": _opposed,
     "faint": lambda d: relations.faint(d.own, d.shared_rows, d.scale, d.shared),
     "nothing": lambda d: relations.nothing(d.own, d.scale, turn_of(d.variant)),

@@ -37,6 +37,10 @@ DWARFED, OPEN = (-6.0, -2.0), (1.3, 1.9)
 are numbers."""
 EITHER = 2
 """The turn in which each row is open or closed, after that in which all are open, and that in which none is."""
+THROUGH = "throughout"
+"""Of a variant: all rows are of one kind, for what one output gathers need not be a row."""
+PAIRS = ((1.0, (-2.0, -0.5)), (1.0, SLIGHTLY), (-1.0, SLIGHTLY))
+"""Signs and powers of ten of how far peers are from each other throughout: pairs that are learnt, equals, opposites."""
 FACTORS: dict[str, Callable[[Array], Array]] = {
     "v": lambda v: v,
     "1/v": lambda v: 1 / v,
@@ -91,15 +95,28 @@ def alike(p: Peer, first: Array) -> Array:
     return bent.reshape(p.own.shape)
 
 
-def near(own: Array, other: Array, rng: Any) -> Array:
+def paired(p: Peer, first: Array) -> Array:
+    """All of a peer is nearly the first of them, or its opposite."""
+    if p.place == 0:
+        return p.own
+    sign, powers = PAIRS[p.turn % len(PAIRS)]
+    apart = 10.0 ** p.rng.uniform(*powers) * p.rng.standard_normal(p.own.shape)
+    return (sign * first.astype(np.float64) * (1 + apart)).astype(np.float32)
+
+
+def near(own: Array, other: Array, rng: Any, *, throughout: bool = False) -> Array:
     """Bands of rows that are what is spread over them, a given mean or a bias, its opposite, or own; half of the former
     not quite. Inputs of as long rows that do not spread share rows, each by itself: a short last tile has them as well.
+
+    Throughout all of them are, or their opposites.
     """
     mine: Array = own.astype(np.float64).reshape(-1, own.shape[-1])
     shape = own.shape if other.shape == own.shape else spread(other.shape, own.shape)
     rows: Array = other.astype(np.float64).reshape(-1, own.shape[-1]) if shape is None else mine
     over = rows[np.arange(len(mine)) % len(rows)] if shape is None else laid_over(other, own.shape)
     signs = _signs(len(mine), rng) if shape else rng.choice(SHARED, len(mine))[:, None]
+    if throughout:
+        signs = np.full_like(signs, rng.choice([1.0, -1.0]))
     apart = _slightly(rng, mine.shape) * (rng.random((len(mine), 1)) < (0.5 if shape else 0.25))
     close = signs * over.reshape(mine.shape) * (1 + apart)
     mine[signs[:, 0] != 0] = close[signs[:, 0] != 0]
@@ -142,17 +159,19 @@ def _signs(count: int, rng: Any) -> Array:
     return (rng.permutation(bands % 3) - 1).repeat(size)[:count, None]
 
 
-def level(own: Array, other: Array, rng: Any) -> Array:
+def level(own: Array, other: Array, rng: Any, *, throughout: bool = False) -> Array:
     """Bands of rows whose products with another input, that has its shape or spreads over it, are one value, nearly.
 
-    Every second band is as it was drawn. Where the other is nothing, so is a product: there it stays as well.
+    Every second band is as it was drawn; throughout none is, and the value is the same everywhere. Where the other is
+    nothing, so is a product: there it stays as well.
     """
     mine: Array = own.astype(np.float64).reshape(-1, own.shape[-1])
     over = laid_over(other, own.shape).reshape(mine.shape)
     heights = far_to_a_side(len(mine), rng)
     apart = 10.0 ** rng.uniform(*LEVEL, (len(mine), 1)) * rng.standard_normal(mine.shape)
     size = max(1, min(regimes.BAND, len(mine) // 2))
-    chosen = (np.arange(len(mine)) // size + int(rng.integers(2))) % 2 == 0
+    chosen = throughout | ((np.arange(len(mine)) // size + int(rng.integers(2))) % 2 == 0)
+    heights = heights[:1] if throughout else heights
     close = heights * (1 + apart) / np.where(over == 0, 1, over)
     known = chosen[:, None] & (over != 0) & np.isfinite(over)
     mine[known] = close[known]

@@ -61,3 +61,13 @@ def test_columns_lie_along_what_another_input_has_of_their_length_and_first_wher
     decoded = related_families.crossing({"x": (4, 64), "w": (64, 96)})
     assert {(plan.only, plan.family.rpartition("/")[0]) for plan in decoded} == {("w", "kindred/x/mine")}
     assert not related_families.crossing({"x": (128, 64), "bias": (64,)})
+
+
+def test_rows_are_all_alike_in_what_they_are_to_another_where_an_output_gathers_several():
+    combined = [{"large": "x", "small": "bias", "how": "product", "factor": ""}]
+    for axes in ((0,), (0, 1)):
+        plans = list(related_families.throughout([X, T, BIAS], combined, {"x": axes}))
+        assert [plan.family for plan in plans[:3]] == [f"alike/throughout/{turn}" for turn in range(3)]
+        assert {plan.family for plan in plans[3:]} == {"level/throughout/bias", "near/throughout/bias"}
+    for axes in ((), (1,)):
+        assert not list(related_families.throughout([X, T, BIAS], combined, {"x": axes}))

@@ -82,6 +82,34 @@ def test_rows_are_what_spreads_over_them_or_nearly_its_opposite(
         assert 0 < exactly.sum() < close.sum()
 
 
+@pytest.mark.parametrize(("turn", "sign", "apart"), [(0, 1, (1e-3, 2.0)), (1, 1, (0.0, 1e-2)), (2, -1, (0.0, 1e-2))])
+def test_throughout_peers_are_learnt_pairs_or_all_but_equal_or_opposite(
+    turn: int, sign: int, apart: tuple[float, float]
+) -> None:
+    first, *others = drawn(FOUR, f"alike/throughout/{turn}", "theta").values()
+    assert (first == inputs.own_draw(FOUR[0], first.shape, inputs.generator(1, 0))).all()
+    for other in others:
+        off = np.abs(sign * other / first - 1)
+        assert (off < 0.99).mean() > 0.8
+        assert apart[0] < np.median(off) < apart[1]
+
+
+@pytest.mark.parametrize("shape", [[64], [160, 1]])
+def test_throughout_all_rows_are_nearly_what_spreads_over_them_or_all_its_opposite(shape: list[int]) -> None:
+    arguments = [{"name": name, "shape": of, "dtype": "float32"} for name, of in (("x", [160, 64]), ("b", shape))]
+    for seed in range(3):
+        x, other = drawn(arguments, "near/throughout/b", "x", seed).values()
+        over = np.broadcast_to(other, x.shape)
+        assert min(np.abs(x - over).max(), np.abs(x + over).max()) < 0.02 * np.abs(over).max()
+
+
+def test_throughout_all_products_are_nearly_one_value() -> None:
+    x, other = drawn(FOUR[:2], "level/throughout/grad", "theta").values()
+    products = (x * other)[np.abs(other) > 1e-3]
+    assert np.abs(products / np.median(products) - 1).max() < 0.7
+    assert np.median(np.abs(products / np.median(products) - 1)) < 0.1
+
+
 def test_half_of_a_batchs_rows_are_the_same_in_all_its_matrices() -> None:
     batch = [{"name": "q", "shape": [2, 160, 64], "dtype": "float32"}]
     first, second = drawn(batch, "alike", "q")["q"]
