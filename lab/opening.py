@@ -24,6 +24,7 @@ from nki_anvil.backends.errors import (
     ReflexionRequired,
     StateDamaged,
 )
+from nki_anvil.backends.worker.kernel_text import first_entry
 from nki_anvil.lab import budget, end_to_end, problem_file, seals, seeds, state, under_way, working_file, yields
 from nki_anvil.lab import problem as problems
 from nki_anvil.lab.attempt import Attempt
@@ -218,7 +219,10 @@ def take_up(lab: Laboratory, wanted: Wanted, known: Problem) -> Problem:
 
 
 def pin(lab: Laboratory, wanted: Wanted, specification: Specification) -> Problem:
-    """Store a new problem with its kernel as attempt 0. Raises KernelMissing, ArgumentsInvalid, BudgetSpent."""
+    """Store a new problem with its kernel as attempt 0, whose function is entered in every text from here on.
+
+    Raises KernelMissing, ArgumentsInvalid, BudgetSpent.
+    """
     name = wanted.name or specification.name
     problems.refuse_bad_name(name)
     kernel = working_file.of_a_problem(lab.workspace, specification.kernel)
@@ -230,7 +234,9 @@ def pin(lab: Laboratory, wanted: Wanted, specification: Specification) -> Proble
     refuse_source(lab, kernel, rests_on)
     record = ProblemRecord(
         name=name,
-        specification=specification.model_copy(update={"name": name, "kernel": str(kernel)}),
+        specification=specification.model_copy(
+            update={"name": name, "kernel": str(kernel), "entry": specification.entry or first_entry(text)}
+        ),
         backend=wanted.backend,
         opened_at=lab.clock().isoformat(),
         opened_from=str(wanted.reference),

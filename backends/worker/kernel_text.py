@@ -128,6 +128,14 @@ def entry_name(text: KernelText, wanted: Optional[str] = None) -> str:
     )
 
 
+def first_entry(source: str) -> Optional[str]:
+    """The function that a text is entered by where none is asked for; None where that is not clear."""
+    try:
+        return entry_name(parse(source))
+    except KernelTextError:
+        return None
+
+
 def _refuse_encodings(source: str) -> None:
     """A text that declares another encoding than UTF-8 is another program, of its own comments, once it is imported."""
     for number, line in enumerate(re.split(r"\r\n|\r|\n", source, maxsplit=2)[:2], 1):

@@ -7,10 +7,11 @@ guide from NKI 0.1). Public kernels leave tiles behind an ``if`` on what is know
 from __future__ import annotations
 
 import ast
+import dis
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from nki_anvil.sim.beta1.definitions import definition, place_of
 from nki_anvil.sim.beta1.paths import path
@@ -21,8 +22,15 @@ from nki_anvil.sim.errors import TraceError
 class Choice(NamedTuple):
     """A condition of a function that decides what is used behind it: a name, or the value of an expression."""
 
+    whole: ast.stmt | ast.expr
+    """The statement or expression, which a jump by a bare name is said to stand at."""
     test: ast.expr
     name: str
+
+
+_COMPREHENSIONS: Final = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
+_STATED: Final = (ast.If, ast.IfExp, ast.While, ast.Assert)
+"""Whose tests decide by themselves what their parts, joined by ``and`` and ``or``, do not."""
 
 
 def choices(code: CodeType, names: Mapping[str, Any]) -> tuple[Choice, ...]:
@@ -30,8 +38,32 @@ def choices(code: CodeType, names: Mapping[str, Any]) -> tuple[Choice, ...]:
     function = definition(code, names)
     if function is None:
         return ()
-    bound = [Choice(branch.test, name) for branch, name in escaping(function).items()]
-    return (*bound, *(Choice(one.test, "") for one in ast.walk(function) if isinstance(one, ast.IfExp)))
+    bound = [Choice(branch, branch.test, name) for branch, name in escaping(function).items()]
+    chosen = [Choice(one, one.test, "") for one in ast.walk(function) if isinstance(one, ast.IfExp)]
+    return (*bound, *chosen, *(Choice(one, one, "") for one in _values(function)))
+
+
+def _values(function: ast.FunctionDef) -> Iterator[ast.BoolOp]:
+    """``a and b`` and ``a or b`` that are one of the two, and no condition of something else."""
+    tests = [node.test for node in ast.walk(function) if isinstance(node, _STATED)]
+    asked = {part for test in tests for part in _joined(test)}
+    yield from (node for node in ast.walk(function) if isinstance(node, ast.BoolOp) and node not in asked)
+
+
+def _joined(test: ast.expr) -> Iterator[ast.expr]:
+    """A condition and those that it is joined from."""
+    yield test
+    parts = test.values if isinstance(test, ast.BoolOp) else [test.operand] if isinstance(test, ast.UnaryOp) else []
+    for part in parts:
+        yield from _joined(part)
+
+
+def inside(code: CodeType) -> Iterator[CodeType]:
+    """A function's code, and that of its comprehensions, which Python before 3.12 calls."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType) and constant.co_name in _COMPREHENSIONS:
+            yield from inside(constant)
 
 
 def chosen_by(moves: Mapping[int, int]) -> None:
@@ -43,7 +75,7 @@ def chosen_by(moves: Mapping[int, int]) -> None:
     if frame is None:
         return
     for choice in here.kernels.get(frame.f_code, ()):
-        if _within(choice.test, frame):
+        if _decides(choice.whole, choice.test, frame):
             raise _refused(choice.name)
 
 
@@ -54,18 +86,27 @@ def _innermost(files: set[str]) -> FrameType | None:
     return frame
 
 
-def _within(test: ast.expr, frame: FrameType) -> bool:
-    """Whether a frame evaluates a condition."""
+def _decides(whole: ast.stmt | ast.expr, test: ast.expr, frame: FrameType) -> bool:
+    """Whether a frame evaluates the condition of a choice, or jumps by it."""
     place = place_of(frame)
+    if place is None:
+        return False
     end = (test.end_lineno or test.lineno, test.end_col_offset or 0)
-    return place is not None and (test.lineno, test.col_offset) <= place < end
+    jumps = place == (whole.lineno, whole.col_offset) and _is_jump(frame)
+    return jumps or (test.lineno, test.col_offset) <= place < end
+
+
+def _is_jump(frame: FrameType) -> bool:
+    name = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+    return "JUMP" in name or "BOOL" in name
 
 
 def _refused(name: str) -> TraceError:
     if not name:
         return TraceError(
             "NKI-CONTROL",
-            "`a if condition else b` chooses by the index of a loop, whose body the compiler sees once.",
+            "`a if condition else b`, or `and` or `or`, chooses by the index of a loop, whose body the compiler sees"
+            " once.",
             remedy="Use an `if` statement with what depends on it in its arms, nl.where, or nl.static_range.",
         )
     return TraceError(

@@ -12,7 +12,7 @@ from nki_anvil.sim.beta1 import dependencies, overlaid, splitting
 from nki_anvil.sim.beta1.allocation import ByHand
 from nki_anvil.sim.beta1.assembly import Recorded, tabulated
 from nki_anvil.sim.beta1.bodies import Bodies
-from nki_anvil.sim.beta1.branches import choices
+from nki_anvil.sim.beta1.branches import choices, inside
 from nki_anvil.sim.beta1.growth import Growth, repeated
 from nki_anvil.sim.beta1.index import Index
 from nki_anvil.sim.beta1.paths import Path
@@ -120,7 +120,7 @@ class Recorder(Tensors):
         from nki_anvil.sim.beta1.ranges import heads_of
 
         if code not in self.path.kernels:
-            self.path.kernels[code] = choices(code, names)
+            self.path.kernels |= dict.fromkeys(inside(code), choices(code, names))
             self._annotated += annotated(code, names)
             self._heads[code] = heads_of(code, names)
         return self._heads[code]

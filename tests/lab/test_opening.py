@@ -51,6 +51,22 @@ async def test_opening_says_that_the_kernel_file_was_edited_while_its_first_text
     assert opened["next_steps"] == ["verify_kernel: judge what kernel.py holds now."]
 
 
+async def test_the_first_kernels_function_is_the_one_that_every_later_text_is_judged_by(world: World):
+    world.edit("import nki\n\n\n@nki.jit\ndef scaled(x):\n    return x\n")
+    async with served(world) as client:
+        await call(client, "open_problem", **OPEN)
+        world.edit("import nki\n\n\n@nki.jit\ndef kernel(x):\n    return x\n")
+        await call(client, "open_problem", **OPEN)
+    assert world.lab.problem("p").specification.entry == "scaled"
+
+
+async def test_a_first_text_without_one_function_leaves_open_which_is_entered(world: World):
+    world.edit("x = 1\n")
+    async with served(world) as client:
+        await call(client, "open_problem", **OPEN)
+    assert world.lab.problem("p").specification.entry is None
+
+
 @pytest.mark.parametrize("name", ["kernel.py", "new.py"])
 async def test_an_open_problem_is_taken_up_with_what_is_known_of_its_kernel_file(world: World, name: str):
     again = OPEN if name == "kernel.py" else {**OPEN, "kernel_path": name}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,57 @@ def test_an_expression_does_not_choose_by_the_index_of_a_loop(beta1: Any):
     error = refused(kernel)
     assert error.code == "NKI-CONTROL"
     assert "compiler sees once" in error.message
+
+
+WAYS = [
+    "2.0 if i else 1.0",
+    "1.0 if not i else 2.0",
+    "2.0 if i - 1 else 1.0",
+    "2.0 if (\n\n            i\n        ) else 1.0",
+    "(i and 2.0) or 1.0",
+    "[2.0 if i == 0 else 1.0 for _ in range(1)][0]",
+    "[[2.0 if i else 1.0 for _ in range(1)] for _ in range(1)][0][0]",
+]
+
+
+def written(body: str, path: Path) -> Any:
+    """A kernel whose loop over ``i`` has these lines, of a file as those of users are."""
+    lines = "\n".join(f"        {line}" for line in body.splitlines())
+    path.write_text(f"""
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+@nki.jit
+def kernel(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    for i in nl.affine_range(4):
+{lines}
+    return out
+""")
+    names: dict[str, Any] = {"__file__": str(path), "__name__": "written"}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    return names["kernel"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.usefixtures("beta1")
+def test_an_expression_does_not_choose_by_the_truth_of_an_index_either(way: str, tmp_path: Path):
+    kernel = written(f"nl.store(out[i], nl.multiply(nl.load(x[i]), {way}))", tmp_path / "kernel.py")
+    assert refused(kernel).code == "NKI-CONTROL"
+
+
+@pytest.mark.parametrize("test", ["i", "not i", "i - 1", "i and x.shape[0] == 4"])
+@pytest.mark.usefixtures("beta1")
+def test_an_arm_binds_nothing_for_behind_it_by_the_truth_of_an_index_either(test: str, tmp_path: Path):
+    body = f"factor = 1.0\nif {test}:\n    factor = 2.0\nnl.store(out[i], nl.multiply(nl.load(x[i]), factor))"
+    assert refused(written(body, tmp_path / "kernel.py")).code == "NKI-SCOPE"
+
+
+@pytest.mark.parametrize("test", ["i", "not i", "x.shape[0] == 4 and not i", "i or x.shape[0] == 4"])
+@pytest.mark.usefixtures("beta1")
+def test_an_arm_that_binds_nothing_may_ask_for_the_truth_of_an_index(test: str, tmp_path: Path):
+    body = f"if {test}:\n    nl.store(out[i], nl.load(x[i]))\nelse:\n    nl.store(out[i], nl.load(x[i]))"
+    np.testing.assert_allclose(written(body, tmp_path / "kernel.py")(X), X, rtol=1e-6)
 
 
 @pytest.mark.parametrize("doubled", [False, True])
