@@ -9,7 +9,7 @@ import numpy as np
 
 from nki_anvil.lab import sides
 from nki_anvil.lab.arithmetic import Arithmetic, Array, complex_of, floating, in_force, is_array, is_float
-from nki_anvil.lab.chosen import CHOOSING, chosen, is_choice, is_one_of
+from nki_anvil.lab.chosen import chosen, descent, is_choice, is_one_of, is_weighed
 from nki_anvil.lab.compared import DECIDING, edges_in_force, note
 from nki_anvil.lab.constant_numbers import own
 from nki_anvil.lab.contractions import dot, einsum, inner, tensordot, vdot
@@ -58,12 +58,18 @@ class Value(np.ndarray[Any, Any]):
     """The format to which the reference has cast it, where whoever uses its numbers sees them rounded."""
     spoken: Any = None
     """The format that its author knows it to have, where that is a narrow one: of an input, or behind a cast."""
+    contracted: bool = False
+    """It is a product of matrices."""
+    weighed: bool = False
+    """It is elements of one, each times another number."""
     alone: bool = False
     """It is a number to its author: what is added to it in place is another one."""
 
     def __array_finalize__(self, obj: Any) -> None:
         self.coarse = getattr(obj, "coarse", None)
         self.spoken = getattr(obj, "spoken", None)
+        self.contracted = getattr(obj, "contracted", False)
+        self.weighed = getattr(obj, "weighed", False)
 
     @property
     def dtype(self) -> Any:  # type: ignore[override]
@@ -102,9 +108,7 @@ class Value(np.ndarray[Any, Any]):
         if how.recording is not None and method == "at":
             how.recording.before(ufunc, operands)
         where = options.pop("where", True) if method == "__call__" else True
-        result = _of_one(
-            _apply(how, ufunc, method, operands, options), ufunc, method, operands[0], options.get("axis", 0)
-        )
+        result = _by_itself(_apply(how, ufunc, method, operands, options), ufunc, method, inputs, options)
         if method == "at":
             return _store(inputs[0], operands[0])
         targets = out or (None,) * ufunc.nout
@@ -122,6 +126,7 @@ class Value(np.ndarray[Any, Any]):
         stored = _store(targets[0], settled, where)
         if stored is settled:
             stored.alone = stored.ndim == 0
+            stored.contracted, stored.weighed = descent(ufunc, method, inputs)
         return stored
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -134,8 +139,7 @@ class Value(np.ndarray[Any, Any]):
         args, kwargs = all_as_stored(args), all_as_stored(kwargs)
         if func in _OTHERWISE:
             return _of_format(_OTHERWISE[func](*args, **kwargs), shared)
-        result = kept_in_force(super().__array_function__(func, types, args, kwargs))
-        return _of_format(chosen(result, kept_in_force) if func in CHOOSING else result, shared)
+        return _of_format(kept_in_force(super().__array_function__(func, types, args, kwargs)), shared)
 
     def astype(self, dtype: Any, *args: Any, **options: Any) -> Any:  # type: ignore[override]
         """Casts between floating formats do nothing, for the format is the arithmetic's; but for those to fewer bits
@@ -301,11 +305,15 @@ def _apply(how: Arithmetic, ufunc: np.ufunc, method: str, operands: list[Any], o
     return result
 
 
-def _of_one(result: Any, ufunc: np.ufunc, method: str, terms: Any, axis: Any) -> Any:
-    """A sum that may be but one of its terms, behind a product."""
-    if (ufunc, method) != (np.add, "reduce") or not in_force().matmul_flops or not is_array(terms):
+def _by_itself(result: Any, ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
+    """A sum behind a product that may be but one of its terms, or weighs elements of one."""
+    sums = (ufunc, method) in ((np.add, "reduce"), (np.matmul, "__call__"))
+    if not sums or not in_force().matmul_flops or not is_array(inputs[0]):
         return result
-    return chosen(result, np.asarray, is_one_of(terms, axis))
+    alone = is_weighed(ufunc, method, inputs, result)
+    if not alone and ufunc is np.add:
+        alone = is_one_of(np.asarray(inputs[0]), options.get("axis", 0))
+    return chosen(result, np.asarray, alone)
 
 
 def _by_index(how: Arithmetic, ufunc: np.ufunc, method: str, operands: list[Any], options: dict[str, Any]) -> Any:

@@ -39,8 +39,11 @@ EITHER = 2
 """The turn in which each row is open or closed, after that in which all are open, and that in which none is."""
 THROUGH = "throughout"
 """Of a variant: all rows are of one kind, for what one output gathers need not be a row."""
-PAIRS = ((1.0, (-2.0, -0.5)), (1.0, SLIGHTLY), (-1.0, SLIGHTLY))
+LEARNT = (-2.0, -0.5)
+PAIRS = ((1.0, LEARNT), (1.0, SLIGHTLY), (-1.0, SLIGHTLY), (1.0, LEARNT), (1.0, SLIGHTLY))
 """Signs and powers of ten of how far peers are from each other throughout: pairs that are learnt, equals, opposites."""
+APIECE = 3
+"""The turn from which on what they are near to has columns, or rows, that have nothing to do with each other."""
 FACTORS: dict[str, Callable[[Array], Array]] = {
     "v": lambda v: v,
     "1/v": lambda v: 1 / v,
@@ -96,12 +99,29 @@ def alike(p: Peer, first: Array) -> Array:
 
 
 def paired(p: Peer, first: Array) -> Array:
-    """All of a peer is nearly the first of them, or its opposite."""
+    """All of a peer is nearly the first of them, or its opposite; in later turns that is as features are in the end."""
+    met = uncorrelated(first) if p.turn >= APIECE else first.astype(np.float64)
     if p.place == 0:
-        return p.own
+        return met.astype(np.float32)
     sign, powers = PAIRS[p.turn % len(PAIRS)]
     apart = 10.0 ** p.rng.uniform(*powers) * p.rng.standard_normal(p.own.shape)
-    return (sign * first.astype(np.float64) * (1 + apart)).astype(np.float32)
+    if p.turn >= APIECE:
+        return (met + float(met.std()) * apart).astype(np.float32)
+    return (sign * met * (1 + apart)).astype(np.float32)
+
+
+def uncorrelated(own: Array) -> Array:
+    """Matrices of as large numbers whose columns, or rows where these are longer, are centred and orthogonal."""
+    if own.ndim < 2 or max(own.shape[-2:]) < 3:
+        return own.astype(np.float64)
+    tall = own.shape[-2] >= own.shape[-1]
+    matrices: Array = own.astype(np.float64)
+    matrices = matrices if tall else matrices.swapaxes(-1, -2)
+    centred = matrices - matrices.mean(axis=-2, keepdims=True)
+    width = min(matrices.shape[-1], matrices.shape[-2] - 1)
+    found: Array = centred.copy()
+    found[..., :width] = np.linalg.qr(centred[..., :width])[0] * (float(own.std()) * matrices.shape[-2] ** 0.5)
+    return found if tall else found.swapaxes(-1, -2)
 
 
 def near(own: Array, other: Array, rng: Any, *, throughout: bool = False) -> Array:

@@ -67,7 +67,7 @@ def test_rows_are_all_alike_in_what_they_are_to_another_where_an_output_gathers_
     combined = [{"large": "x", "small": "bias", "how": "product", "factor": ""}]
     for axes in ((0,), (0, 1)):
         plans = list(related_families.throughout([X, T, BIAS], combined, {"x": axes}))
-        assert [plan.family for plan in plans[:3]] == [f"alike/throughout/{turn}" for turn in range(3)]
-        assert {plan.family for plan in plans[3:]} == {"level/throughout/bias", "near/throughout/bias"}
+        assert [plan.family for plan in plans[:5]] == [f"alike/throughout/{turn}" for turn in range(5)]
+        assert {plan.family for plan in plans[5:]} == {"level/throughout/bias", "near/throughout/bias"}
     for axes in ((), (1,)):
         assert not list(related_families.throughout([X, T, BIAS], combined, {"x": axes}))

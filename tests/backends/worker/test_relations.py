@@ -94,6 +94,21 @@ def test_throughout_peers_are_learnt_pairs_or_all_but_equal_or_opposite(
         assert apart[0] < np.median(off) < apart[1]
 
 
+@pytest.mark.parametrize("shape", [[160, 64], [64, 160], [64, 64], [2, 3, 40, 8], [2, 2], [7]], ids=str)
+@pytest.mark.parametrize("turn", [3, 4])
+def test_learnt_pairs_may_be_of_features_that_have_nothing_to_do_with_each_other(shape: list[int], turn: int) -> None:
+    arguments = [{"name": name, "shape": shape, "dtype": "float32"} for name in "ab"]
+    a, b = drawn(arguments, f"alike/throughout/{turn}", "a").values()
+    assert np.isfinite(a).all()
+    assert np.median(np.abs(a - b)) < 0.5 * a.std()
+    if len(shape) > 1 and min(shape[-2:]) > 2:
+        tall = a if shape[-2] >= shape[-1] else a.swapaxes(-1, -2)
+        met = tall.swapaxes(-1, -2) @ tall / tall.shape[-2]
+        met = met[..., :-1, :-1] if shape[-2] == shape[-1] else met
+        assert np.abs(met - np.eye(met.shape[-1]) * met.diagonal(axis1=-1, axis2=-2).mean()).max() < 1e-3
+        assert np.abs(tall.mean(axis=-2)[..., :-1]).max() < 1e-3
+
+
 @pytest.mark.parametrize("shape", [[64], [160, 1]])
 def test_throughout_all_rows_are_nearly_what_spreads_over_them_or_all_its_opposite(shape: list[int]) -> None:
     arguments = [{"name": name, "shape": of, "dtype": "float32"} for name, of in (("x", [160, 64]), ("b", shape))]
