@@ -24,10 +24,14 @@ CASES: Final = 8
 
 
 class LesserReferences:
-    """``seen``: by what is left out, ``file:line:text``, whether any case told it from the reference."""
+    """``seen``: by what is left out, ``file:line:text``, whether any case told it from the reference.
 
-    def __init__(self, module: ReferenceModule) -> None:
+    ``told`` is how far it has to be off, of the largest of a row, for limits to tell it surely.
+    """
+
+    def __init__(self, module: ReferenceModule, told: float = np.inf) -> None:
         self.seen: Sides = {}
+        self._told = told
         self._module, self._left_s = module, SECONDS
         self._plain: dict[int, Callable[[Sequence[Any]], list[Array]] | None] = {}
 
@@ -78,7 +82,7 @@ class LesserReferences:
         """Whether the outputs are others; so they are of what fails without it, and of what cannot be read."""
         without = self.without(number)
         try:
-            return without is None or bool(apart(said, without(drawn), 0).any())
+            return without is None or bool(apart(said, without(drawn), 0, self._told).any())
         except ReferenceFault:
             return True
 

@@ -33,6 +33,8 @@ Record = dict[str, Any]
 
 HALVINGS: Final = 12
 """Each with a seed of its own: what no magnitude changes, another draw may."""
+TOLD: Final = {"float32": 2e-5}
+"""How far off a row has to be for limits of this precision to tell it surely: the tolerance of all of an output."""
 REDRAWN: Final = 2
 """Draws at most of a case that only the reference can make, and that has no magnitude."""
 PROBE_TRIES: Final = 8
@@ -58,7 +60,7 @@ class Measuring:
         )
         self.sides: Sides = {}
         """What conditions came to in cases that are judged."""
-        self.lessers = LesserReferences(module)
+        self.lessers = LesserReferences(module, TOLD.get(self.runs.precision, np.inf))
         self.bending = Bending(module, self.arguments, self.runs, self.lessers, self._own)
         self._known: tuple[int, dict[str, Any], Yardstick] | None = None
         """A large own draw with its seed: probes disturb it rather than each a draw of its own."""

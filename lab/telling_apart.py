@@ -40,17 +40,24 @@ BLOCKS: Final = 16
 """Elements of a block at most that is exchanged with another one."""
 
 
-def apart(one: Sequence[Array], other: Sequence[Array], rows: int) -> Array:
-    """By row, whether outputs differ, be it in what is no number; of no ``rows``, all together."""
+def apart(one: Sequence[Array], other: Sequence[Array], rows: int, told: float = np.inf) -> Array:
+    """By row, whether outputs differ, be it in what is no number; of no ``rows``, all together.
+
+    They do where an element is another, or is off by as much of the largest along its last axis as is ``told``.
+    """
     if len(one) != len(other):
         return np.ones(rows or 1, bool)
-    return np.any([_apart(a, b).reshape(rows or 1, -1).any(axis=1) for a, b in zip(one, other, strict=True)], axis=0)
+    found = [_apart(a, b, told).reshape(rows or 1, -1).any(axis=1) for a, b in zip(one, other, strict=True)]
+    return np.any(found, axis=0)
 
 
-def _apart(one: Array, other: Array) -> Array:
+def _apart(one: Array, other: Array, told: float) -> Array:
     if one.shape != other.shape:
         return np.ones(one.shape, bool)
-    return differ(one, other) | (np.isfinite(one.astype(np.float64)) != np.isfinite(other.astype(np.float64)))
+    a, b = one.astype(np.float64), other.astype(np.float64)
+    with np.errstate(all="ignore"):
+        off = np.abs(a - b) > told * np.abs(a).max(axis=-1 if a.ndim else None, keepdims=True, initial=0.0)
+    return differ(one, other) | off | (np.isfinite(a) != np.isfinite(b))
 
 
 class Walk:

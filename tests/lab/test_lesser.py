@@ -126,6 +126,13 @@ def test_outputs_differ_in_what_is_no_number_too() -> None:
     assert apart([one], [one[:2]], 0).tolist() == [True]
 
 
+def test_outputs_differ_in_what_limits_tell_of_a_row() -> None:
+    one, other = np.array([[1.0, 1e-3], [3.0, 4.0]]), np.array([[1.0, 1.00001e-3], [3.0, 4.0004]])
+    assert apart([one], [other], 2).tolist() == [False, False]
+    assert apart([one], [other], 2, 2e-5).tolist() == [False, True]
+    assert apart([np.array(1.0)], [np.array(1.0001)], 0, 2e-5).tolist() == [True]
+
+
 def test_what_no_draw_tells_is_searched_for_and_told_where_no_case_does(tmp_path: Path) -> None:
     module = boards(tmp_path)
     references = LesserReferences(module)
