@@ -10,7 +10,7 @@ from nki_anvil.sim import isa
 from nki_anvil.sim.beta1.calls import fresh, in_sbuf, operand, require
 from nki_anvil.sim.beta1.conditions import Condition
 from nki_anvil.sim.beta1.index import Index
-from nki_anvil.sim.beta1.scattered import Scattered, plain
+from nki_anvil.sim.beta1.scattered import Scattered
 from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.layout import Shape
@@ -22,7 +22,10 @@ _WIDE_INTEGERS: Final = frozenset({"int32", "uint32"})
 def iota(expr: Any, dtype: Any, *, mask: Any = None, **options: Any) -> Tile:
     """A tile of the values of an index expression."""
     if isinstance(expr, Scattered):
-        return Tile(_constant(np.asarray(plain(expr)), dtype))
+        raise TraceError(
+            "NKI-AFFINE", "nisa.iota of a product, quotient or remainder of indices: it takes affine expressions.",
+            remedy="Compute it from tiles that iota makes of sums of indices times numbers.",
+        )  # fmt: skip
     if not isinstance(expr, Index):
         raise TraceError("NKI-TYPE", "nisa.iota of no index expression.", remedy="Pass nl.arange(n)[None, :] ...")
     value = _now(expr)
@@ -67,6 +70,7 @@ def affine_select(
             "NKI-DTYPE", "nisa.affine_select of 32-bit integers, which Beta 1 does not take.",
             remedy="Use nl.where with a condition of index grids, or float32 as long as numbers are below 2^24.",
         )  # fmt: skip
+    _refuse_joined(pred)
     wanted = dtype or tile.format
     number = operand(on_false_value)
     if isinstance(pred, Condition) and pred.holds is None and len(pred.terms) == 1 and mask is None:
@@ -74,6 +78,18 @@ def affine_select(
     from nki_anvil.sim.beta1.elementwise import where
 
     return where(pred, tile, float(number), dtype=wanted, mask=mask)
+
+
+def _refuse_joined(pred: Any) -> None:
+    """Equality is two terms, one the other's opposite; what is known of no index is a comparison that always holds."""
+    terms = pred.terms if isinstance(pred, Condition) else ()
+    equality = len(terms) == 2 and bool(np.array_equal(terms[0].numbers(), -terms[1].numbers()))
+    if len(terms) == 1 or equality:
+        return
+    raise TraceError(
+        "NKI-MASK", "The predicate of nisa.affine_select is not one comparison of affine index expressions.",
+        remedy="Use nl.where, or one affine_select for each comparison.",
+    )  # fmt: skip
 
 
 def _by_comparison(term: Index, tile: Tile, number: float, dtype: Any) -> Tile:

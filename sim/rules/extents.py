@@ -136,6 +136,8 @@ def _gathers(reading: Reading) -> Iterator[Violation]:
             yield _breach(
                 use, f"local_gather takes 16 partitions per core, not {source.partitions} and {index.partitions}."
             )
+        if source.start_partition != index.start_partition:
+            yield _breach(use, "local_gather takes the indices of each core from the 16 partitions of its data.")
         if use["num_elem_per_idx"] not in (1, 2, 4, 8, 16, 32):
             yield _breach(
                 use, f"local_gather takes runs of 1 to 32 elements by powers of two, not {use['num_elem_per_idx']}."
@@ -149,9 +151,16 @@ def _gathers(reading: Reading) -> Iterator[Violation]:
             )
         if index.dtype != "uint16" or use.tiles["dst"].dtype != source.dtype:
             yield _breach(use, "local_gather takes uint16 indices and keeps the format of its data.")
+    yield from _own_lanes(reading)
+
+
+def _own_lanes(reading: Reading) -> Iterator[Violation]:
     for use in reading.named("nc_n_gather"):
         if use.tiles["indices"].dtype != "uint32" or use.tiles["dst"].dtype != use.tiles["data"].dtype:
             yield _breach(use, "nc_n_gather takes uint32 indices and keeps the format of its data.")
+    for use in reading.named("nonzero_with_count"):
+        if use.tiles["src"].start_partition != use.tiles["dst"].start_partition:
+            yield _breach(use, "nonzero_with_count has a dst in other partitions than its src: each core has its own.")
 
 
 def _shuffles(reading: Reading) -> Iterator[Violation]:
@@ -207,10 +216,10 @@ RULES = (
          "nki.isa.iota, nki.isa.affine_select",
          _affine),
     Rule("TRN2-GATHER", "Gathers on GpSimd keep the format, take uint16 or uint32 indices within their limits, and"
-         " fill dst.",
+         " fill dst; each of its cores has the same 16 partitions of what it reads and counts.",
          "error", "See nisa.local_gather and nisa.nc_n_gather for the sizes: num_valid_indices * num_elem_per_idx is"
          " what each partition of dst holds.",
-         "nki.isa.local_gather, nki.isa.nc_n_gather; NKI release notes, 2.32: known issues",
+         "nki.isa.local_gather, nc_n_gather, nonzero_with_count; NKI release notes, 2.32: known issues",
          _gathers),
     Rule("TRN2-SHUFFLE", "nc_stream_shuffle takes a mask of 32 entries, keeps format and size, and starts on both"
          " sides where the larger of them may.", "error",

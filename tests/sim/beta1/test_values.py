@@ -249,9 +249,9 @@ def test_affine_select_and_iota_follow_their_expressions(beta1: Any, rng: np.ran
     assert close(kernel(x), np.stack(wanted).astype(np.float32))
 
 
-@pytest.mark.parametrize("columns", [32, 20])
-def test_affine_select_takes_a_product_from_psum(beta1: Any, rng: np.random.Generator, columns: int):
-    """By one comparison on GpSimd, which does not reach PSUM; by two as a predicate."""
+@pytest.mark.parametrize("equal", [False, True])
+def test_affine_select_takes_a_product_from_psum(beta1: Any, rng: np.random.Generator, equal: bool):
+    """By one comparison on GpSimd, which does not reach PSUM; where two are equal as a predicate."""
     nl, nisa = beta1.nl, beta1.nisa
 
     @beta1.nki.jit
@@ -260,14 +260,72 @@ def test_affine_select_takes_a_product_from_psum(beta1: Any, rng: np.random.Gene
         p, f = nl.mgrid[0:32, 0:32]
         scores = nl.ndarray((nl.par_dim(32), 32), dtype=np.float32, buffer=nl.psum)
         scores[p, f] = nisa.nc_matmul(nl.load(a), nl.load(b))
-        below = p >= f if columns == 32 else (p >= f) & (f < columns)
-        nl.store(out, nisa.affine_select(pred=below, on_true_tile=scores[p, f], on_false_value=-9984.0))
+        nl.store(
+            out, nisa.affine_select(pred=p == f if equal else p >= f, on_true_tile=scores[p, f], on_false_value=-9984.0)
+        )
         return out
 
     a, b = draw(rng, 64, 32), draw(rng, 64, 32)
-    kept = np.tril(np.ones((32, 32))) * (np.arange(32) < columns)
+    kept = np.eye(32) if equal else np.tril(np.ones((32, 32)))
     assert close(kernel(a, b), np.where(kept > 0, a.T @ b, -9984.0).astype(np.float32))
     assert not [finding for finding in check(trace(kernel, a, b)) if finding.severity == "error"]
+
+
+PREDICATES: dict[str, Any] = {
+    "joined": lambda p, f: (p >= f) & (f < 20),
+    "either": lambda p, f: (p >= f) | (f < 20),
+    "not": lambda p, f: ~((p >= f) & (f < 20)),
+    "other": lambda p, f: p != f,
+    "product": lambda p, f: p * f < 20,
+    "remainder": lambda p, f: f % 2 == 0,
+    "quotient": lambda p, f: p // 4 == f,
+}
+
+
+@pytest.mark.parametrize("predicate", PREDICATES.values(), ids=PREDICATES)
+def test_affine_select_takes_one_comparison_of_affine_expressions(beta1: Any, predicate: Any):
+    nl, nisa = beta1.nl, beta1.nisa
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        p, f = nl.mgrid[0:32, 0:32]
+        nl.store(out, nisa.affine_select(pred=predicate(p, f), on_true_tile=nl.load(x), on_false_value=0.0))
+        return out
+
+    with pytest.raises(TraceError, match="not one comparison") as caught:
+        kernel(np.zeros((32, 32), np.float32))
+    assert caught.value.code == "NKI-MASK"
+
+
+def test_affine_select_asks_no_data(beta1: Any):
+    nl, nisa = beta1.nl, beta1.nisa
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        data = nl.load(x)
+        nl.store(out, nisa.affine_select(pred=nl.greater(data, 0.0), on_true_tile=data, on_false_value=0.0))
+        return out
+
+    with pytest.raises(TraceError, match="not one comparison"):
+        kernel(np.zeros((32, 32), np.float32))
+
+
+@pytest.mark.parametrize("expression", [lambda p, f: p * f, lambda p, f: p % 4, lambda p, f: f // 4])
+def test_iota_takes_affine_expressions(beta1: Any, expression: Any):
+    nl, nisa = beta1.nl, beta1.nisa
+
+    @beta1.nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        p, f = nl.mgrid[0:32, 0:32]
+        nl.store(out, nl.load(x) + nisa.iota(expression(p, f), dtype=nl.float32))
+        return out
+
+    with pytest.raises(TraceError, match="affine expressions") as caught:
+        kernel(np.zeros((32, 32), np.float32))
+    assert caught.value.code == "NKI-AFFINE"
 
 
 def test_views_take_their_shape_by_name_as_well(beta1: Any, rng: np.random.Generator):

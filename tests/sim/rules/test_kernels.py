@@ -419,6 +419,8 @@ PAIRS: dict[str, Pair] = {
                           HALVES + "nisa.core_barrier(middle, cores=(0, 1))", cores=2),
     "TRN2-LNC-SBUF": Pair(HALVES + "nisa.sendrecv(middle[0:1], t, 1 - me, 1 - me, 0)  # here",
                           HALVES + "nisa.sendrecv(tile(1, 4), t, 1 - me, 1 - me, 0)", cores=2),
+    "TRN2-PRNG": one("nisa.set_rng_seed(nl.ndarray((4, 1), nl.uint32))",
+                     "nisa.set_rng_seed(tile(1, 1, dtype=nl.uint32))"),
     "DATA-LOT": one("nisa.rng(nl.ndarray((4, 4), nl.uint32))", "nisa.iota(nl.ndarray((4, 4), nl.int32), [[1, 4]])"),
     "DATA-LOOP": Pair(steered("b[0:1, 0:1]"), steered("i[0:1]").replace("  # here", "")),
 }  # fmt: skip
@@ -511,6 +513,37 @@ def test_an_exchange_goes_by_one_pipe_and_one_engine_on_both_cores(pipe: str, re
 def test_an_exchange_is_with_the_other_core(to: str, refused: list[str]) -> None:
     found = findings(f"{HALVES}nisa.sendrecv(t, tile(1, 4), {to}, {to}, 0)", PAIRS["TRN2-RACE"])
     assert [one.code for one in found] == refused
+
+
+@pytest.mark.parametrize(
+    ("call", "refused"),
+    [
+        ("rand_set_state(tile(4, 6, dtype=nl.uint32))", False),
+        ("rand_get_state(tile(4, 6, dtype=nl.uint32))", False),
+        ("rand_set_state(tile(4, 5, dtype=nl.uint32))", True),
+        ("rand_set_state(tile(4, 6, dtype=nl.int32))", True),
+        ("rand_get_state(tile(4, 24, dtype=nl.uint32))", True),
+        ("rand_set_state(tile(4, 24, dtype=nl.uint32), engine=nisa.engine.vector)", True),
+        ("set_rng_seed(tile(1, 1, dtype=nl.float32))", False),
+        ("set_rng_seed(tile(1, 1, dtype=nl.uint16))", True),
+    ],
+)
+def test_a_generators_state_is_of_its_engine(call: str, refused: bool) -> None:
+    found = [one.code for one in findings(f"nisa.{call}", PAIRS["TRN2-PRNG"])]
+    assert ("TRN2-PRNG" in found) == refused
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_each_core_of_gpsimd_has_its_own_partitions(apart: bool) -> None:
+    body = f"""
+wide, found = tile(128, 8), nl.ndarray((128, 9), nl.int32)
+index = tile(128, 1, dtype=nl.uint16)
+first, other = slice(0, 32), slice({64 if apart else 0}, {96 if apart else 32})
+nisa.nonzero_with_count(found[other, :], wide[first, :])
+nisa.local_gather(tile(32, 16), wide[first, :], index[other, :])
+"""
+    found = [one.code for one in findings(body, PAIRS["TRN2-GATHER"])]
+    assert found.count("TRN2-GATHER") == (2 if apart else 0)
 
 
 @pytest.mark.parametrize(
