@@ -1,14 +1,15 @@
-"""What a reference makes of single elements of products of matrices, and a kernel may compute by itself.
+"""What a reference takes of products of matrices, and a kernel may compute by itself: single elements, weighed sums.
 
-A label's logit, or a pair's similarity off a diagonal, has one rounding in the reference with the others beside it, and
-what they differ by has none; a row's own product with its label's column has another. So has a row of products weighed
-by attention, which is a row of the output times the gradient. So one run takes down what it chooses or weighs, and the
-next, of another order, takes that instead of its own.
+``s - s[label]`` has no rounding of ``s`` where the two are one number; ``s - row @ column`` has that of its own sum.
+So has a row of products weighed by attention, which is a row of the output times the gradient. So one run of a pair
+takes down what it takes of products, and the next, which adds up in another order, takes that instead of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, Final, cast
 
 import numpy as np
@@ -16,76 +17,104 @@ import numpy as np
 from nki_anvil.lab.arithmetic import Array, in_force, is_array
 
 FARTHER: Final = 4.0
-"""How much farther apart two orders may be than those of two runs: terms of a row of the output have roundings, too."""
-FEW: Final = 4
-"""So many may be; where there are more, and each rests on others, they would be ever farther."""
+"""How much farther apart weighed sums may be than those of two runs: a row of the output has roundings, too."""
+TURNS: Final = 4
+"""Runs, in each of which every so many-th weighed sum is as far apart, for one may rest on another."""
+NEAR: Final = 2.0**-12
+"""Of the largest element, what two orders may differ by; what is farther apart is not one number in both runs."""
 
 
+class Weight(Enum):
+    """By what elements of a product are multiplied."""
+
+    NONE = "nothing, or one number"
+    MASK = "zeros and ones"
+    NUMBERS = "numbers"
+
+
+@dataclass(slots=True)
 class Chosen:
-    """What was chosen in a run, one after the other; a second run is ``given`` it."""
+    """What was taken in a run, one after the other; a second run is given it (``give``)."""
 
-    def __init__(self) -> None:
-        self._kept: list[Array | None] = []
-        self._given: Iterator[Array | None] | None = None
-        self._many = False
+    kept: list[tuple[bool, Array]] = field(default_factory=list[tuple[bool, Array]])
+    _given: list[tuple[bool, Array]] | None = None
+    _turn: int = 0
+    _weighed: int = 0
 
-    def give(self) -> None:
-        """Whoever asks from here on gets what was kept."""
-        self._given = iter(self._kept)
-        self._many = sum(one is not None for one in self._kept) > FEW
+    @property
+    def turns(self) -> int:
+        """How many second runs there are."""
+        return max(1, min(TURNS, sum(weighed for weighed, _ in self.kept)))
 
-    def instead_of(self, result: Array, is_one: bool) -> Array:
-        """Itself, in the first run; the first run's in the second, as far as both chose alike."""
+    def give(self, turn: int) -> None:
+        """Whoever asks from here on gets what was kept; of weighed sums those whose turn it is are farther apart."""
+        self._given, self._turn, self._weighed = list(reversed(self.kept)), turn, 0
+
+    def instead_of(self, result: Array, weighed: bool) -> Array:
+        """Itself, in the first run; in the second the first run's, as long as both took the same."""
         if self._given is None:
-            self._kept.append(np.array(result) if is_one else None)
+            self.kept.append((weighed, np.array(result)))
             return result
-        first = next(self._given, None)
-        if not is_one or first is None or first.shape != result.shape:
+        kind, first = self._given.pop() if self._given else (weighed, result[..., :0])
+        if kind != weighed or first.shape != result.shape:
+            self._given = []
             return result
-        return first if self._many else _beyond(first, result)
+        farther = weighed and self._weighed % TURNS == self._turn
+        self._weighed += weighed
+        return _apart(first, result, FARTHER if farther else 1.0)
 
 
-def _beyond(first: Array, second: Array) -> Array:
-    """What is farther from the second run's than the first's; the first's where either is no number."""
+def _apart(first: Array, second: Array, times: float) -> Array:
     with np.errstate(all="ignore"):
-        apart = FARTHER * (first.astype(np.float64) - second)
-    return np.where(np.isfinite(apart), second + apart, first).astype(second.dtype)
+        off = first.astype(np.float64) - second
+        known = np.abs(off) <= NEAR * np.abs(second).max(initial=0.0)
+        return np.where(known, second + times * off, second).astype(second.dtype)
 
 
-def chosen(result: Any, made: Callable[[Array], Any], is_one: bool = True) -> Any:
-    """What the run in force has of it, by what makes an array of its own kind of one; only behind products."""
+def chosen(result: Any, weighed: bool = False) -> Any:
+    """What the run in force has instead of what was taken of a product."""
     how = in_force()
-    if not how.matmul_flops or not is_array(result) or result.dtype.kind != "f":
+    if not is_array(result) or result.dtype.kind != "f":
         return result
-    how.chooses |= is_one
-    return result if how.chosen is None else made(how.chosen.instead_of(np.asarray(result), is_one))
+    how.chooses = True
+    if how.chosen is None:
+        return result
+    instead = how.chosen.instead_of(np.asarray(result), weighed).view(type(result))
+    vars(instead).update(vars(result)) if hasattr(result, "__dict__") else None
+    return instead
 
 
-def is_choice(place: Any) -> bool:
-    """Whether an index takes elements by number or by mask, and not a part as it lies."""
+def is_choice(source: Any, found: Any, place: Any) -> bool:
+    """Whether an index takes some of a product's elements by number or by mask, and not a part as it lies."""
     places = cast("tuple[Any, ...]", place) if isinstance(place, tuple) else (place,)
-    return any(isinstance(one, (np.ndarray, list)) for one in places)
+    return is_part(source, found) and any(isinstance(one, (np.ndarray, list)) for one in places)
 
 
-def descent(ufunc: np.ufunc, method: str, inputs: Sequence[Any]) -> tuple[bool, bool]:
-    """Whether a result is a product of matrices, maybe scaled, and whether it is elements of one that are weighed."""
+def is_part(source: Any, found: Any) -> bool:
+    """Whether something is less than the product that it was taken of: rows in another order are no choice."""
+    return bool(source.contracted) and np.size(found) < source.size
+
+
+def descent(ufunc: np.ufunc, method: str, inputs: Sequence[Any]) -> tuple[bool, Weight]:
+    """Whether a result is a product of matrices, maybe scaled, and by what its elements are weighed where it is not."""
     if method != "__call__" or ufunc not in (np.matmul, np.multiply, np.divide):
-        return False, False
+        return False, Weight.NONE
     if ufunc is np.matmul:
-        return True, False
-    product = any(getattr(one, "contracted", False) for one in inputs)
-    scaled = product and any(np.size(one) == 1 for one in inputs)
-    return scaled, product and not scaled
+        return True, Weight.NONE
+    if inputs[0] is inputs[1] or not any(getattr(one, "contracted", False) for one in inputs):
+        return False, Weight.NONE
+    if any(np.size(one) == 1 for one in inputs):
+        return True, Weight.NONE
+    masked = any(bool(((one == 0) | (one == 1)).all()) for one in map(np.asarray, inputs))
+    return False, Weight.MASK if masked else Weight.NUMBERS
 
 
-def is_weighed(ufunc: np.ufunc, method: str, inputs: Sequence[Any], result: Any) -> bool:
-    """Whether a result is a sum of elements of a product that are weighed, one number for a row."""
+def is_weighed(ufunc: np.ufunc, method: str, inputs: Sequence[Any], result: Any, axis: Any) -> bool:
+    """Whether a result is a sum of elements of a product that are weighed, or one of these; of one term is none."""
     if (ufunc, method) == (np.add, "reduce"):
-        return getattr(inputs[0], "weighed", False)
-    lone = ufunc is np.matmul and np.shape(result)[-2:] in ((), (1, 1))
+        weight = getattr(inputs[0], "weighed", Weight.NONE)
+        if weight is Weight.NONE or np.size(result) == np.size(inputs[0]):
+            return False
+        return weight is Weight.NUMBERS or bool((np.count_nonzero(np.asarray(inputs[0]), axis=axis) <= 1).all())
+    lone = ufunc is np.matmul and np.ndim(result) > 2 and np.shape(result)[-2:] == (1, 1)
     return lone and any(getattr(one, "contracted", False) for one in inputs)
-
-
-def is_one_of(terms: Array, axis: Any) -> bool:
-    """Whether a sum is but one of its terms, as that of a row times a label's zeros and one."""
-    return bool((np.count_nonzero(terms, axis=axis) <= 1).all())

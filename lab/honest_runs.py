@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -172,7 +173,7 @@ class HonestRuns:
         rng = np.random.default_rng(seed)
         large = is_large(work, [*inputs, *exact])
         honest = [self._honest(inputs, how, rng) for how in self._arithmetics(large, rng, tied, partial)]
-        if work.chooses and not work.decides and not large:
+        if work.chooses and not (work.decides or work.leaves_open or large or self.lots):
             honest += self._chosen_apart(inputs, rng)
         if work.decides and not large and self.precision == "float32":
             honest += self._lowered(inputs, exact, rng)
@@ -229,10 +230,11 @@ class HonestRuns:
         operand = None if self.precision == "float32" else product_operands.as_it_is(self.precision)
         for orders in APART:
             chosen = Chosen()
-            first, second = (Arithmetic(order=order, operand=operand, chosen=chosen) for order in orders)
-            self._honest(inputs, first, rng)
-            chosen.give()
-            yield self._honest(inputs, second, rng)
+            first, second = (partial(Arithmetic, order=order, operand=operand, chosen=chosen) for order in orders)
+            self._honest(inputs, first(), rng)
+            for turn in range(chosen.turns):
+                chosen.give(turn)
+                yield self._honest(inputs, second(), rng)
 
     def _by_lot(self, item: Any, precision: str, rng: np.random.Generator) -> Any:
         """A number to be rounded, where that is done by lot."""

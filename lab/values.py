@@ -9,7 +9,7 @@ import numpy as np
 
 from nki_anvil.lab import sides
 from nki_anvil.lab.arithmetic import Arithmetic, Array, complex_of, floating, in_force, is_array, is_float
-from nki_anvil.lab.chosen import chosen, descent, is_choice, is_one_of, is_weighed
+from nki_anvil.lab.chosen import Weight, chosen, descent, is_choice, is_part, is_weighed
 from nki_anvil.lab.compared import DECIDING, edges_in_force, note
 from nki_anvil.lab.constant_numbers import own
 from nki_anvil.lab.contractions import dot, einsum, inner, tensordot, vdot
@@ -60,8 +60,8 @@ class Value(np.ndarray[Any, Any]):
     """The format that its author knows it to have, where that is a narrow one: of an input, or behind a cast."""
     contracted: bool = False
     """It is a product of matrices."""
-    weighed: bool = False
-    """It is elements of one, each times another number."""
+    weighed: Weight = Weight.NONE
+    """By what elements of one are multiplied, each by its own."""
     alone: bool = False
     """It is a number to its author: what is added to it in place is another one."""
 
@@ -69,7 +69,7 @@ class Value(np.ndarray[Any, Any]):
         self.coarse = getattr(obj, "coarse", None)
         self.spoken = getattr(obj, "spoken", None)
         self.contracted = getattr(obj, "contracted", False)
-        self.weighed = getattr(obj, "weighed", False)
+        self.weighed = getattr(obj, "weighed", Weight.NONE)
 
     @property
     def dtype(self) -> Any:  # type: ignore[override]
@@ -79,17 +79,19 @@ class Value(np.ndarray[Any, Any]):
     def __getitem__(self, place: Any) -> Any:
         found = super().__getitem__(place)
         in_force().single_numbers += isinstance(found, np.floating)
-        return chosen(found, kept_in_force) if is_choice(place) else found
+        return chosen(found) if is_choice(self, found, place) else found
 
     def tolist(self) -> Any:  # type: ignore[override]
         in_force().single_numbers += self.size
         return super().tolist()
 
     def diagonal(self, *args: Any, **options: Any) -> Any:  # type: ignore[override]
-        return chosen(super().diagonal(*args, **options), kept_in_force)
+        found = super().diagonal(*args, **options)
+        return chosen(found) if is_part(self, found) else found
 
     def take(self, *args: Any, **options: Any) -> Any:  # type: ignore[override]
-        return chosen(super().take(*args, **options), kept_in_force)
+        found = super().take(*args, **options)
+        return chosen(found) if is_part(self, found) else found
 
     def __setitem__(self, place: Any, numbers: Any) -> None:
         super().__setitem__(place, as_stored(numbers))
@@ -126,6 +128,7 @@ class Value(np.ndarray[Any, Any]):
         stored = _store(targets[0], settled, where)
         if stored is settled:
             stored.alone = stored.ndim == 0
+        if isinstance(stored, Value):
             stored.contracted, stored.weighed = descent(ufunc, method, inputs)
         return stored
 
@@ -306,14 +309,10 @@ def _apply(how: Arithmetic, ufunc: np.ufunc, method: str, operands: list[Any], o
 
 
 def _by_itself(result: Any, ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
-    """A sum behind a product that may be but one of its terms, or weighs elements of one."""
-    sums = (ufunc, method) in ((np.add, "reduce"), (np.matmul, "__call__"))
-    if not sums or not in_force().matmul_flops or not is_array(inputs[0]):
+    """A sum that weighs elements of a product, or is one of these."""
+    if not is_weighed(ufunc, method, inputs, result, options.get("axis", 0)):
         return result
-    alone = is_weighed(ufunc, method, inputs, result)
-    if not alone and ufunc is np.add:
-        alone = is_one_of(np.asarray(inputs[0]), options.get("axis", 0))
-    return chosen(result, np.asarray, alone)
+    return chosen(np.asarray(result), weighed=True)
 
 
 def _by_index(how: Arithmetic, ufunc: np.ufunc, method: str, operands: list[Any], options: dict[str, Any]) -> Any:
