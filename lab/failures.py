@@ -24,7 +24,9 @@ Index = dict[tuple[str, Key], Verdict]
 
 
 def note(data: Path, specification: Specification, failure: Verdict) -> None:
-    """To be called before the verdict is stored with its attempt."""
+    """To be called before the verdict is stored with its attempt. Which function is entered is no part of a version."""
+    if any(gate.code == "EntryMissing" for gate in failure.gates):
+        return
     if _found(data, specification, failure.kernel_digest, failure.key) is None:
         state.append_line(_path(data, specification), failure.model_dump(mode="json"))
 

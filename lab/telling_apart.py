@@ -43,7 +43,8 @@ BLOCKS: Final = 16
 def apart(one: Sequence[Array], other: Sequence[Array], rows: int, told: float = np.inf) -> Array:
     """By row, whether outputs differ, be it in what is no number; of no ``rows``, all together.
 
-    They do where an element is another, or is off by as much of the largest along its last axis as is ``told``.
+    They do where an element is another, or is off by as much of the largest in its row as is ``told``; of single
+    numbers each, in all of them.
     """
     if len(one) != len(other):
         return np.ones(rows or 1, bool)
@@ -55,8 +56,10 @@ def _apart(one: Array, other: Array, told: float) -> Array:
     if one.shape != other.shape:
         return np.ones(one.shape, bool)
     a, b = one.astype(np.float64), other.astype(np.float64)
+    along = -1 if a.ndim and a.shape[-1] > 1 else None
     with np.errstate(all="ignore"):
-        off = np.abs(a - b) > told * np.abs(a).max(axis=-1 if a.ndim else None, keepdims=True, initial=0.0)
+        size = np.where(np.isfinite(a), np.abs(a), 0.0).max(axis=along, keepdims=True, initial=0.0)
+        off = np.abs(a - b) > told * size
     return differ(one, other) | off | (np.isfinite(a) != np.isfinite(b))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from nki_anvil.backends.run import Finding, KernelError
@@ -10,6 +11,8 @@ from nki_anvil.lab.specification import Specification
 
 RANGE_CODES = ("TRN2-ACT-RANGE",)
 """Leaving an activation's documented range: an error on own inputs, a warning where only a family does it."""
+
+_NUMBERS = re.compile(r"-?(\d[\d.]*(e[-+]?\d+)?|inf|nan)")
 
 DECLARED = {"DATA-LOOP": "data_loops", "DATA-LOT": "stochastic"}
 """Errors unless the problem says so: what ordinary inputs never run, and what is hardly ever drawn, is not seen to be
@@ -59,9 +62,10 @@ def _outside(evidence: Evidence) -> Iterator[Finding]:
 
 def _once(findings: Iterator[Finding]) -> Iterator[Finding]:
     """What one line does on many cases is said once, with the first one's numbers, and counted."""
-    places: dict[tuple[str, int | None], list[Finding]] = {}
+    places: dict[tuple[str, str, int | None, str], list[Finding]] = {}
     for finding in findings:
-        places.setdefault((finding.code, finding.line), []).append(finding)
+        what = _NUMBERS.sub("", finding.message)
+        places.setdefault((finding.code, finding.severity, finding.line, what), []).append(finding)
     for found in places.values():
         yield found[0].model_copy(update={"count": sum(finding.count for finding in found)})
 

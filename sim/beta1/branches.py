@@ -28,7 +28,7 @@ class Choice(NamedTuple):
     name: str
 
 
-_COMPREHENSIONS: Final = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
+_COMPREHENSIONS: Final = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
 _STATED: Final = (ast.If, ast.IfExp, ast.While, ast.Assert)
 """Whose tests decide by themselves what their parts, joined by ``and`` and ``or``, do not."""
 
@@ -40,14 +40,19 @@ def choices(code: CodeType, names: Mapping[str, Any]) -> tuple[Choice, ...]:
         return ()
     bound = [Choice(branch, branch.test, name) for branch, name in escaping(function).items()]
     chosen = [Choice(one, one.test, "") for one in ast.walk(function) if isinstance(one, ast.IfExp)]
-    return (*bound, *chosen, *(Choice(one, one, "") for one in _values(function)))
+    return (*bound, *chosen, *(Choice(*one, "") for one in _values(function)))
 
 
-def _values(function: ast.FunctionDef) -> Iterator[ast.BoolOp]:
-    """``a and b`` and ``a or b`` that are one of the two, and no condition of something else."""
+def _values(function: ast.FunctionDef) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """``a and b``, ``a or b`` and ``not a`` that are values, and no condition of a statement; and comprehensions'."""
     tests = [node.test for node in ast.walk(function) if isinstance(node, _STATED)]
     asked = {part for test in tests for part in _joined(test)}
-    yield from (node for node in ast.walk(function) if isinstance(node, ast.BoolOp) and node not in asked)
+    for node in ast.walk(function):
+        if isinstance(node, ast.BoolOp) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)):
+            if node not in asked:
+                yield node, node
+        elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            yield from ((node, test) for one in node.generators for test in one.ifs)
 
 
 def _joined(test: ast.expr) -> Iterator[ast.expr]:
@@ -59,7 +64,7 @@ def _joined(test: ast.expr) -> Iterator[ast.expr]:
 
 
 def inside(code: CodeType) -> Iterator[CodeType]:
-    """A function's code, and that of its comprehensions, which Python before 3.12 calls."""
+    """A function's code, and that of its comprehensions, which Python before 3.12 calls, and lambdas."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType) and constant.co_name in _COMPREHENSIONS:

@@ -81,7 +81,7 @@ def affine_select(
 
 
 def _refuse_joined(pred: Any) -> None:
-    """Equality is two terms, one the other's opposite; what is known of no index is a comparison that always holds."""
+    """Equality is two terms, one the other's opposite."""
     terms = pred.terms if isinstance(pred, Condition) else ()
     equality = len(terms) == 2 and bool(np.array_equal(terms[0].numbers(), -terms[1].numbers()))
     if len(terms) == 1 or equality:

@@ -246,8 +246,10 @@ class _Gathered:
 
     def rounds(self) -> Iterator[NDArray[np.bool_] | None]:
         """Where rows are named twice, each after the other or all at once, by lot."""
-        found, _ = self._found()
-        before = np.tril(found[:, None] == found, -1).sum(axis=1)
+        found, valid = self._found()
+        before = _earlier(found) if valid is None else np.zeros(len(found), np.int64)
+        if valid is not None:
+            before[valid] = _earlier(found[valid])
         if not before.any() or self._where.other():
             yield None
             return
@@ -263,6 +265,16 @@ class _Gathered:
             found, values = found[valid], values[valid]
         order = self._where.order(len(found))
         self._rows[found[order]] = values[order]
+
+
+def _earlier(found: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many times each number stands before itself."""
+    order = np.argsort(found, kind="stable")
+    places = np.arange(len(found))
+    begins = np.maximum.accumulate(np.where(np.diff(found[order], prepend=-1) != 0, places, 0))
+    before = np.empty(len(found), np.int64)
+    before[order] = places - begins
+    return before
 
 
 def _mover(memory: Memory, where: _Where, line: int, skip: bool) -> _Shifted | _Gathered:

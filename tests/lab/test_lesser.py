@@ -131,6 +131,9 @@ def test_outputs_differ_in_what_limits_tell_of_a_row() -> None:
     assert apart([one], [other], 2).tolist() == [False, False]
     assert apart([one], [other], 2, 2e-5).tolist() == [False, True]
     assert apart([np.array(1.0)], [np.array(1.0001)], 0, 2e-5).tolist() == [True]
+    column, near = np.array([[1.0], [1e-6], [np.inf]]), np.array([[1.0], [1.0001e-6], [np.inf]])
+    assert apart([column], [near], 3, 2e-5).tolist() == [False, False, False]
+    assert apart([column], [near * 1.0001], 3, 2e-5).tolist() == [True, False, False]
 
 
 def test_what_no_draw_tells_is_searched_for_and_told_where_no_case_does(tmp_path: Path) -> None:

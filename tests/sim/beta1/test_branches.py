@@ -119,6 +119,10 @@ WAYS = [
     "(i and 2.0) or 1.0",
     "[2.0 if i == 0 else 1.0 for _ in range(1)][0]",
     "[[2.0 if i else 1.0 for _ in range(1)] for _ in range(1)][0][0]",
+    "1.0 + (not i)",
+    "1.0 + len([1 for _ in range(1) if i == 0])",
+    "1.0 + len([1 for _ in range(1) if i])",
+    "(lambda: 2.0 if i else 1.0)()",
 ]
 
 
