@@ -85,7 +85,7 @@ class Arithmetic:
     sides: Sides | None = None
     """What conditions came to, where that is wanted."""
     chosen: Chosen | None = None
-    """What another run has chosen out of products, or keeps of it."""
+    """What another run has taken of products, or what is kept of it."""
     matmul_flops: float = field(default=0.0, init=False)
     vector_flops: float = field(default=0.0, init=False)
     running: bool = field(default=False, init=False)
@@ -106,7 +106,7 @@ class Arithmetic:
     contends: bool = field(default=False, init=False)
     """It has taken an exponential behind a product of matrices: of two large ones, few roundings say which is ahead."""
     chooses: bool = field(default=False, init=False)
-    """It has chosen elements behind a product of matrices."""
+    """It has taken single elements of a product of matrices, or a weighed sum of these."""
     has_constants: bool = field(default=False, init=False)
     """It has met numbers of the reference's own that float32 rounds."""
     turn: int = 0

@@ -80,7 +80,8 @@ def chosen(result: Any, weighed: bool = False) -> Any:
     if how.chosen is None:
         return result
     instead = how.chosen.instead_of(np.asarray(result), weighed).view(type(result))
-    vars(instead).update(vars(result)) if hasattr(result, "__dict__") else None
+    if type(result) is not np.ndarray:  # what its author knows of it
+        vars(instead).update(vars(result))
     return instead
 
 

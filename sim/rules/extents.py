@@ -151,10 +151,10 @@ def _gathers(reading: Reading) -> Iterator[Violation]:
             )
         if index.dtype != "uint16" or use.tiles["dst"].dtype != source.dtype:
             yield _breach(use, "local_gather takes uint16 indices and keeps the format of its data.")
-    yield from _own_lanes(reading)
+    yield from _within_lanes(reading)
 
 
-def _own_lanes(reading: Reading) -> Iterator[Violation]:
+def _within_lanes(reading: Reading) -> Iterator[Violation]:
     for use in reading.named("nc_n_gather"):
         if use.tiles["indices"].dtype != "uint32" or use.tiles["dst"].dtype != use.tiles["data"].dtype:
             yield _breach(use, "nc_n_gather takes uint32 indices and keeps the format of its data.")
