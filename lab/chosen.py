@@ -16,7 +16,7 @@ import numpy as np
 
 from nki_anvil.lab.arithmetic import Array, in_force, is_array
 
-FARTHER: Final = 4.0
+FARTHER: Final = 8.0
 """How much farther apart weighed sums may be than those of two runs: a row of the output has roundings, too."""
 TURNS: Final = 4
 """Runs, in each of which every so many-th weighed sum is as far apart, for one may rest on another."""
@@ -97,17 +97,32 @@ def is_part(source: Any, found: Any) -> bool:
 
 
 def descent(ufunc: np.ufunc, method: str, inputs: Sequence[Any]) -> tuple[bool, Weight]:
-    """Whether a result is a product of matrices, maybe scaled, and by what its elements are weighed where it is not."""
+    """Whether a result is a product of matrices, maybe scaled, and by what its elements are weighed where it is not.
+
+    What is weighed may be weighed once more, as by dropout's mask and by attention.
+    """
     if method != "__call__" or ufunc not in (np.matmul, np.multiply, np.divide):
         return False, Weight.NONE
     if ufunc is np.matmul:
         return True, Weight.NONE
-    if inputs[0] is inputs[1] or not any(getattr(one, "contracted", False) for one in inputs):
+    whole, before = _met(inputs)
+    if inputs[0] is inputs[1] or not (whole or before is not Weight.NONE):
         return False, Weight.NONE
     if any(np.size(one) == 1 for one in inputs):
-        return True, Weight.NONE
-    masked = any(bool(((one == 0) | (one == 1)).all()) for one in map(np.asarray, inputs))
+        return whole, before
+    masked = before is not Weight.NUMBERS and any(_is_mask(np.asarray(one)) for one in inputs)
     return False, Weight.MASK if masked else Weight.NUMBERS
+
+
+def _met(inputs: Sequence[Any]) -> tuple[bool, Weight]:
+    """Whether one of two factors is a product of matrices, and by what the other, or it, is weighed already."""
+    weights = [getattr(one, "weighed", Weight.NONE) for one in inputs]
+    known = next((one for one in (Weight.NUMBERS, Weight.MASK) if one in weights), Weight.NONE)
+    return known is Weight.NONE and any(getattr(one, "contracted", False) for one in inputs), known
+
+
+def _is_mask(array: Array) -> bool:
+    return bool(((array == 0) | (array == 1)).all())
 
 
 def is_weighed(ufunc: np.ufunc, method: str, inputs: Sequence[Any], result: Any, axis: Any) -> bool:

@@ -11,6 +11,7 @@ from nki_anvil.backends.job import InputSpec
 from nki_anvil.backends.worker import circles, depths, pointing, relations
 from nki_anvil.backends.worker import grouped as groups
 from nki_anvil.backends.worker import kindred as along
+from nki_anvil.backends.worker import leading as leading_rows
 from nki_anvil.backends.worker import outcast as far
 from nki_anvil.backends.worker import sole as alone
 from nki_anvil.backends.worker import terraces as steps
@@ -39,6 +40,8 @@ LONGEST_PLAIN: Final = 64
 """Elements that one output gathers from which on they are laid in terraces, of which few rows have several cases."""
 GROUPED: Final = 4
 """Pairs at most of an input and of integers that it follows."""
+LED: Final = 2
+"""Pairs at most of an input and a table of which an integer names a row; at large shapes half as many cases of each."""
 GATED: Final = 12
 """Cases at most of an input that is next to nothing beside a gate; half as many at large shapes."""
 SQUARE: Final = 8
@@ -259,6 +262,39 @@ def named(varied: list[InputSpec], floats: list[InputSpec], large: bool) -> Iter
     square = [spec for spec in floats if len(shape := drawn_shape(spec)) > 1 and shape[-1] == shape[-2] >= SQUARE]
     turns = range(pointing.KINDS if large else pointing.KINDS + 1)
     yield from (Plan(f"named//{turn}", spec.name) for spec in square[:LABELLED] for turn in turns)
+
+
+def leading(
+    specification: Specification, shapes: str, varied: list[InputSpec], floats: list[InputSpec], large: bool
+) -> Iterator[Plan]:
+    """Rows whose product with what an integer for each of them names of a table leads by a little.
+
+    The integers name as many rows of the table, or columns, as it has, or fewer.
+    """
+    if not ((work := specification.work.get(shapes)) and work.matmul_flops):
+        return
+    whole = [spec for spec in varied if spec not in floats and is_many(spec) and spec.low is not None]
+    tables = [spec for spec in floats if len(drawn_shape(spec)) == 2]
+    met = [
+        (label.name, table.name, way, spec.name)
+        for label in whole
+        for spec in floats
+        for table in tables
+        if spec is not table and _names(label, spec) is False
+        for way in ("", "theirs")
+        if _is_table(label, spec, table, way)
+    ]
+    turns = range(1, leading_rows.LEADS, 2) if large else range(leading_rows.LEADS)
+    yield from (
+        Plan(f"leading/{label}/{table}/{way}/{turn}", name) for label, table, way, name in met[:LED] for turn in turns
+    )
+
+
+def _is_table(label: InputSpec, spec: InputSpec, table: InputSpec, way: str) -> bool:
+    """Whether an integer may name a row of a table that a row of the input is multiplied with, or a column."""
+    classes, width = drawn_shape(table)[:: -1 if way else 1]
+    named = int(label.high or 0) - int(label.low or 0) + 1
+    return width == drawn_shape(spec)[-1] >= along.LEAST and 2 <= named <= classes
 
 
 def grouped(varied: list[InputSpec], floats: list[InputSpec]) -> Iterator[Plan]:

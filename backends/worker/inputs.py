@@ -23,6 +23,7 @@ from nki_anvil.backends.worker import (
     grouped,
     kindred,
     laid,
+    leading,
     linked,
     medley,
     normed,
@@ -398,6 +399,24 @@ def _labels(spec: Spec, variant: str, seed: int, every: list[Spec]) -> Array:
     return places - max(0, within.high + 1 - drawn_shape(spec)[-1])
 
 
+def _leading(d: Draw) -> Array:
+    """The variant names what names, the table, how it is turned, and the case's number."""
+    _, table, way, turn = d.variant.split("/")
+    if d.is_target:
+        named, rows = d.first()
+        rows = leading.of_one_length(kindred.transposed(rows, way, other=True))
+        return leading.leading(d.own, named, rows, d.rng, turn_of(turn))
+    if d.spec["name"] != table:
+        return d.own
+    return kindred.transposed(leading.of_one_length(kindred.transposed(d.own, way, other=True)), way, other=True)
+
+
+def _named_in(_: Spec, variant: str, seed: int, every: list[Spec]) -> tuple[Array, Array]:
+    """Integers as they name rows of a table, from zero on, and the table."""
+    name, table, *_ = variant.split("/")
+    return _other(name, seed, every) - _range_of(name, every).low, _other(table, seed, every)
+
+
 def _gated(d: Draw) -> Array:
     """The variant names what is far to a side, or at one of its bounds, and the case's number."""
     name, _, number = d.variant.partition("/")
@@ -552,18 +571,20 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "sole": _sole,
     "terraces": _terraces,
     "named": _named,
+    "leading": _leading,
     "grouped": lambda d: grouped.of_groups(d.own, d.first(), d.rng, d.scale, d.sigma),
     "gated": _gated,
     "mixed": bending.mixed,
     "whole": lambda d: d.own,
     "exact20": bending.exact20,
 }
-_BESIDE: dict[str, Callable[[Spec, str, int, list[Spec]], Array]] = {
+_BESIDE: dict[str, Callable[[Spec, str, int, list[Spec]], Any]] = {
     "near": _met,
     "level": _met,
     "kindred": lambda _, variant, seed, every: _other(variant.partition("/")[0], seed, every),
     "delayed": lambda _, variant, seed, every: _other(variant.partition("/")[0], seed, every),
     "named": _labels,
+    "leading": _named_in,
     "grouped": lambda _, variant, seed, every: _other(variant.partition("/")[0], seed, every),
     "sole": lambda _, variant, seed, every: _other(variant.split("/")[1], seed, every),
 }
@@ -575,10 +596,10 @@ _MINGLED = ("planes", "towers", "peaks", "signs", "x100")
 """Of floats, in which integers that stand alone, lengths and positions, are not all as they were drawn."""
 _PLAIN = (
     "integers", "ties", "marks", "about", "between", "cancelling", "opposed", "exact20", "named", "terraces", "gated",
-    "grouped", "arranged", "outcast",
+    "grouped", "arranged", "outcast", "leading",
 )  # fmt: skip
 """Of floats, in which integers stay as they were drawn: sums of both are exact, or cancel."""
-_PAIRED = ("cancelling", "exact20", "sole", "terraces", "named", "gated", *_RELATED)
+_PAIRED = ("cancelling", "exact20", "sole", "terraces", "named", "gated", "leading", *_RELATED)
 
 JOINED = 977
 """Beside a case's seed, of what two integers have in common."""
@@ -601,7 +622,7 @@ PARTIAL = (
     "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "foremost", "tuples",
     "normed", "waves", "lone", "alike", "near", "delayed", "level", "opposed", "faint", "mixed", "whole", "planes",
     "steady", "sided", "medley", "halved", "nothing", "named", "grouped", "last", "kindred", "sole",
-    "terraces", "narrow", "about", "between", "laid", "circle", "gated", "arranged", "outcast",
+    "terraces", "narrow", "about", "between", "laid", "circle", "gated", "arranged", "outcast", "leading",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 TIED = ("integers", "ties", "marks", MOVED)
