@@ -24,7 +24,7 @@ from nki_anvil.backends.worker import (
     waves,
 )
 from nki_anvil.backends.worker.bending import FINEST, mixed_turns
-from nki_anvil.backends.worker.inputs import FEW
+from nki_anvil.backends.worker.inputs import DRAWN, FEW
 from nki_anvil.lab import families_by_lot, integer_families, related_families
 from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many
 from nki_anvil.lab.specification import Specification
@@ -105,7 +105,8 @@ def _planned(
 ) -> list[Plan]:
     elements = sum(prod(drawn_shape(spec)) for spec in inputs)
     timed_only = shapes not in specification.verify and (large or elements > TIMED_WHOLLY)
-    own = [Plan()] * (TIMED_CASES if timed_only else OWN_CASES)
+    count = TIMED_CASES if timed_only else OWN_CASES
+    own = [*[Plan()] * count, *_by_get_inputs(specification, count)]
     varied = [spec for spec in inputs if spec.domain != "constant"]
     floats = [spec for spec in varied if "float" in spec.dtype and spec.domain not in ("integer", "index")]
     whole = [spec for spec in varied if spec not in floats]
@@ -171,6 +172,11 @@ def _planned(
         *(related_families.outcast(floats, large) if exact is None else ()),
         *_probes(floats, large),
     ]
+
+
+def _by_get_inputs(specification: Specification, count: int) -> list[Plan]:
+    """As the reference's author draws inputs, where own draws go by what problem.toml declares of them."""
+    return [] if specification.own_draws == "reference" or specification.inferred else [Plan(DRAWN)] * count
 
 
 def _at_large_shapes(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]]) -> Iterator[Plan]:

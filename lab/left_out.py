@@ -50,7 +50,9 @@ def objections(text: KernelText, entry: str) -> list[Objection]:
 
 
 def _is_star(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.ImportFrom) and any(alias.name == "*" for alias in statement.names)
+    """Also within a ``try`` or an ``if``."""
+    imports = [node for node in ast.walk(statement) if isinstance(node, ast.ImportFrom)]
+    return any(alias.name == "*" for one in imports for alias in one.names)
 
 
 def _settled(name: str, statement: ast.stmt, text: KernelText, kept: Definitions) -> bool:

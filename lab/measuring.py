@@ -7,7 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from nki_anvil.backends.worker.arguments import inside
 from nki_anvil.backends.worker.inputs import (
+    DRAWN,
     PARTIAL,
     PRESSED,
     RETURNED,
@@ -96,6 +98,8 @@ class Measuring:
             drawn = dict(zip([a["name"] for a in self.arguments], self.module.get_inputs(case["seed"]), strict=True))
             told = {a["name"]: _scalar(a) for a in self.arguments if a["shape"] is None}
             return self.bending.in_order({name: self._cast(name, item) for name, item in drawn.items()}) | told
+        if case["family"] == DRAWN:
+            return self._drawn(case)
         if case["family"] in (RETURNED, PRESSED):
             return self._told(case["given"])
         if is_met(case["family"]):
@@ -117,6 +121,14 @@ class Measuring:
         drawn = self._own(case)
         constants = {a["name"]: drawn[a["name"]] for a in self.arguments if a.get("domain") == "constant"}
         return self.bending.bent(case, drawn) | constants
+
+    def _drawn(self, case: Record) -> dict[str, Any]:
+        """What get_inputs draws where the problem declares what inputs are, within that: an own draw is of any kind."""
+        names = [a["name"] for a in self.arguments]
+        found = dict(zip(names, self.module.get_inputs(case["seed"]), strict=True))
+        varied = {a["name"]: a for a in self.arguments if a["shape"] is not None and a.get("domain") != "constant"}
+        drawn = {name: self._cast(name, _declared(varied[name], found[name])) for name in names if name in varied}
+        return self.bending.in_order(self._own(case) | drawn)
 
     def _own(self, case: Record) -> dict[str, Any]:
         return self.draw({**case, "family": "own"})
@@ -225,6 +237,14 @@ def _position(length: int, edge: bool, rng: np.random.Generator) -> int:
     places = [*EDGES, length // 2 - 1, length // 2, length // 2 + 1, length - 2, length - 1]
     inside = [place for place in places if 0 <= place < length]
     return int(rng.choice(inside)) if edge else int(rng.integers(length))
+
+
+def _declared(argument: Record, array: Any) -> Any:
+    """Within what the problem declares; what is so already stays as it is."""
+    low, high = argument.get("low"), argument.get("high")
+    if argument.get("domain") in ("integer", "index") and low is not None and high is not None:
+        return np.clip(np.asarray(array), int(low), int(high))
+    return inside(argument, np.asarray(array))
 
 
 def _scalar(argument: Record) -> Any:

@@ -298,6 +298,8 @@ _IN_TURN = {
     "arranged": whole_numbers.arranged,
     "multiples": whole_numbers.multiples,
     "interrupted": whole_numbers.interrupted,
+    "series": whole_numbers.as_series,
+    "waves": whole_numbers.as_waves,
     "pairs": linked.pairs,
     "pointers": linked.pointers,
 }
@@ -605,10 +607,10 @@ JOINED = 977
 """Beside a case's seed, of what two integers have in common."""
 MET = (
     AGAINST, EVEN, AIMED, MOVED, RETURNED, DOMINO, ASTRIDE, RECALLED, ALTERED, LESSER, VERGE, RESIDUE, VANISHING,
-    PRESSED,
+    PRESSED, DRAWN,
 ) = (
     "against", "even", "aimed", "moved", "returned", "domino", "astride", "recalled", "altered",
-    "lesser", "verge", "residue", "vanishing", "pressed",
+    "lesser", "verge", "residue", "vanishing", "pressed", "drawn",
 )  # fmt: skip
 """Families that only the reference's process can draw: they depend on what the reference computes, or the kernel."""
 ROUGH = "narrow"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from nki_anvil.backends.worker import arranged as orders
-from nki_anvil.backends.worker import places, planes, regimes
+from nki_anvil.backends.worker import places, planes, regimes, series, waves
 
 Array = Any
 MOST = 64
@@ -338,6 +338,20 @@ def interrupted(own: Array, rng: Any, within: Range, turn: int) -> Array:
     values: Array = cast(Any, np).where(within_outage, filler, rising)
     opposite: Array = rng.permutation(np.arange(count))[:, None] % 2 == 1
     return _put_back(np.where(opposite, within.low + within.high - values, values), own, turned)
+
+
+def as_series(own: Array, rng: Any, within: Range, turn: int) -> Array:
+    """Rows, or in the last case columns, that only rise, only fall, or bend one way from some place on."""
+    turned = turn % series.CASES == series.CASES - 1
+    return _put_back(series.of_rows(_rows(_stretched(own), turned), rng, within.low, within.high), own, turned)
+
+
+def as_waves(own: Array, rng: Any, within: Range, turn: int) -> Array:
+    """Rows as signals are, about the middle of what was drawn, rounded; beyond the range they end."""
+    rows = _rows(_stretched(own), False)
+    middle, spread = float(rows.mean()), float(rows.std())
+    found = waves.of_rows((rows - middle).astype(np.float64), rng, 1.0, spread / 2, turn)
+    return _put_back(np.clip(np.rint(found + middle), within.low, within.high), own, False)
 
 
 def _in_runs(places: Array, rng: Any) -> Array:

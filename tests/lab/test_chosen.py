@@ -82,6 +82,16 @@ def test_what_a_kernel_computes_as_the_reference_does_is_no_choice(take: Callabl
     assert not how.chooses
 
 
+def test_what_is_weighed_twice_is_a_weighed_sum() -> None:
+    def dropped(s: Any) -> Any:
+        return (s * np.tri(4, dtype=np.float32) * np.float32(1.25) * np.arange(1.0, 5.0, dtype=np.float32)).sum(axis=-1)
+
+    found, how = in_turn(dropped)
+    assert how.chooses
+    exact, _ = in_turn(dropped, "pairwise", "pairwise")
+    assert np.abs(found - exact).max() < 1e-4 * np.abs(exact).max()
+
+
 def test_a_choice_is_the_same_whatever_sums_come_before_it() -> None:
     def centred(s: Any) -> Any:
         s = s * np.float32(1.5)

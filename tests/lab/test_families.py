@@ -17,7 +17,7 @@ LENGTHS = st.lists(st.sampled_from([1, 2, 3, 7, 33]), min_size=1, max_size=3)
 
 def specification(arguments: list[InputSpec]) -> Any:
     return SimpleNamespace(
-        verify=("default",), stochastic=False, precision="float32", outputs={}, work={},
+        verify=("default",), stochastic=False, own_draws="reference", precision="float32", outputs={}, work={},
         reference_arguments=lambda _: SimpleNamespace(inputs=arguments),
     )  # fmt: skip
 

@@ -113,6 +113,7 @@ def of_three_inputs(*, stochastic: bool = False) -> Any:
     inputs = [{"name": name, "shape": [64, 48], "dtype": "float32"} for name in ("a", "b", "c")]
     return SimpleNamespace(
         verify=("default",),
+        own_draws="reference",
         stochastic=stochastic,
         precision="float32",
         outputs={},
@@ -463,3 +464,20 @@ def test_edges_that_are_nearly_equal_still_ascend_where_honest_runs_are_off_by_a
     assert honest_runs.HonestRuns(module, ("float32",), "float32", 0.0, arguments=orders).measure(inputs, 1)
     with pytest.raises(ReferenceFault, match="monotonically"):
         honest_runs.HonestRuns(module, ("float32",), "float32", 0.0).measure(inputs, 1)
+
+
+def test_cases_are_drawn_by_get_inputs_too_where_own_draws_go_by_what_is_declared():
+    declared, drawn = of_three_inputs(), of_three_inputs()
+    declared.own_draws, declared.inferred = "inputs", False
+    counts = [Counter(plan.family for plan in families.plans(one, "default", None)) for one in (declared, drawn)]
+    assert counts[0]["drawn"] == counts[0]["own"] == counts[1]["own"]
+    assert counts[1]["drawn"] == 0
+
+
+def test_what_get_inputs_draws_stays_within_what_is_declared(tmp_path: Path):
+    (tmp_path / "reference.py").write_text(REFERENCE)
+    bounded = {**REQUEST["arguments"][0], "domain": "positive", "low": 0.0, "high": 0.5}
+    request = {**REQUEST, "arguments": [bounded], "own_draws": "inputs"}
+    module = ReferenceModule(tmp_path / "reference.py", {})
+    x = Measuring(module, request, tmp_path).draw({"family": "drawn", "seed": 7, "only": None})["x"]
+    assert (x == np.minimum(np.abs(module.get_inputs(7)[0]), 0.5)).all()

@@ -1,6 +1,10 @@
 """Which pairs of inputs get families of what they are to each other, and how many cases."""
 
+from types import SimpleNamespace
+from typing import Any, cast
+
 from nki_anvil.backends.job import InputSpec
+from nki_anvil.backends.worker import leading
 from nki_anvil.backends.worker.pointing import KINDS
 from nki_anvil.lab import related_families
 
@@ -71,3 +75,19 @@ def test_rows_are_all_alike_in_what_they_are_to_another_where_an_output_gathers_
         assert {plan.family for plan in plans[5:]} == {"level/throughout/bias", "near/throughout/bias"}
     for axes in ((), (1,)):
         assert not list(related_families.throughout([X, T, BIAS], combined, {"x": axes}))
+
+
+def led_by(*table: int, high: int = 47, flops: int = 1) -> list[tuple[str, str]]:
+    label = InputSpec(name="label", shape=(64, 1), dtype="int32", domain="integer", low=0, high=high)
+    x, w = InputSpec(name="x", shape=(64, 32)), InputSpec(name="w", shape=table)
+    work = SimpleNamespace(work={"default": SimpleNamespace(matmul_flops=flops)})
+    every = [x, w, label]
+    plans = related_families.leading(cast(Any, work), "default", every, [x, w], False)
+    return [(plan.family.rpartition("/")[0], plan.only or "") for plan in plans]
+
+
+def test_integers_name_rows_of_a_table_that_rows_are_multiplied_with_or_columns():
+    assert led_by(48, 32) == [("leading/label/w/", "x")] * leading.LEADS
+    assert led_by(50, 32) == led_by(48, 32)
+    assert led_by(32, 48) == [("leading/label/w/theirs", "x")] * leading.LEADS
+    assert led_by(48, 31) == led_by(47, 32) == led_by(48, 32, flops=0) == led_by(48, 32, 1) == []

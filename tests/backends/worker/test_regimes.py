@@ -16,7 +16,7 @@ def drawn(family: str, shape: list[int] | None = None, seed: int = 1, scale: flo
     return inputs.draw({"inputs": [argument]}, case)["x"]
 
 
-ALONE = [family for family in inputs.PARTIAL if family not in ("lone", "alike", "opposed", *inputs.MET)]
+ALONE = [family for family in inputs.PARTIAL if family not in ("lone", "alike", "opposed", "leading", *inputs.MET)]
 
 
 @pytest.mark.parametrize("family", [*ALONE, "bands/turned"])
