@@ -43,7 +43,8 @@ def modules(statements: Iterable[ast.AST]) -> dict[str, frozenset[str]]:
                 paths[alias.asname or top].add(alias.name if alias.asname else top)
         elif isinstance(statement, ast.ImportFrom):
             for alias in statement.names:
-                paths[alias.asname or alias.name].add(f"{statement.module}.{alias.name}")
+                path = f"{'.' * statement.level}{statement.module or ''}.{alias.name}"  # beside the file is another one
+                paths[alias.asname or alias.name].add(path)
     return {name: frozenset(found) for name, found in paths.items()}
 
 

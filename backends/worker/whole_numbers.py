@@ -207,6 +207,8 @@ SHORT = 8
 """Places of a row."""
 MULTIPLES, INTERRUPTED = 3, 3
 """Cases of multiples, and of what rises before and behind a stretch of something else."""
+LEAST_LEFT = 1 / 32
+"""Of a half of a row, what such a stretch leaves of it at least; that is drawn on a log scale."""
 STRETCH = 64
 TILE, TILED = 128, 6
 """Rows, and cases: a stretch of few numbers at the low end of a range, at its high one, anywhere, and of many."""
@@ -326,7 +328,7 @@ def interrupted(own: Array, rng: Any, within: Range, turn: int) -> Array:
     rows = _rows(_stretched(own), turned)
     count, length = rows.shape
     places: Array = cast(Any, np).arange(length)
-    outage: Array = (length * rng.uniform(0.5, 0.95, (count, 1))).astype(np.int64)
+    outage: Array = (length * (1 - 0.5 * LEAST_LEFT ** rng.random((count, 1)))).astype(np.int64)
     begins: Array = (rng.random((count, 1)) * (length - outage + 1)).astype(np.int64)
     behind = places - np.where(places >= begins, np.minimum(outage, places - begins), 0)
     span, left = within.high - within.low, np.maximum(length - outage, 1)

@@ -24,6 +24,9 @@ ALIGNMENT: Final = 64
 
 _NOWHERE: Final = np.zeros(0, np.uint8)
 
+_OVER = "a tile at an explicit address that lies over another in use"
+_INSTEAD = "allocate both in the body of the loop in which they take turns, or leave address out"
+
 
 class Memory:
     """The storage of one program."""
@@ -109,7 +112,7 @@ class Memory:
             both &= at_once | common[tensor]
             if both.any():
                 line = int(rows["line"][others[both][0]])
-                raise NotSimulated("a tile at an explicit address that lies over another in use is not simulated", line)
+                raise NotSimulated(f"{_OVER} is not simulated: {_INSTEAD}", line)
 
     def _loops(self) -> NDArray[np.bool_]:
         """By tensor, whether it is looked at in a loop, which may have many turns, or none."""

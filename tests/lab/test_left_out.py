@@ -59,6 +59,7 @@ CHANGING = [
     "try:\n    import fast\nexcept ImportError as SIGN:\n    pass",
     "from fast_kernels import kernel",
     "from fast_kernels import *",
+    "from .pytest import fixture\n@fixture\ndef steeper():\n    global SIGN\n    SIGN = 2.0",
     "try:\n    from fast_kernels import *\nexcept ImportError:\n    pass",
     "import fast as nisa",
     "match P:\n    case SIGN:\n        pass",
