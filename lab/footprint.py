@@ -121,7 +121,7 @@ class Footprint:
         leads = real(path)
         spelt = any(map(named(path).is_relative_to, self._spelt_outside))
         outside = spelt and any(map(leads.is_relative_to, self._outside)) and not any(map(leads.is_relative_to, DATA))
-        return outside or all(_BYTECODE in one.parts[:-1] and one.suffix in _COMPILED for one in (path, leads))
+        return outside or all(map(_is_kept_of_a_module, (path, leads)))
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         with contextlib.suppress(OSError, ValueError, TypeError):  # whoever opens a file must not fail by this
@@ -175,9 +175,15 @@ class _Missing(importlib.abc.MetaPathFinder):
         self._tell(fullname, path)
 
 
+def _is_kept_of_a_module(path: Path) -> bool:
+    """Whether it is what Python or Numba keeps of the module beside its folder: nobody's data, and made anew."""
+    cached = path.parent.name == _BYTECODE and path.suffix in _COMPILED
+    return cached and is_file(path.parent.parent / f"{path.name.partition('.')[0]}.py")
+
+
 def _hear_absent(tell: Callable[[Any], None]) -> None:
-    """Of ``os.stat``, by which Python looks whether a path exists, no audit hook hears."""
-    look = os.stat
+    """Of ``os.stat`` and ``os.access``, by which Python looks whether a path exists, no audit hook hears."""
+    look, may = os.stat, os.access
 
     @functools.wraps(look)
     def heard(path: Any, *options: Any, **named: Any) -> os.stat_result:
@@ -187,9 +193,17 @@ def _hear_absent(tell: Callable[[Any], None]) -> None:
             tell(path)
             raise
 
-    for able in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks):
-        cast("set[Any]", able).add(heard)
-    os.stat = heard
+    @functools.wraps(may)
+    def asked(path: Any, *options: Any, **named: Any) -> bool:
+        found = may(path, *options, **named)
+        if not found and named.get("dir_fd") is None:
+            with contextlib.suppress(OSError):
+                heard(path)
+        return found
+
+    for able in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks, os.supports_effective_ids):
+        cast("set[Any]", able).update(new for new, old in ((heard, look), (asked, may)) if old in able)
+    os.stat, os.access = heard, asked
 
 
 def opened(event: str, arguments: tuple[Any, ...]) -> tuple[Path, int] | None:

@@ -415,7 +415,7 @@ def _leading(d: Draw) -> Array:
 
 def _named_in(_: Spec, variant: str, seed: int, every: list[Spec]) -> tuple[Array, Array]:
     """Integers as they name rows of a table, from zero on, and the table."""
-    name, table, *_ = variant.split("/")
+    name, table = variant.split("/")[:2]
     return _other(name, seed, every) - _range_of(name, every).low, _other(table, seed, every)
 
 

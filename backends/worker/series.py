@@ -5,7 +5,7 @@ What looks back for where a streak began meets none in independent draws that is
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -23,15 +23,16 @@ def of_rows(rows: Array, rng: Any, low: int, high: int) -> Array:
     """
     count, length = rows.shape
     begun: Any = (length * rng.random((count, 1)) ** 2).astype(np.int64) * (rng.random((count, 1)) < 0.75)
-    place: Any = np.maximum(np.arange(length) - begun, 0)
+    columns: Any = cast(Any, np).arange(length)
+    place: Any = np.maximum(columns - begun, 0)
     span, left = high - low, np.maximum(length - begun, 1)
     steps = [_steady(place, left, span, rng), _uneven(place, left, span, rng), _bent(place, left, span, rng)]
-    risen: Any = np.choose(rng.permutation(np.arange(count))[:, None] % KINDS, steps)
+    risen: Any = cast(Any, np).choose(rng.permutation(np.arange(count))[:, None] % KINDS, steps)
     room = np.maximum(span - risen.max(axis=1, keepdims=True), 0)
     values: Any = low + np.minimum(risen + (room * rng.random((count, 1))).astype(np.int64), span)
-    values = np.where(rng.random((count, 1)) < 0.5, values, low + high - values)
-    values = np.where(np.arange(length) >= begun, values, rows)
-    return np.where(rng.random((count, 1)) < 0.25, values[:, ::-1], values)
+    values = _either(rng.random((count, 1)) < 0.5, values, low + high - values)
+    values = _either(columns >= begun, values, rows)
+    return _either(rng.random((count, 1)) < 0.25, values[:, ::-1], values)
 
 
 def _steady(place: Any, left: Any, span: int, rng: Any) -> Any:
@@ -51,6 +52,10 @@ def _bent(place: Any, left: Any, span: int, rng: Any) -> Any:
     risen = place * turn - place * (place - 1) // 2
     risen = risen - risen.min(axis=1, keepdims=True)
     return risen * _anywhere(np.maximum(span // np.maximum(risen.max(axis=1, keepdims=True), 1), 1), rng)
+
+
+def _either(first: Any, one: Any, other: Any) -> Any:
+    return cast(Any, np).where(first, one, other)
 
 
 def _anywhere(most: Any, rng: Any) -> Any:

@@ -40,6 +40,8 @@ def _exact_integers(site: Site, op: str) -> bool:
 def _words(site: Site, shape: tuple[int, ...], op: str) -> None:
     first, second = site.raw("data1", shape), site.raw("data2", shape)
     out = site.raw_target("dst", shape)
+    if first.dtype != second.dtype and op in COMPARISONS | {"maximum", "minimum"}:
+        raise site.fault("SIM-WORDS", f"{op} compares int32 with uint32, and no page says as which: view both as one")
     if op in COMPARISONS | LOGICAL:
         site.choose(0, op, operation(op), first, second, out.view(np.int32))
     else:

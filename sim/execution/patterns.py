@@ -33,7 +33,7 @@ def iota(site: Site) -> None:
     operand = site.operand("dst")
     shape = (operand.shape[0], operand.size // operand.shape[0])
     values, dtype = affine(site, *shape), numpy_dtype(operand.dtype)
-    if dtype.kind in "iu" and dtype.itemsize < 4 and not _holds(np.iinfo(dtype), values):
+    if dtype.kind in "iu" and (dtype.itemsize < 4 or dtype.kind == "u") and not _holds(np.iinfo(dtype), values):
         site.do(_beyond, site.bench, values, site.raw_target("dst", shape))
     else:
         site.cast(values, "int32", "dst")
@@ -46,7 +46,8 @@ def _holds(limits: np.iinfo[Any], values: NDArray[np.int32]) -> bool:
 def _beyond(bench: Bench, values: NDArray[np.int32], out: NDArray[Any]) -> None:
     """What an integer makes of a number that it does not hold, no page of iota says: it begins anew, or ends there."""
     limits = np.iinfo(out.dtype)
-    np.copyto(out, values if bench.lots.other("iota") else np.clip(values, limits.min, limits.max), casting="unsafe")
+    ended = np.clip(values.astype(np.int64), limits.min, limits.max)
+    np.copyto(out, values if bench.lots.other("iota") else ended, casting="unsafe")
 
 
 @defines("affine_select")

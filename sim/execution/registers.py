@@ -72,8 +72,13 @@ def register_store(site: Site) -> None:
 
 
 def _store(bench: Bench, register: int, target: Operand, line: int) -> None:
+    """What is kept of a number that the tensor's format does not hold no page says: low bits, or the format's end."""
     view = np.empty(target.shape, target.get()[0].dtype)
-    view[...] = np.array(bench.registers.read(register, line), np.int64).astype(view.dtype)
+    number = np.array(bench.registers.read(register, line), np.int64)
+    limits = np.iinfo(view.dtype)
+    if not limits.min <= number <= limits.max and not bench.lots.other("register_store"):
+        number = np.clip(number, limits.min, limits.max)
+    view[...] = number.astype(view.dtype)
     target.put(view)
 
 

@@ -837,6 +837,7 @@ async def test_what_a_reference_writes_itself_and_what_is_installed_is_no_part_o
 LOOKING = {
     "opens it": "try:\n    HALF = float(F.read_text())\nexcept OSError:\n    HALF = 0.5\n",
     "asks whether it is there": "HALF = float(F.read_text()) if F.exists() else 0.5\n",
+    "asks whether it may": "import os\nHALF = float(F.read_text()) if os.access(F, os.R_OK) else 0.5\n",
     "imports it": "try:\n    from scale import HALF\nexcept ImportError:\n    HALF = 0.5\n",
 }
 

@@ -107,6 +107,13 @@ WRITES = {
 }
 
 
+async def test_what_stands_where_caches_do_and_is_none_of_a_module_is_a_file_as_any_other(tmp_path: Path) -> None:
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "gain.nbi").write_text("2.0")
+    found = await load(written(tmp_path, "SCALE = float(open(HERE / '__pycache__' / 'gain.nbi').read())"))
+    assert there(found) == {"gain.nbi"}
+
+
 @pytest.mark.parametrize("what", WRITES)
 async def test_what_a_reference_writes_is_no_part_of_its_problem(tmp_path: Path, what: str) -> None:
     path = written(tmp_path, f"{WRITES[what]}\nSCALE = 2.0")

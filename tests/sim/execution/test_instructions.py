@@ -14,6 +14,7 @@ from program_builder import ProgramBuilder, View
 
 from nki_anvil.sim.dtypes import numpy_dtype
 from nki_anvil.sim.execution import Executable, groups
+from nki_anvil.sim.execution.errors import ExecutionError
 from nki_anvil.sim.instructions import TABLE
 
 FLOATS = ("float32", "bfloat16", "float16", "float8_e4m3", "float8_e5m2")
@@ -640,3 +641,12 @@ def test_an_instruction_is_defined_and_compared_with_numpy_by_drawn_examples(nam
 
 def test_tests_cover_instructions_that_exist() -> None:
     assert set(coverage_by_instruction()) <= set(TABLE)
+
+
+@pytest.mark.parametrize("op", ["less", "maximum"])
+def test_gpsimd_compares_no_int32_with_uint32_of_which_no_page_says_as_what(op: str) -> None:
+    lab = Lab()
+    one, other = lab.load(np.array([[1]], np.int32), "int32"), lab.load(np.array([[2]], np.uint32), "uint32")
+    lab.b.emit("tensor_tensor", lab.empty((1, 1), "int32"), one, other, op=op, engine="gpsimd")
+    with pytest.raises(ExecutionError, match="view both as one"):
+        lab.run()

@@ -160,6 +160,11 @@ def test_an_integer_that_iota_does_not_fit_into_ends_there_or_begins_anew() -> N
         [0, 100, 200, 255],
         [0, 100, 200, 44],
     ]
+    below = {**counts, "offset": -100}
+    assert [told("iota", (1, 4), "uint32", poison, **below) for poison in (0, 1)] == [
+        [0, 0, 100, 200],
+        [2**32 - 100, 0, 100, 200],
+    ]
     assert [told("iota", (1, 4), "int32", poison, **counts) for poison in (0, 1)] == [[0, 100, 200, 300]] * 2
 
 
