@@ -19,6 +19,7 @@ from nki_anvil.backends.worker import (
     places,
     planes,
     regimes,
+    silences,
     throughout,
     tuples,
     waves,
@@ -158,6 +159,7 @@ def _planned(
         *_laid(floats, large),
         *_normed(floats, large),
         *(_waves(floats, gathered or {}, large) if exact is None else ()),
+        *(_silent(floats, large) if exact is None else ()),
         *(_of_one_kind(varied, floats, gathered or {}, lone) if exact is None else ()),
         *(related_families.terraces(specification, shapes, floats, gathered or {}, large) if exact is None else ()),
         *(families_by_lot.medleys(varied, large, lots) if exact is None else ()),
@@ -182,6 +184,7 @@ def _by_get_inputs(specification: Specification, count: int) -> list[Plan]:
 def _at_large_shapes(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]]) -> Iterator[Plan]:
     """One case of each of those that take few rows each for what they hold."""
     yield from _waves(floats, gathered, large=True)
+    yield from _silent(floats, large=True)
     yield from _in_groups("foremost", foremost.turns, floats, gathered, large=True)
     yield from _in_groups("tuples", tuples.turns, floats, gathered, large=True)
     yield from _in_groups("arranged", arranged.turns, floats, gathered, large=True)
@@ -354,6 +357,13 @@ def _waves(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], large
     for turn in range(1 if large else waves.turns(max(groups))) if groups else ():
         yield Plan(f"waves/{turn}")
     yield from (Plan("waves/0", name) for name in names)
+
+
+def _silent(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
+    """All inputs at once, and each alone where there are several."""
+    names = [spec.name for spec in floats] if len(floats) > 1 and not large else []
+    yield from (Plan(f"silent/{turn}") for turn in range((1 if large else silences.CASES) if floats else 0))
+    yield from (Plan("silent/0", name) for name in names)
 
 
 def _of_one_kind(

@@ -269,7 +269,8 @@ def leading(
 ) -> Iterator[Plan]:
     """Rows whose product with what an integer for each of them names of a table leads by a little.
 
-    The integers name as many rows of the table, or columns, as it has, or fewer.
+    The integers name as many rows of the table, or columns, as it has, or fewer; where there are none such, at small
+    shapes a lot names them.
     """
     if not ((work := specification.work.get(shapes)) and work.matmul_flops):
         return
@@ -284,7 +285,17 @@ def leading(
         for way in ("", "theirs")
         if _is_table(label, spec, table, way)
     ]
-    turns = range(1, leading_rows.LEADS, 2) if large else range(leading_rows.LEADS)
+    by_lot = [
+        ("", table.name, way, spec.name)
+        for spec in floats
+        for table in tables
+        if spec is not table
+        for way in ("", "theirs")
+        if _are_multiplied(spec, table, way)
+    ]
+    if not met and not large:
+        met = by_lot
+    turns = range(1, leading_rows.LEADS, 2) if large or met is by_lot else range(leading_rows.LEADS)
     yield from (
         Plan(f"leading/{label}/{table}/{way}/{turn}", name) for label, table, way, name in met[:LED] for turn in turns
     )
@@ -292,9 +303,14 @@ def leading(
 
 def _is_table(label: InputSpec, spec: InputSpec, table: InputSpec, way: str) -> bool:
     """Whether an integer may name a row of a table that a row of the input is multiplied with, or a column."""
-    classes, width = drawn_shape(table)[:: -1 if way else 1]
     named = int(label.high or 0) - int(label.low or 0) + 1
-    return width == drawn_shape(spec)[-1] >= along.LEAST and 2 <= named <= classes
+    return 2 <= named <= drawn_shape(table)[1 if way else 0] and _are_multiplied(spec, table, way)
+
+
+def _are_multiplied(spec: InputSpec, table: InputSpec, way: str) -> bool:
+    """Whether rows of an input may be multiplied with a table's rows, or columns."""
+    classes, width = drawn_shape(table)[:: -1 if way else 1]
+    return len(drawn_shape(spec)) > 1 and width == drawn_shape(spec)[-1] >= along.LEAST and classes > 1
 
 
 def grouped(varied: list[InputSpec], floats: list[InputSpec]) -> Iterator[Plan]:

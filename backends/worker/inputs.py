@@ -32,6 +32,7 @@ from nki_anvil.backends.worker import (
     pointing,
     regimes,
     relations,
+    silences,
     sole,
     terraces,
     throughout,
@@ -300,6 +301,7 @@ _IN_TURN = {
     "interrupted": whole_numbers.interrupted,
     "series": whole_numbers.as_series,
     "waves": whole_numbers.as_waves,
+    "silent": whole_numbers.silent,
     "pairs": linked.pairs,
     "pointers": linked.pointers,
 }
@@ -413,10 +415,13 @@ def _leading(d: Draw) -> Array:
     return kindred.transposed(leading.of_one_length(kindred.transposed(d.own, way, other=True)), way, other=True)
 
 
-def _named_in(_: Spec, variant: str, seed: int, every: list[Spec]) -> tuple[Array, Array]:
-    """Integers as they name rows of a table, from zero on, and the table."""
-    name, table = variant.split("/")[:2]
-    return _other(name, seed, every) - _range_of(name, every).low, _other(table, seed, every)
+def _named_in(spec: Spec, variant: str, seed: int, every: list[Spec]) -> tuple[Array, Array]:
+    """Integers as they name rows of a table, from zero on, or by lot, and the table."""
+    name, which = variant.split("/")[:2]
+    table = _other(which, seed, every)
+    if name:
+        return _other(name, seed, every) - _range_of(name, every).low, table
+    return generator(seed, JOINED).integers(0, max(table.shape), prod(drawn_shape(spec)[:-1])), table
 
 
 def _gated(d: Draw) -> Array:
@@ -574,6 +579,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "terraces": _terraces,
     "named": _named,
     "leading": _leading,
+    "silent": lambda d: _by_groups(d, lambda rows: silences.of_rows(rows, d.rng, 0.0)),
     "grouped": lambda d: grouped.of_groups(d.own, d.first(), d.rng, d.scale, d.sigma),
     "gated": _gated,
     "mixed": bending.mixed,
@@ -624,7 +630,7 @@ PARTIAL = (
     "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "foremost", "tuples",
     "normed", "waves", "lone", "alike", "near", "delayed", "level", "opposed", "faint", "mixed", "whole", "planes",
     "steady", "sided", "medley", "halved", "nothing", "named", "grouped", "last", "kindred", "sole",
-    "terraces", "narrow", "about", "between", "laid", "circle", "gated", "arranged", "outcast", "leading",
+    "terraces", "narrow", "about", "between", "laid", "circle", "gated", "arranged", "outcast", "leading", "silent",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 TIED = ("integers", "ties", "marks", MOVED)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from nki_anvil.backends.worker import arranged as orders
-from nki_anvil.backends.worker import places, planes, regimes, series, waves
+from nki_anvil.backends.worker import places, planes, regimes, series, silences, waves
 
 Array = Any
 MOST = 64
@@ -346,6 +346,12 @@ def as_series(own: Array, rng: Any, within: Range, turn: int) -> Array:
     """Rows, or in the last case columns, that only rise, only fall, or bend one way from some place on."""
     turned = turn % series.CASES == series.CASES - 1
     return _put_back(series.of_rows(_rows(_stretched(own), turned), rng, within.low, within.high), own, turned)
+
+
+def silent(own: Array, rng: Any, within: Range, turn: int) -> Array:
+    """Rows that are zero for long, or the end of the range that is nearer to it."""
+    nothing = min(max(0, within.low), within.high)
+    return _put_back(silences.of_rows(_rows(_stretched(own), False), rng, nothing), own, False)
 
 
 def as_waves(own: Array, rng: Any, within: Range, turn: int) -> Array:

@@ -90,4 +90,6 @@ def test_integers_name_rows_of_a_table_that_rows_are_multiplied_with_or_columns(
     assert led_by(48, 32) == [("leading/label/w/", "x")] * leading.LEADS
     assert led_by(50, 32) == led_by(48, 32)
     assert led_by(32, 48) == [("leading/label/w/theirs", "x")] * leading.LEADS
-    assert led_by(48, 31) == led_by(47, 32) == led_by(48, 32, flops=0) == led_by(48, 32, 1) == []
+    lot = [("leading//w/", "x")] * (leading.LEADS // 2) + [("leading//x/", "w")] * (leading.LEADS // 2)
+    assert led_by(47, 32) == lot
+    assert led_by(48, 31) == led_by(48, 32, flops=0) == led_by(48, 32, 1) == []
