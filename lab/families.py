@@ -107,7 +107,7 @@ def _planned(
     elements = sum(prod(drawn_shape(spec)) for spec in inputs)
     timed_only = shapes not in specification.verify and (large or elements > TIMED_WHOLLY)
     count = TIMED_CASES if timed_only else OWN_CASES
-    own = [*[Plan()] * count, *_by_get_inputs(specification, count)]
+    own = [*[Plan()] * count, *_by_get_inputs(specification, TIMED_CASES if large else count)]
     varied = [spec for spec in inputs if spec.domain != "constant"]
     floats = [spec for spec in varied if "float" in spec.dtype and spec.domain not in ("integer", "index")]
     whole = [spec for spec in varied if spec not in floats]
