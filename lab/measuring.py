@@ -123,12 +123,18 @@ class Measuring:
         return self.bending.bent(case, drawn) | constants
 
     def _drawn(self, case: Record) -> dict[str, Any]:
-        """What get_inputs draws where the problem declares what inputs are, within that: an own draw is of any kind."""
+        """What get_inputs draws where the problem declares what inputs are, within that: an own draw is of any kind.
+
+        Where it draws other shapes than are declared, it draws none of these, and an own draw stands for it.
+        """
         names = [a["name"] for a in self.arguments]
         found = dict(zip(names, self.module.get_inputs(case["seed"]), strict=True))
         varied = {a["name"]: a for a in self.arguments if a["shape"] is not None and a.get("domain") != "constant"}
-        drawn = {name: self._cast(name, _declared(varied[name], found[name])) for name in names if name in varied}
-        return self.bending.in_order(self._own(case) | drawn)
+        own = self._own(case)
+        if any(np.shape(found[name]) != np.shape(own[name]) for name in varied):
+            return own
+        drawn = {name: self._cast(name, _declared(argument, found[name])) for name, argument in varied.items()}
+        return self.bending.in_order(own | drawn)
 
     def _own(self, case: Record) -> dict[str, Any]:
         return self.draw({**case, "family": "own"})

@@ -491,3 +491,13 @@ def test_what_get_inputs_draws_stays_within_what_is_declared(tmp_path: Path):
     module = ReferenceModule(tmp_path / "reference.py", {})
     x = Measuring(module, request, tmp_path).draw({"family": "drawn", "seed": 7, "only": None})["x"]
     assert (x == np.minimum(np.abs(module.get_inputs(7)[0]), 0.5)).all()
+
+
+def test_an_own_draw_stands_for_what_get_inputs_draws_in_another_shape(tmp_path: Path):
+    (tmp_path / "reference.py").write_text(REFERENCE)
+    other = {**REQUEST["arguments"][0], "shape": [4, 48]}
+    request = {**REQUEST, "arguments": [other], "own_draws": "inputs", "given": [[4, 48]]}
+    measuring = Measuring(ReferenceModule(tmp_path / "reference.py", {}), request, tmp_path)
+    drawn, own = (measuring.draw({"family": family, "seed": 7, "only": None})["x"] for family in ("drawn", "own"))
+    assert drawn.shape == (4, 48)
+    assert (drawn == own).all()
