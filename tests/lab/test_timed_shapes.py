@@ -198,7 +198,8 @@ async def test_tiles_at_the_timed_shape_are_of_every_scale(
     verdict = await judged("silu", kernel, tmp_path, rows=1280)
     assert verdict.passed == right, verdict.gates
     if verdict.where is not None:
-        assert (verdict.where.shapes, verdict.where.family) == ("wide", "scales")
+        assert verdict.where.shapes == "wide"
+        assert verdict.where.family in ("scales", "medley"), "both have tiles of moderate size, one of them by lot"
 
 
 @pytest.mark.slow
