@@ -95,7 +95,7 @@ class Measuring:
     def draw(self, case: Record) -> dict[str, Any]:
         """The reference's arguments by name, scalars among them."""
         if case["family"] == "own" and self.own_by_reference:
-            drawn = dict(zip([a["name"] for a in self.arguments], self.module.get_inputs(case["seed"]), strict=True))
+            drawn = self._by_get_inputs(case)
             told = {a["name"]: _scalar(a) for a in self.arguments if a["shape"] is None}
             return self.bending.in_order({name: self._cast(name, item) for name, item in drawn.items()}) | told
         if case["family"] == DRAWN:
@@ -127,14 +127,15 @@ class Measuring:
 
         Where it draws other shapes than are declared, it draws none of these, and an own draw stands for it.
         """
-        names = [a["name"] for a in self.arguments]
-        found = dict(zip(names, self.module.get_inputs(case["seed"]), strict=True))
+        found, own = self._by_get_inputs(case), self._own(case)
         varied = {a["name"]: a for a in self.arguments if a["shape"] is not None and a.get("domain") != "constant"}
-        own = self._own(case)
         if any(np.shape(found[name]) != np.shape(own[name]) for name in varied):
             return own
-        drawn = {name: self._cast(name, _declared(argument, found[name])) for name, argument in varied.items()}
+        drawn = {name: self._cast(name, inside(argument, np.asarray(found[name]))) for name, argument in varied.items()}
         return self.bending.in_order(own | drawn)
+
+    def _by_get_inputs(self, case: Record) -> dict[str, Any]:
+        return dict(zip([a["name"] for a in self.arguments], self.module.get_inputs(case["seed"]), strict=True))
 
     def _own(self, case: Record) -> dict[str, Any]:
         return self.draw({**case, "family": "own"})
@@ -243,14 +244,6 @@ def _position(length: int, edge: bool, rng: np.random.Generator) -> int:
     places = [*EDGES, length // 2 - 1, length // 2, length // 2 + 1, length - 2, length - 1]
     inside = [place for place in places if 0 <= place < length]
     return int(rng.choice(inside)) if edge else int(rng.integers(length))
-
-
-def _declared(argument: Record, array: Any) -> Any:
-    """Within what the problem declares; what is so already stays as it is."""
-    low, high = argument.get("low"), argument.get("high")
-    if argument.get("domain") in ("integer", "index") and low is not None and high is not None:
-        return np.clip(np.asarray(array), int(low), int(high))
-    return inside(argument, np.asarray(array))
 
 
 def _scalar(argument: Record) -> Any:

@@ -276,35 +276,28 @@ def leading(
         return
     whole = [spec for spec in varied if spec not in floats and is_many(spec) and spec.low is not None]
     tables = [spec for spec in floats if len(drawn_shape(spec)) == 2]
-    met = [
-        (label.name, table.name, way, spec.name)
-        for label in whole
-        for spec in floats
-        for table in tables
-        if spec is not table and _names(label, spec) is False
-        for way in ("", "theirs")
-        if _is_table(label, spec, table, way)
-    ]
-    by_lot = [
-        ("", table.name, way, spec.name)
+    multiplied = [
+        (spec, table, way)
         for spec in floats
         for table in tables
         if spec is not table
         for way in ("", "theirs")
         if _are_multiplied(spec, table, way)
     ]
-    if not met and not large:
-        met = by_lot
-    turns = range(1, leading_rows.LEADS, 2) if large or met is by_lot else range(leading_rows.LEADS)
+    named = [(label.name, *pair) for label in whole for pair in multiplied if _names_rows(label, *pair)]
+    met = named or ([] if large else [("", *pair) for pair in multiplied])
+    turns = range(leading_rows.LEADS) if named and not large else range(1, leading_rows.LEADS, 2)
     yield from (
-        Plan(f"leading/{label}/{table}/{way}/{turn}", name) for label, table, way, name in met[:LED] for turn in turns
+        Plan(f"leading/{label}/{table.name}/{way}/{turn}", spec.name)
+        for label, spec, table, way in met[:LED]
+        for turn in turns
     )
 
 
-def _is_table(label: InputSpec, spec: InputSpec, table: InputSpec, way: str) -> bool:
-    """Whether an integer may name a row of a table that a row of the input is multiplied with, or a column."""
+def _names_rows(label: InputSpec, spec: InputSpec, table: InputSpec, way: str) -> bool:
+    """Whether there is an integer for each row of an input that may name a table's row, or column."""
     named = int(label.high or 0) - int(label.low or 0) + 1
-    return 2 <= named <= drawn_shape(table)[1 if way else 0] and _are_multiplied(spec, table, way)
+    return _names(label, spec) is False and 2 <= named <= drawn_shape(table)[1 if way else 0]
 
 
 def _are_multiplied(spec: InputSpec, table: InputSpec, way: str) -> bool:
