@@ -134,6 +134,8 @@ def aimed(runs: HonestRuns, drawn: dict[str, Any], name: str, kind: str, rng: An
     rows = product.reshape(-1, product.shape[-1])
     if kind == "met":
         aims = _met(rows, runs.meeting_of_product(inputs, factor.number, product), rng)
+        if not aims:  # a weaker draw may have lost what the first one met
+            return {}
     else:
         far = LEVEL * np.sqrt(factor.operand.shape[-1 if factor.left else -2])
         aims = [np.abs(_heights(rows, rng)) * relations.far_to_a_side(len(rows), rng), rows - far, rows + far]

@@ -86,6 +86,8 @@ class Arithmetic:
     """What conditions came to, where that is wanted."""
     chosen: Chosen | None = None
     """What another run has taken of products, or what is kept of it."""
+    reassociates: bool = False
+    """Products of products of matrices have the other pair of parentheses."""
     matmul_flops: float = field(default=0.0, init=False)
     vector_flops: float = field(default=0.0, init=False)
     running: bool = field(default=False, init=False)
@@ -107,6 +109,8 @@ class Arithmetic:
     """It has taken an exponential behind a product of matrices: of two large ones, few roundings say which is ahead."""
     chooses: bool = field(default=False, init=False)
     """It has taken single elements of a product of matrices, or a weighed sum of these."""
+    chains: bool = field(default=False, init=False)
+    """It has multiplied a product of matrices by another matrix, as it was."""
     has_constants: bool = field(default=False, init=False)
     """It has met numbers of the reference's own that float32 rounds."""
     turn: int = 0

@@ -156,6 +156,7 @@ def _planned(
         *related_families.grouped(varied, floats),
         *related_families.gated(floats, large),
         *related_families.circle(floats, large),
+        *(related_families.twins(floats, large) if exact is None else ()),
         *_laid(floats, large),
         *_normed(floats, large),
         *(_waves(floats, gathered or {}, large) if exact is None else ()),

@@ -175,6 +175,8 @@ class HonestRuns:
         honest = [self._honest(inputs, how, rng) for how in self._arithmetics(large, rng, tied, partial)]
         if work.chooses and not (work.decides or work.leaves_open or large or self.lots):
             honest += self._chosen_apart(inputs, rng)
+        if work.chains:
+            honest.append(self._honest(inputs, Arithmetic(operand=self._as_it_is(), reassociates=True), rng))
         if work.decides and not large and self.precision == "float32":
             honest += self._lowered(inputs, exact, rng)
         moved = self._pairs(inputs, rng, DISTURBED, TIED) if tied else self._several(inputs, rng, DISTURBED)
@@ -205,9 +207,8 @@ class HonestRuns:
 
     def _arithmetics(self, large: bool, rng: np.random.Generator, tied: bool, partial: bool) -> list[Arithmetic]:
         """Where rows may be left out, the last run flushes: one that hangs on what that makes zero is nobody's."""
-        as_it_is = elsewhere = None
-        if self.precision != "float32":
-            as_it_is = product_operands.as_it_is(self.precision)
+        as_it_is = elsewhere = self._as_it_is()
+        if as_it_is is not None:
             elsewhere = as_it_is if tied else product_operands.at_another_scale(self.precision, rng)
         orders = ("slabs",) if large else ("sequential", "reversed", "slabs")
         more = 0 if large or elsewhere is as_it_is else RESCALED
@@ -227,14 +228,19 @@ class HonestRuns:
 
     def _chosen_apart(self, inputs: Sequence[Any], rng: np.random.Generator) -> Iterator[list[Array]]:
         """Float32 runs in which what is chosen out of products was added up in another order."""
-        operand = None if self.precision == "float32" else product_operands.as_it_is(self.precision)
         for orders in APART:
             chosen = Chosen()
-            first, second = (partial(Arithmetic, order=order, operand=operand, chosen=chosen) for order in orders)
+            first, second = (
+                partial(Arithmetic, order=order, operand=self._as_it_is(), chosen=chosen) for order in orders
+            )
             self._honest(inputs, first(), rng)
             for turn in range(chosen.turns):
                 chosen.give(turn)
                 yield self._honest(inputs, second(), rng)
+
+    def _as_it_is(self) -> product_operands.Rounding | None:
+        """What becomes of a product's operands where nothing is scaled."""
+        return None if self.precision == "float32" else product_operands.as_it_is(self.precision)
 
     def _by_lot(self, item: Any, precision: str, rng: np.random.Generator) -> Any:
         """A number to be rounded, where that is done by lot."""

@@ -8,7 +8,7 @@ from math import prod
 from typing import Final
 
 from nki_anvil.backends.job import InputSpec
-from nki_anvil.backends.worker import laid, linked, planes, relations, series, silences, waves, whole_numbers
+from nki_anvil.backends.worker import laid, lines, linked, planes, relations, series, silences, waves, whole_numbers
 from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many
 
 EDGES: Final = 48
@@ -46,6 +46,7 @@ def whole(integers: list[InputSpec]) -> Iterator[Plan]:
         yield from (Plan(f"whole/series/{turn}") for turn in range(series.CASES))
         yield from (Plan(f"whole/waves/{turn}") for turn in range(waves.CASES))
         yield from (Plan(f"whole/silent/{turn}") for turn in range(silences.CASES))
+        yield from (Plan(f"whole/lines/{turn}") for turn in range(lines.CASES))
     if any(len(shape) > 1 and min(shape[-2:]) > 1 for shape in shapes):
         yield from (Plan(f"whole/laid/{turn}") for turn in range(laid.WHOLE_TURNS))
         yield from (Plan(f"whole/tiles/{turn}") for turn in range(whole_numbers.TILED))

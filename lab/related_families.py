@@ -44,6 +44,8 @@ LED: Final = 2
 """Pairs at most of an input and a table of which an integer names a row; at large shapes half as many cases of each."""
 GATED: Final = 12
 """Cases at most of an input that is next to nothing beside a gate; half as many at large shapes."""
+TWINS: Final = 3
+"""Cases of inputs that are learnt pairs, all of them at once."""
 SQUARE: Final = 8
 """Rows and columns from which on a matrix may be of all pairs."""
 LABELLED: Final = 4
@@ -74,6 +76,21 @@ def circle(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
     turns = range(1, 3) if large else range(circles.TURNS)
     pairs = [names for shape, names in shapes.items() if len(names) > 1 and shape]
     yield from (Plan(f"circle/{turn}", names[0]) for names in pairs for turn in turns)
+
+
+def twins(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
+    """Several pairs of inputs of one shape at once: weights of a student and of its teacher, layer after layer.
+
+    Of four of one shape both the first two are a pair and the first and the third.
+    """
+    halves: list[str] = []
+    neighbours: list[str] = []
+    for names in _by_shape(floats).values():
+        half = len(names) // 2
+        halves += map(":".join, zip(names[:half], names[half:], strict=False))
+        neighbours += map(":".join, zip(names[::2], names[1::2], strict=False))
+    for pairs in dict.fromkeys(",".join(of) for of in (halves, neighbours) if len(of) > 1):
+        yield from (Plan(f"twins/{pairs}/{turn}") for turn in range(1 if large else TWINS))
 
 
 def _by_shape(floats: list[InputSpec]) -> dict[tuple[int, ...], list[str]]:

@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from nki_anvil.lab import sides
+from nki_anvil.lab import reassociated, sides
 from nki_anvil.lab.arithmetic import Arithmetic, Array, complex_of, floating, in_force, is_array, is_float
 from nki_anvil.lab.chosen import Weight, chosen, descent, is_choice, is_part, is_weighed
 from nki_anvil.lab.compared import DECIDING, edges_in_force, note
@@ -60,6 +60,8 @@ class Value(np.ndarray[Any, Any]):
     """The format that its author knows it to have, where that is a narrow one: of an input, or behind a cast."""
     contracted: bool = False
     """It is a product of matrices."""
+    product: reassociated.Product | None = None
+    """What it is the product of, where the arithmetic asks for that."""
     weighed: Weight = Weight.NONE
     """By what elements of one are multiplied, each by its own."""
     alone: bool = False
@@ -97,6 +99,24 @@ class Value(np.ndarray[Any, Any]):
         super().__setitem__(place, as_stored(numbers))
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
+        how = in_force()
+        if ufunc is not np.matmul:
+            return self._computed(ufunc, method, inputs, out, options)
+        how.chains = how.chains or reassociated.is_chained(inputs)
+        if out or not how.reassociates:
+            return self._computed(ufunc, method, inputs, out, options)
+        otherwise = reassociated.multiplied(*inputs)
+        if otherwise is not None:
+            return otherwise
+        result = self._computed(ufunc, method, inputs, out, options)
+        if isinstance(result, Value):
+            result.product = reassociated.taken_down(inputs[0], inputs[1], result)
+        return result
+
+    def _computed(
+        self, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], out: Any, options: dict[str, Any]
+    ) -> Any:
+        """In the arithmetic in force."""
         how = in_force()
         shared = common(inputs)
         given = inputs if shared is None else [rounded_to(value, shared) for value in inputs]

@@ -246,6 +246,19 @@ def _alike(d: Draw, peer: relations.Peer) -> Array:
     return (relations.paired if _is_throughout(d) else relations.alike)(peer, d.first())
 
 
+def _twins(d: Draw) -> Array:
+    """The second of each pair is nearly the first; what has no twin stays as it was drawn."""
+    twin = d.first()
+    return d.own if twin is None else relations.twin(twin, d.rng)
+
+
+def _first_twin(spec: Spec, variant: str, seed: int, every: list[Spec]) -> Array | None:
+    """What the second one of a pair is nearly; ``variant`` is ``one:other,one:other/turn``."""
+    twins = (pair.partition(":") for pair in variant.partition("/")[0].split(","))
+    one = {second: first for first, _, second in twins if second}.get(spec["name"])
+    return None if one is None else _other(one, seed, every)
+
+
 def _is_throughout(d: Draw) -> bool:
     return d.variant.startswith(f"{relations.THROUGH}/")
 
@@ -302,6 +315,7 @@ _IN_TURN = {
     "series": whole_numbers.as_series,
     "waves": whole_numbers.as_waves,
     "silent": whole_numbers.silent,
+    "lines": whole_numbers.lines,
     "pairs": linked.pairs,
     "pointers": linked.pointers,
 }
@@ -568,6 +582,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "halved": lambda d: throughout.halved(d.own, d.rng, d.scale, turn_of(d.variant)) if d.own.ndim else d.own,
     "lone": lambda d: _related(d, relations.lone),
     "alike": lambda d: _related(d, lambda peer: _alike(d, peer)),
+    "twins": _twins,
     "near": lambda d: relations.near(d.own, d.first(), d.rng, throughout=_is_throughout(d)),
     "delayed": lambda d: relations.delayed(d.own, d.first(), d.rng, turn_of(d.variant.rpartition("/")[2])),
     "level": lambda d: relations.level(d.own, d.first(), d.rng, throughout=_is_throughout(d)),
@@ -589,6 +604,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
 _BESIDE: dict[str, Callable[[Spec, str, int, list[Spec]], Any]] = {
     "near": _met,
     "level": _met,
+    "twins": _first_twin,
     "kindred": lambda _, variant, seed, every: _other(variant.partition("/")[0], seed, every),
     "delayed": lambda _, variant, seed, every: _other(variant.partition("/")[0], seed, every),
     "named": _labels,
@@ -629,7 +645,7 @@ PARTIAL = (
     *MET,
     "bands", "signs", "sunken", "tiles", "blocks", "small", "huge", "scales", "patterns", "foremost", "tuples",
     "normed", "waves", "lone", "alike", "near", "delayed", "level", "opposed", "faint", "mixed", "whole", "planes",
-    "steady", "sided", "medley", "halved", "nothing", "named", "grouped", "last", "kindred", "sole",
+    "twins", "steady", "sided", "medley", "halved", "nothing", "named", "grouped", "last", "kindred", "sole",
     "terraces", "narrow", "about", "between", "laid", "circle", "gated", "arranged", "outcast", "leading", "silent",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""

@@ -40,6 +40,8 @@ EITHER = 2
 THROUGH = "throughout"
 """Of a variant: all rows are of one kind, for what one output gathers need not be a row."""
 LEARNT = (-2.0, -0.5)
+TWIN = (-3.0, -1.0)
+"""Powers of ten of how far an input is from its twin, of the numbers' standard deviation."""
 PAIRS = ((1.0, LEARNT), (1.0, SLIGHTLY), (-1.0, SLIGHTLY), (1.0, LEARNT), (1.0, SLIGHTLY))
 """Signs and powers of ten of how far peers are from each other throughout: pairs that are learnt, equals, opposites."""
 APIECE = 3
@@ -108,6 +110,12 @@ def paired(p: Peer, first: Array) -> Array:
     if p.turn >= APIECE:
         return (met + float(met.std()) * apart).astype(np.float32)
     return (sign * met * (1 + apart)).astype(np.float32)
+
+
+def twin(first: Array, rng: Any) -> Array:
+    """Nearly another input, as what is learnt together, or is a running mean of it."""
+    apart = float(first.std()) * 10.0 ** rng.uniform(*TWIN) * rng.standard_normal(first.shape)
+    return (first + apart).astype(np.float32)
 
 
 def uncorrelated(own: Array) -> Array:

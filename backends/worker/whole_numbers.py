@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from nki_anvil.backends.worker import arranged as orders
+from nki_anvil.backends.worker import lines as sparse_lines
 from nki_anvil.backends.worker import places, planes, regimes, series, silences, waves
 
 Array = Any
@@ -352,6 +353,13 @@ def silent(own: Array, rng: Any, within: Range, turn: int) -> Array:
     """Rows that are zero for long, or the end of the range that is nearer to it."""
     nothing = min(max(0, within.low), within.high)
     return _put_back(silences.of_rows(_rows(_stretched(own), False), rng, nothing), own, False)
+
+
+def lines(own: Array, rng: Any, within: Range, turn: int) -> Array:
+    """Rows of one number but for a few places on a line; of the numbers that the problem names, and the ends."""
+    ends = sorted({within.low, within.high, min(max(0, within.low), within.high)})
+    named = sorted({*ends, *(mark for mark in within.marks if within.low <= mark <= within.high)})
+    return _put_back(sparse_lines.of_rows(_rows(_stretched(own), False), rng, named, ends), own, False)
 
 
 def as_waves(own: Array, rng: Any, within: Range, turn: int) -> Array:
