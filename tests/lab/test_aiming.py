@@ -77,3 +77,10 @@ def test_lifted_products_are_of_nearly_one_value_all_at_once(tmp_path: Path) -> 
     for one, other in (("x", "w"), ("z", "v")):
         product = bent[one] @ bent[other]
         assert product.mean() > 50 * product.std()
+
+
+def test_what_meets_nothing_in_another_draw_is_not_bent(tmp_path: Path) -> None:
+    bent = aiming.aimed(
+        runs(tmp_path, "return np.tanh(x @ w) + 0 * (z @ v)"), DRAWN, "w", "met", np.random.default_rng(0)
+    )
+    assert bent == {}

@@ -93,3 +93,12 @@ def test_integers_name_rows_of_a_table_that_rows_are_multiplied_with_or_columns(
     lot = [("leading//w/", "x")] * (leading.LEADS // 2) + [("leading//x/", "w")] * (leading.LEADS // 2)
     assert led_by(47, 32) == lot
     assert led_by(48, 31) == led_by(48, 32, flops=0) == led_by(48, 32, 1) == []
+
+
+def test_pairs_of_one_shape_are_twins_all_at_once_and_a_single_pair_is_not():
+    W, V = InputSpec(name="w", shape=(48, 8)), InputSpec(name="v", shape=(48, 8))
+    plans = [plan.family for plan in related_families.twins([X, W, T, V, OTHER], False)]
+    assert plans == [f"twins/x:t,w:v/{turn}" for turn in range(related_families.TWINS)]
+    assert not list(related_families.twins([X, T, W, OTHER], False))
+    four = [InputSpec(name=name, shape=(8, 8)) for name in "abcd"]
+    assert [plan.family for plan in related_families.twins(four, True)] == ["twins/a:c,b:d/0", "twins/a:b,c:d/0"]

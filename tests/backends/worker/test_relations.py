@@ -109,6 +109,18 @@ def test_learnt_pairs_may_be_of_features_that_have_nothing_to_do_with_each_other
         assert np.abs(tall.mean(axis=-2)[..., :-1]).max() < 1e-3
 
 
+def test_twins_are_near_each_other_and_what_has_none_stays_as_it_was() -> None:
+    shapes = {"x": [40, 6], "w": [6, 9], "t": [6, 9], "v": [9, 4], "u": [9, 4]}
+    specs = {"inputs": [{"name": name, "shape": shape, "dtype": "float32"} for name, shape in shapes.items()]}
+    drawn = inputs.draw(specs, {"seed": 5, "family": "twins/w:t,v:u/0"})
+    own = inputs.draw(specs, {"seed": 5, "family": "own"})
+    low, high = relations.TWIN
+    for one, other in (("w", "t"), ("v", "u")):
+        apart = (drawn[other] - drawn[one]).std() / drawn[one].std()
+        assert 10.0 ** (low - 0.2) < apart < 10.0 ** (high + 0.2)
+    assert all(np.array_equal(drawn[name], own[name]) for name in ("x", "w", "v"))
+
+
 @pytest.mark.parametrize("shape", [[64], [160, 1]])
 def test_throughout_all_rows_are_nearly_what_spreads_over_them_or_all_its_opposite(shape: list[int]) -> None:
     arguments = [{"name": name, "shape": of, "dtype": "float32"} for name, of in (("x", [160, 64]), ("b", shape))]
