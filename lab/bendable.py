@@ -18,10 +18,22 @@ from nki_anvil.backends.worker.inputs import (
     RESIDUE,
     TALL,
     TOGETHER,
+    TRAINED,
     VANISHING,
     VERGE,
 )
-from nki_anvil.lab import aiming, altered, astride, dominoes, lesser_references, recalled, vanishing, verges
+from nki_anvil.lab import (
+    aiming,
+    altered,
+    astride,
+    dominoes,
+    gradients,
+    lesser_references,
+    recalled,
+    trained,
+    vanishing,
+    verges,
+)
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
 from nki_anvil.lab.bending import Inputs
 from nki_anvil.lab.honest_runs import is_float
@@ -43,6 +55,7 @@ def families(measuring: Measuring, work: Arithmetic, drawn: Inputs, other: Input
     recalls = [f"{RECALLED}/{way}" for way in recalled.cases(measuring.bending.held(drawn, other), drawn)]
     searched = [*_searched(measuring, work, drawn, other), *_verges(measuring, drawn, other)]
     searched += [*_vanishing(measuring, drawn, other), *_emptying(measuring, drawn, other)]
+    searched += _trained(measuring, work, drawn)
     return {**met, "": [*searched, *beside, *together, *recalls, *_lessers(measuring, drawn, other)]}
 
 
@@ -102,6 +115,17 @@ def _vanishing(measuring: Measuring, drawn: Inputs, other: Inputs) -> list[str]:
     with contextlib.suppress(ReferenceFault):
         if vanishing.comes_to_nothing(measuring.bending.descending(), drawn, other):
             return [f"{VANISHING}/{turn}" for turn in range(vanishing.CASES)]
+    return []
+
+
+def _trained(measuring: Measuring, work: Arithmetic, drawn: Inputs) -> list[str]:
+    """Families of all floats together, along whose gradients little is left of outputs."""
+    floats = measuring.bending.floats(drawn)
+    if len(floats) < 2 and not (floats and work.matmul_flops):  # rows of a lone one descend by themselves
+        return []
+    with contextlib.suppress(ReferenceFault, gradients.NoGradient):
+        found = list(trained.ways(measuring.bending.slope(drawn), floats))
+        return [f"{TRAINED}/{way}" for way in found for _ in range(trained.TWICE)]
     return []
 
 

@@ -26,6 +26,7 @@ from nki_anvil.backends.worker.inputs import (
     RESIDUE,
     TALL,
     TOGETHER,
+    TRAINED,
     VANISHING,
     VERGE,
 )
@@ -36,10 +37,12 @@ from nki_anvil.lab import (
     astride,
     dominoes,
     emptying,
+    gradients,
     held_numbers,
     recalled,
     residues,
     telling_apart,
+    trained,
     units,
     vanishing,
     verges,
@@ -151,7 +154,7 @@ class Bending:
             return drawn | self._cast_all(
                 drawn, recalled.laid(self.held(drawn, self._another(case)), drawn, random, which)
             )
-        if family == VANISHING or (family == RESIDUE and which == TOGETHER):
+        if family in (VANISHING, TRAINED) or (family == RESIDUE and which == TOGETHER):
             return drawn | self._cast_all(drawn, self._descended(case["family"].split("/"), drawn, case, random))
         if family == VERGE:
             return drawn | verges.searched(self.searching(), drawn, self._another(case), which, random)
@@ -168,11 +171,33 @@ class Bending:
     def _descended(self, told: Sequence[str], drawn: Inputs, case: Record, random: Any) -> Inputs:
         """From which little of a number is left, or of a sum of several; nothing where there is no way."""
         run, other, number = self.descending(), self._another(case), int(told[-1])
-        with contextlib.suppress(ReferenceFault):  # it may not take what lies on the way
+        with contextlib.suppress(ReferenceFault, gradients.NoGradient):  # it may not take what lies on the way
+            if told[0] == TRAINED:
+                return trained.searched(self.slope(drawn), self.floats(drawn), number, random)
             if told[0] == VANISHING:
                 return vanishing.searched(run, drawn, other, number, random)
             return emptying.searched(run, drawn, other, number, random, counts=self.takes_floats)
         return {}
+
+    def floats(self, drawn: Inputs) -> dict[str, Array]:
+        """In float64, those of a draw that are no constants of the problem."""
+        free = [a["name"] for a in self._arguments if a.get("domain") != "constant"]
+        return {name: drawn[name].astype(np.float64) for name in free if is_float(drawn[name])}
+
+    def slope(self, drawn: Inputs) -> trained.Slope:
+        """The reference for a descent along gradients, within the domains."""
+        known, forward = {a["name"]: a for a in self._arguments}, self._module.differentiable
+
+        def outputs(floats: dict[str, Array]) -> list[Array]:
+            return self._runs.exact(list({**drawn, **floats}.values()))[0]
+
+        def gradient(number: Callable[[Sequence[Any]], Any], floats: dict[str, Array]) -> dict[str, Array]:
+            return gradients.gradient(forward, drawn, number, floats)
+
+        def within(floats: dict[str, Array]) -> dict[str, Array]:
+            return {name: inside(known[name], item).astype(np.float64) for name, item in floats.items()}
+
+        return trained.Slope(outputs, gradient, within, gradients.logarithm)
 
     def emptied(self, drawn: Inputs, other: Inputs) -> list[int]:
         """Which sums come to nothing as a whole."""

@@ -629,10 +629,10 @@ JOINED = 977
 """Beside a case's seed, of what two integers have in common."""
 MET = (
     AGAINST, EVEN, AIMED, MOVED, RETURNED, DOMINO, ASTRIDE, RECALLED, ALTERED, LESSER, VERGE, RESIDUE, VANISHING,
-    PRESSED, DRAWN,
+    PRESSED, DRAWN, TRAINED,
 ) = (
     "against", "even", "aimed", "moved", "returned", "domino", "astride", "recalled", "altered",
-    "lesser", "verge", "residue", "vanishing", "pressed", "drawn",
+    "lesser", "verge", "residue", "vanishing", "pressed", "drawn", "trained",
 )  # fmt: skip
 """Families that only the reference's process can draw: they depend on what the reference computes, or the kernel."""
 ROUGH = "narrow"
