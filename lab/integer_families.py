@@ -47,14 +47,19 @@ def whole(integers: list[InputSpec]) -> Iterator[Plan]:
         yield from (Plan(f"whole/waves/{turn}") for turn in range(waves.CASES))
         yield from (Plan(f"whole/silent/{turn}") for turn in range(silences.CASES))
         yield from (Plan(f"whole/lines/{turn}") for turn in range(lines.CASES))
-    if any(len(shape) > 1 and min(shape[-2:]) > 1 for shape in shapes):
-        yield from (Plan(f"whole/laid/{turn}") for turn in range(laid.WHOLE_TURNS))
+    if planar := [shape for shape in shapes if len(shape) > 1 and min(shape[-2:]) > 1]:
+        yield from (Plan(f"whole/laid/{turn}") for turn in range(max(map(laid.whole_turns, planar))))
         yield from (Plan(f"whole/tiles/{turn}") for turn in range(whole_numbers.TILED))
-        yield from (Plan(f"whole/flat/{turn}") for turn in range(max(map(laid.flat_turns, shapes))))
+        yield from (Plan(f"whole/flat/{turn}") for turn in range(max(map(_flat, shapes, ranges))))
     if len(integers) > 1:
         yield from (Plan("whole", spec.name) for spec in integers)
         yield from (Plan(f"whole/ends/{turn}") for turn in range(2))
         yield from _beside(integers, ranges)
+
+
+def _flat(shape: Sequence[int], within: whole_numbers.Range) -> int:
+    """Cases of rows that are planes, one more where paths are of any of three numbers."""
+    return laid.flat_turns(shape, laid.INTEGER_TURNS, 2 if within.high - within.low > 1 else 1)
 
 
 def whole_throughout(integers: list[InputSpec], gathered: Mapping[str, Sequence[int]]) -> Iterator[Plan]:

@@ -24,7 +24,7 @@ def of(family: str, own: Array, axes: Sequence[int], rng: Any, within: Range, tu
     if family == "sided":
         return _at_end(own, axes, within, turn, place)
     if family == "laid":
-        return laid.of_integers(own, rng, within.low, within.high, turn + place)
+        return laid.of_integers(own, rng, within, turn + place)
     if family == "sunken":
         return _of_one_sign(own, within, 1)
     if family == "signs" and _is_signed(within):

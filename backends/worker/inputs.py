@@ -282,7 +282,7 @@ def _whole(spec: Spec, own: Array, axes: Sequence[int], rng: Any, variant: str, 
         return inside(spec, _IN_TURN[kind](own, rng, within, turn_of(number)))
     if kind in ("laid", "flat"):
         planes_of = laid.unfolded(own) if kind == "flat" else own
-        return laid.of_integers(planes_of, rng, within.low, within.high, turn_of(number)).reshape(own.shape)
+        return laid.of_integers(planes_of, rng, within, turn_of(number)).reshape(own.shape)
     if variant.startswith("beside:"):
         return _beside(spec, own, variant, seed, every)
     if variant.startswith("throughout/") and axes:

@@ -10,7 +10,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from nki_anvil.backends.worker import mazes
+from nki_anvil.backends.worker import mazes, whole_numbers
+from nki_anvil.backends.worker.whole_numbers import Range
 
 Array = Any
 
@@ -183,6 +184,10 @@ TABLES: tuple[Callable[[Array, Any], Array], ...] = (
 )  # fmt: skip
 """Own draws [height, width], randomness -> values."""
 WHOLE_TURNS = len(MASKS) + len(PATHS)
+INTEGER_TURNS = WHOLE_TURNS + len(PATHS)
+"""Of integers, which have paths of another kind again."""
+SINGLE, AT_ENDS, MOST_SINGLE = 0.75, 0.5, 3
+"""How often a path of one of three numbers holds the third, how often at its ends, and in how many places at most."""
 TURNS = WHOLE_TURNS + len(TABLES)
 
 
@@ -206,22 +211,57 @@ def of_floats(own: Array, rng: Any, scale: float, turn: int) -> Array:
     return _each(own, turn, TURNS, bent).astype(np.float32)
 
 
-def of_integers(own: Array, rng: Any, low: int, high: int, turn: int) -> Array:
-    """The largest number where a mask keeps it, the smallest elsewhere; now and then as drawn for the one or other."""
+def of_integers(own: Array, rng: Any, within: Range, turn: int) -> Array:
+    """The largest number where a mask keeps it, the smallest elsewhere; now and then as drawn for the one or other.
+
+    Of two numbers each path is there as the one and as the other; of more it is by lot, and of any three of them.
+    """
+    wide = within.high - within.low > 1
 
     def bent(matrix: Array, kind: int) -> Array:
-        kept = _kept(matrix, (*MASKS, *PATHS)[kind], rng)
-        inner, outer = (matrix if kind < len(MASKS) and rng.random() < 0.25 else end for end in (high, low))
+        kept, again = _kept(matrix, (*MASKS, *PATHS, *PATHS)[kind], rng), kind >= WHOLE_TURNS
+        inner, outer = within.high, within.low
+        if kind < len(MASKS):
+            inner, outer = (matrix if rng.random() < 0.25 else end for end in (inner, outer))
+        elif wide and (again or rng.random() < 0.5):
+            return _of_three(kept, rng, within)
+        elif rng.random() < 0.5 if wide else again:
+            inner, outer = outer, inner
         return cast(Any, np).where(kept, inner, outer)
 
-    return _each(own, turn, WHOLE_TURNS, bent)
+    return _each(own, turn, INTEGER_TURNS, bent)
 
 
-def flat_turns(shape: Sequence[int]) -> int:
-    """Cases of rows each of which is a plane; none where they are too short for one."""
+def _of_three(path: Array, rng: Any, within: Range) -> Array:
+    """A path of one number in another, with a third in few places of it: numbers that the problem names, or any."""
+    named = whole_numbers.named(within)
+    if len(named) < 3 or rng.random() < 0.5:
+        named = within.low + rng.choice(within.high - within.low + 1, 3, replace=False)
+    inner, outer, third = rng.choice(named, 3, replace=False)
+    values: Array = cast(Any, np).where(path, inner, outer)
+    if rng.random() < SINGLE:
+        places: Array = np.argwhere(_ends(path) if rng.random() < AT_ENDS else path)
+        rows, columns = rng.permutation(places)[: rng.integers(1, rng.integers(1, MOST_SINGLE + 1) + 1)].T
+        values[rows, columns] = third
+    return values
+
+
+def _ends(path: Array) -> Array:
+    """Where at most one place beside it is of the path, too."""
+    beside: Array = np.pad(path, 1).astype(np.int64)
+    return path & (beside[:-2, 1:-1] + beside[2:, 1:-1] + beside[1:-1, :-2] + beside[1:-1, 2:] < 2)
+
+
+def whole_turns(shape: Sequence[int]) -> int:
+    """Cases of integers until each structure was there: a batch has several in each."""
+    return max(WHOLE_TURNS, INTEGER_TURNS + 1 - int(np.prod(shape[:-2])))
+
+
+def flat_turns(shape: Sequence[int], kinds: int = WHOLE_TURNS, more: int = 1) -> int:
+    """Cases of rows that are planes, until each kind was there, and some more; none where rows are too short."""
     if len(shape) < 2 or min(plane_of(shape[-1])) < SMALLEST:
         return 0
-    return min(FLAT, 1 + -(-WHOLE_TURNS // int(np.prod(shape[:-1]))))
+    return min(FLAT, more + -(-kinds // int(np.prod(shape[:-1]))))
 
 
 def unfolded(own: Array) -> Array:

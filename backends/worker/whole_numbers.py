@@ -357,9 +357,16 @@ def silent(own: Array, rng: Any, within: Range, turn: int) -> Array:
 
 def lines(own: Array, rng: Any, within: Range, turn: int) -> Array:
     """Rows of one number but for a few places on a line; of the numbers that the problem names, and the ends."""
-    ends = sorted({within.low, within.high, min(max(0, within.low), within.high)})
-    named = sorted({*ends, *(mark for mark in within.marks if within.low <= mark <= within.high)})
-    return _put_back(sparse_lines.of_rows(_rows(_stretched(own), False), rng, named, ends), own, False)
+    return _put_back(sparse_lines.of_rows(_rows(_stretched(own), False), rng, named(within), _ends(within)), own, False)
+
+
+def named(within: Range) -> list[int]:
+    """The ends of a range, zero or what is next to it, and marks."""
+    return sorted({*_ends(within), *(mark for mark in within.marks if within.low <= mark <= within.high)})
+
+
+def _ends(within: Range) -> list[int]:
+    return sorted({within.low, within.high, min(max(0, within.low), within.high)})
 
 
 def as_waves(own: Array, rng: Any, within: Range, turn: int) -> Array:

@@ -95,6 +95,46 @@ def test_masks_are_paths_from_one_end_to_the_other(turn: int, cells: int) -> Non
         assert (near == 1).sum() == 2, "a path has two ends"
 
 
+def drawn_path(turn: int, seed: int, high: int, marks: tuple[int, ...] = ()) -> Any:
+    spec = MASK | {"shape": [33, 33], "high": high, "marks": list(marks)}
+    return drawn(spec, f"whole/laid/{len(laid.MASKS) + turn}", seed)
+
+
+@pytest.mark.parametrize("turn", range(len(laid.PATHS)))
+def test_of_two_numbers_each_path_is_there_as_the_one_and_as_the_other(turn: int) -> None:
+    for seed in range(4):
+        assert drawn_path(turn, seed, 1)[0, 0] == 1
+        assert drawn_path(turn + len(laid.PATHS), seed, 1)[0, 0] == 0
+
+
+def test_a_path_of_several_numbers_is_of_the_largest_of_the_smallest_of_marks_and_of_any() -> None:
+    paths = [drawn_path(1, seed, 100, (7, 50)) for seed in range(64)]
+    pairs = {(int(x[16, 16]), int(x[1, 1])) for x in paths}
+    assert {(100, 0), (0, 100)} < pairs
+    held = {number for pair in pairs for number in pair}
+    assert {7, 50} < held
+    assert held - {0, 7, 50, 100}
+
+
+def test_a_path_of_one_of_several_numbers_holds_a_third_in_few_places_at_its_ends_or_anywhere() -> None:
+    places: list[set[tuple[int, int]]] = []
+    for seed in range(64):
+        x = drawn_path(1 + len(laid.PATHS), seed, 100, (7, 50))
+        third = (x != x[16, 16]) & (x != x[1, 1])
+        assert len(np.unique(x[third])) <= 1
+        places.append({(int(i), int(j)) for i, j in np.argwhere(third)})
+    ends = {(0, 0), (32, 32)}
+    assert {len(at) for at in places} == {0, 1, 2, 3}
+    assert sum(bool(at) and at <= ends for at in places) > 8
+    assert sum(not at <= ends for at in places) > 8
+
+
+def test_single_matrices_have_as_many_cases_as_there_are_structures_and_batches_fewer() -> None:
+    assert laid.whole_turns((64, 64)) == laid.INTEGER_TURNS
+    assert laid.whole_turns((3, 64, 64)) == laid.INTEGER_TURNS - 2
+    assert laid.whole_turns((128, 64, 64)) == laid.WHOLE_TURNS
+
+
 def test_the_matrices_of_a_batch_have_structures_of_their_own() -> None:
     batch = drawn(MASK | {"shape": [2, 64, 64]}, "whole/laid/0", seed=3)
     assert not (batch[0] == batch[1]).all()
