@@ -129,7 +129,7 @@ async def _gather(
     """One job with every case, fresh ones among them, whose yardsticks are measured meanwhile."""
     pooled = await pool.draw(random, full=full, report=report)
     fresh = await pool.fresh(random, pooled) if full else []
-    if fresh and specification.own_draws == "reference":
+    if fresh and _by_the_reference(specification, fresh[0].shapes):
         pooled, fresh = [*pooled, *await pool.add(fresh)], []
     cases = [*(p.case for p in pooled), *fresh]
     cases = repeats.by_lot(exact_cases.marked(specification, cases, backend.origin, full))
@@ -146,6 +146,12 @@ async def _gather(
             tasks.start_soon(execute)
             added = await pool.add(fresh) if fresh else []
     return await _evidence(specification, job, runs[0], [*pooled, *added], pool)
+
+
+def _by_the_reference(specification: Specification, shapes: str) -> bool:
+    """Whether the reference alone draws inputs, or makes the kernel's of them."""
+    makes = specification.transforms and not returned.drawn(specification, shapes)
+    return makes or specification.own_draws == "reference"
 
 
 async def _with_returned(
