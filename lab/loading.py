@@ -150,7 +150,7 @@ class _Problem:
             shape_sets=kernels,
             arguments=arguments if kernels is not arguments else {},
             outputs={"default": outputs},
-            in_place={name: output for name, output in seen["in_place"].items() if self._is_mutable(name)},
+            in_place=_as_given(seen),
             work={shapes: self._work(dims[shapes], arguments[shapes], outputs, seen, shapes) for shapes in dims},
             own_draws="reference" if _undeclared(self.file, seen) and not _frozen(seen) else "inputs",
             transforms=kernels is not arguments,
@@ -171,7 +171,8 @@ class _Problem:
 
         So it is where it left some, which it may read the next time.
         """
-        asked: dict[str, Any] = {"dims": dims, "seeds": DRAWS, "forward": True}
+        mutable = [name for name, entry in self.file.inputs.items() if entry.mutable]
+        asked: dict[str, Any] = {"dims": dims, "seeds": DRAWS, "forward": True, "mutable": mutable}
         reference = Reference(self.module, self.digest, place=self.place)
         async with reference.ask("inspect", **asked) as (seen, _):
             beside, left = seen["beside"], seen["left"]
@@ -187,14 +188,15 @@ class _Problem:
     def _refuse_unjudged(self, seen: dict[str, Any]) -> None:
         """Raises ProblemInvalid for an update in place of which no output tells."""
         for name in seen["updated"]:
-            if self._is_mutable(name):
-                message = (
-                    f"forward updates {name!r}, which is mutable, in place and does not return it: nothing judges it."
-                )
-                raise ProblemInvalid(message, f"Let forward, and the kernel, return {name} as well.")
+            message = f"forward updates {name!r}, which is mutable, in place and does not return it: nothing judges it."
+            raise ProblemInvalid(message, f"Let forward, and the kernel, return {name} as well.")
 
-    def _is_mutable(self, name: str) -> bool:
-        return name in self.file.inputs and self.file.inputs[name].mutable
+    def _refuse_untold(self, kept: Mapping[str, int], names: Sequence[str]) -> None:
+        """Raises ProblemInvalid for a mutable argument that no input of the kernel's is."""
+        for name, entry in self.file.inputs.items():
+            if entry.mutable and entry.shape is not None and name in names and name not in kept:
+                message = f"transform_to_nki_inputs changes {name!r}, which is mutable: kernels cannot update it."
+                raise ProblemInvalid(message, f"Let it hand on {name} as it is, or leave out mutable = true.")
 
     def _link(self, source: Path) -> dict[str, str]:
         """The reference as it is declared, where that is a link: it may lead to another one later."""
@@ -256,8 +258,8 @@ class _Problem:
         if given["kind"] == "reshaped":
             default = _reshaped(arguments["default"], given["shapes"])
         else:
-            specs = [_inferred(f"input{position}", [item]) for position, item in enumerate(given["arguments"])]
-            default = ShapeSet(name="default", inputs=tuple(specs))
+            self._refuse_untold(given["kept"], seen["names"])
+            default = _made(given)
         needed = sorted({*self.file.verify, self.file.timed} - {"default"})
         if needed:
             message = f"transform_to_nki_inputs works at the default shapes only, but {needed[0]!r} is to be verified."
@@ -435,6 +437,20 @@ def _indexed(spec: InputSpec, entries: Mapping[str, InputEntry], specs: Mapping[
             f"The input {spec.name!r} indexes axis {entry.axis} of {entry.of!r}, which is not there.", _REMEDY
         )
     return spec.model_copy(update={"low": 0.0, "high": float(target.shape[entry.axis] - 1)})
+
+
+def _made(given: dict[str, Any]) -> ShapeSet:
+    """The kernel's arguments as a transform makes them, by number; what is mutable stays so."""
+    mutable = {*given["kept"].values()}
+    specs = [_inferred(f"input{at}", [item]) for at, item in enumerate(given["arguments"])]
+    inputs = [spec.model_copy(update={"mutable": at in mutable}) for at, spec in enumerate(specs)]
+    return ShapeSet(name="default", inputs=tuple(inputs))
+
+
+def _as_given(seen: dict[str, Any]) -> dict[str, int]:
+    """What is updated in place, by the names of the kernel's inputs."""
+    kept: dict[str, int] = seen["kernel_inputs"].get("kept", {})
+    return {f"input{kept[name]}" if name in kept else name: output for name, output in seen["in_place"].items()}
 
 
 def _reshaped(arguments: ShapeSet, shapes: Sequence[Sequence[int] | None]) -> ShapeSet:

@@ -23,6 +23,7 @@ from nki_anvil.backends.worker import isolation
 from nki_anvil.backends.worker.arrays import read_all
 from nki_anvil.lab import bendable, draw_order, from_source, own_modules
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
+from nki_anvil.lab.bent_draws import copied
 from nki_anvil.lab.combined import combined
 from nki_anvil.lab.footprint import Footprint
 from nki_anvil.lab.gathering import gathered
@@ -31,6 +32,8 @@ from nki_anvil.lab.measuring import Measuring
 from nki_anvil.lab.nkibench.reference_side import timed
 from nki_anvil.lab.pinned_files import Pinned
 from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule
+from nki_anvil.lab.transformed import reshaped, transformed
+from nki_anvil.lab.updates import updates
 from nki_anvil.sim.dtypes import name_of
 
 Array = np.ndarray[Any, Any]
@@ -88,14 +91,18 @@ def inspect(module: ReferenceModule, request: Record, _folder: Path) -> Record:
     draws = [module.get_inputs(seed) for seed in request["seeds"]]
     if any(len(drawn) != len(draws[0]) for drawn in draws):
         raise ReferenceFault("get_inputs returns a different number of arguments from call to call.")
+    names = _names(module, len(draws[0]))
+    arrays = {name: place for place, name in enumerate(names) if is_array(draws[0][place])}
+    mutable = {name: arrays[name] for name in request.get("mutable", ()) if name in arrays}
     answer: Record = {
-        "names": _names(module, len(draws[0])),
+        "names": names,
         "constants": module.constants,
         "draws": [[_described(item) for item in drawn] for drawn in draws],
-        "kernel_inputs": _kernel_inputs(module, draws[0]),
+        "kernel_inputs": _kernel_inputs(module, draws, mutable),
     }
     if request.get("forward"):
-        answer |= {**_run_once(module, draws[0]), "numbers": _numbers(module, draws)}
+        answer |= _run_once(module, draws[0]) | updates(module, draws, mutable)
+        answer["numbers"] = _numbers(module, draws)
     return answer
 
 
@@ -138,49 +145,23 @@ def _trainium(dtype: Any) -> str:
     return narrowed or name_of(dtype)
 
 
-def _kernel_inputs(module: ReferenceModule, drawn: Sequence[Any]) -> Record:
-    """What ``transform_to_nki_inputs`` makes of the inputs: the same, other shapes of them, or something else."""
-    transform = module.function("transform_to_nki_inputs")
-    if transform is None:
-        return {"kind": "same"}
-    try:
-        given = list(transform([np.array(i) if is_array(i) else i for i in drawn]))
-    except Exception as error:
-        return {"kind": "fails", "why": f"{type(error).__name__}: {error}"}
-    shapes = [list(item.shape) if is_array(item) else None for item in given]
-    if len(given) == len(drawn) and all(map(_reshaped, given, drawn)):
-        if not all(map(_of_one_format, given, drawn)):
-            return {"kind": "fails", "why": "it casts inputs; let get_inputs draw them in the kernel's format"}
-        same = all(not is_array(g) or g.shape == d.shape for g, d in zip(given, drawn, strict=True))
-        return {"kind": "same"} if same else {"kind": "reshaped", "shapes": shapes}
-    return {"kind": "other", "arguments": [_described(item) for item in given]}
-
-
-def _of_one_format(given: Any, drawn: Any) -> bool:
-    return not is_array(drawn) or given.dtype == drawn.dtype
-
-
-def _reshaped(given: Any, drawn: Any) -> bool:
-    if not is_array(given) or not is_array(drawn):
-        return given is drawn or bool(given == drawn)
-    return given.size == drawn.size and np.array_equal(given.ravel(), drawn.ravel())
+def _kernel_inputs(module: ReferenceModule, draws: Sequence[Sequence[Any]], mutable: dict[str, int]) -> Record:
+    found, made = transformed(module, draws, mutable)
+    return {**found, "arguments": [_described(item) for item in made]}
 
 
 def _run_once(module: ReferenceModule, drawn: Sequence[Any]) -> Record:
     counting = Arithmetic(dtype=np.float64)
     exact = module.forward(drawn, counting)
-    given = [np.array(item) if is_array(item) else item for item in drawn]
     try:
-        plain = module.plain(given)
-        dtypes = [_trainium(output.dtype) for output in plain]
+        dtypes = [_trainium(output.dtype) for output in module.plain(copied(drawn))]
     except ReferenceFault:
         floats = [_trainium(i.dtype) for i in drawn if is_array(i) and i.dtype.kind in "fV"]
-        plain, dtypes = [], [floats[0] if floats and o.dtype.kind == "f" else _trainium(o.dtype) for o in exact]
-    updated = _updated(_names(module, len(drawn)), drawn, given, plain)
+        dtypes = [floats[0] if floats and o.dtype.kind == "f" else _trainium(o.dtype) for o in exact]
     outputs = [{"shape": list(o.shape), "dtype": d} for o, d in zip(exact, dtypes, strict=True)]
     work = {"matmul_flops": counting.matmul_flops, "vector_flops": counting.vector_flops}
     told = {"compared": sorted(counting.compared | module.compared), "kernel_outputs": _kernel_outputs(module, exact)}
-    return {"outputs": outputs, **told, **updated, **work}
+    return {"outputs": outputs, **told, **work}
 
 
 def _kernel_outputs(module: ReferenceModule, outputs: Sequence[Array]) -> Record:
@@ -201,7 +182,7 @@ def _kernel_outputs(module: ReferenceModule, outputs: Sequence[Array]) -> Record
         except Exception as error:
             kinds.append(f"{type(error).__name__}: {error}")
             continue
-        if len(made) != len(numbered) or not all(map(_reshaped, made, numbered)):
+        if len(made) != len(numbered) or not all(map(reshaped, made, numbered)):
             return {"kind": "other", "why": "it changes or moves elements"}
         kinds.append("" if all(m.shape == o.shape for m, o in zip(made, outputs, strict=True)) else "another shape")
     if kinds[0]:
@@ -234,17 +215,6 @@ def _arrays(made: Any) -> list[Array]:
 
 def _one_or_all(arrays: Sequence[Array]) -> Any:
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
-
-
-def _updated(names: Sequence[str], before: Sequence[Any], after: Sequence[Any], outputs: Sequence[Array]) -> Record:
-    """The arguments that ``forward`` has changed in place: the first output that each is, and those that none is."""
-    arrays = [(name, old, new) for name, old, new in zip(names, before, after, strict=True) if is_array(old)]
-    changed = [(name, new) for name, old, new in arrays if not _equal([old], [new])]
-    found = {name: [p for p, output in enumerate(outputs) if _equal([new], [output])] for name, new in changed}
-    return {
-        "in_place": {name: positions[0] for name, positions in found.items() if positions},
-        "updated": [name for name, positions in found.items() if not positions],
-    }
 
 
 # yardsticks ----------------------------------------------------------------------------------------------------------

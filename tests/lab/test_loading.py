@@ -203,6 +203,33 @@ async def test_a_kernel_gets_the_transformed_inputs(tmp_path: Path, source: str,
     assert verdict.passed, verdict.gates
 
 
+TURNED = """
+import numpy as np
+
+def get_inputs():
+    return [np.random.standard_normal(shape).astype(np.float32) for shape in ((64, 32), (32, 64))]
+
+def forward(x, b):
+    return x + 2 * b.T
+
+def transform_to_nki_inputs(inputs):
+    return [inputs[0], np.ascontiguousarray(inputs[1].T)]
+"""
+
+
+@pytest.mark.parametrize("seed", [20, 21, 22])
+async def test_cases_that_have_never_been_are_transformed_where_inputs_are_declared(tmp_path: Path, seed: int) -> None:
+    toml = "[inputs.x]\nshape = [64, 32]\n[inputs.b]\nshape = [32, 64]\n"
+    found = await load(written(tmp_path, TURNED, toml))
+    assert (found.own_draws, found.transforms) == ("inputs", True)
+    backend = NumpyBackend(lambda x, turned: x + np.float32(2) * turned)
+    pool, random = Pool(found, tmp_path / "data"), np.random.default_rng(seed)
+    await pool.prepare(random)
+    verdict = (await verify(found, KERNEL, "0" * 64, backend=backend, pool=pool, random=random)).verdict
+    assert verdict.passed, verdict.gates
+    assert all(case.uploaded for case in backend.jobs[0].cases)
+
+
 GOOD = "import numpy as np\ndef get_inputs():\n    return [np.random.normal(size=(8, 32)).astype(np.float32)]\n"
 
 
@@ -401,6 +428,59 @@ async def test_the_output_that_a_mutable_input_becomes_is_part_of_the_problem(tm
     assert (await load(tmp_path)).in_place == {"x": 1}
     (tmp_path / "reference.py").write_text(GOOD + forward.replace("x += 1", "x = x + 1"))
     assert (await load(tmp_path)).in_place == {}
+
+
+HALVING = """
+import numpy as np
+
+def get_inputs():
+    return [np.full((8, 4), 2, np.float32), np.random.standard_normal((4, 8)).astype(np.float32)]
+
+def forward(x, g):
+    y = x * g.T
+    x[g.T > 100] *= 0.5
+    return {returned}
+
+def transform_to_nki_inputs(inputs):
+    x, g = inputs
+    return [{given}]
+"""
+MUTABLE = "[inputs.x]\nshape = [8, 4]\nmutable = true\n"
+
+
+@pytest.mark.parametrize(("returned", "refused"), [("y, x", False), ("y", True)])
+async def test_an_update_that_no_own_draw_reaches_is_one(tmp_path: Path, returned: str, refused: bool) -> None:
+    path = written(tmp_path, HALVING.format(returned=returned, given="x, g"), MUTABLE)
+    if refused:
+        with pytest.raises(ProblemInvalid, match="'x', which is mutable, in place and does not return it"):
+            await load(path)
+    else:
+        assert (await load(path)).in_place == {"x": 1}
+
+
+async def test_a_mutable_argument_is_the_kernels_input_that_a_transform_hands_it_on_as(tmp_path: Path) -> None:
+    found = await load(written(tmp_path, HALVING.format(returned="y, x", given="g.T.copy(), x"), MUTABLE))
+    assert found.in_place == {"input1": 1}
+    assert [spec.mutable for spec in found.shape_sets["default"].inputs] == [False, True]
+
+
+async def test_a_transform_that_changes_a_mutable_argument_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, HALVING.format(returned="y, x", given="np.clip(x, -240, 240), g"), MUTABLE)
+    with pytest.raises(ProblemInvalid, match="transform_to_nki_inputs changes 'x', which is mutable") as caught:
+        await load(path)
+    assert "Let it hand on x as it is" in str(caught.value)
+
+
+async def test_a_transform_that_own_draws_do_not_show_is_applied(tmp_path: Path) -> None:
+    clip = "\ndef transform_to_nki_inputs(inputs):\n    return [np.clip(inputs[0], -240, 240)]\n"
+    clipping = GOOD + "def forward(x):\n    return np.clip(x, -240, 240) * 2\n" + clip
+    found = await load(written(tmp_path, clipping))
+    assert found.transforms
+    pool = Pool(found, tmp_path / "data")
+    backend = NumpyBackend(lambda x: x * np.float32(2))
+    random = np.random.default_rng(3)
+    verdict = (await verify(found, KERNEL, "0" * 64, backend=backend, pool=pool, random=random)).verdict
+    assert verdict.passed, verdict.gates
 
 
 async def test_an_input_without_influence_is_a_warning(tmp_path: Path) -> None:
