@@ -124,8 +124,7 @@ def _trained(measuring: Measuring, work: Arithmetic, drawn: Inputs) -> list[str]
     if len(floats) < 2 and not (floats and work.matmul_flops):  # rows of a lone one descend by themselves
         return []
     with contextlib.suppress(ReferenceFault, gradients.NoGradient):
-        found = list(trained.ways(measuring.bending.slope(drawn), floats))
-        return [f"{TRAINED}/{way}" for way in found for _ in range(trained.TWICE)]
+        return [f"{TRAINED}/{turn}" for turn in trained.turns(measuring.bending.slope(drawn), floats)]
     return []
 
 

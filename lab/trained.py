@@ -17,23 +17,23 @@ Floats = dict[str, Array]
 
 WAYS: Final = 4
 """All outputs become little as a whole, or each of their elements; inputs stay as large as they were, or may grow."""
-TWICE: Final = 2
-"""Cases of each way that leads to little."""
+CASES: Final = 2
+"""Of each way that leads to little: one that goes far, one that does not."""
 STEP: Final = 0.2
 """Of an input's typical number, what each of its numbers moves in the first steps."""
 LEAST: Final = 1e-4
 """The same in the last steps, of the first ones."""
 GROWN: Final = 16.0
 """How much larger an input may become."""
-LEFT: Final = (-5.0, -0.7)
-"""Powers of ten of what a descent leaves."""
+LEFT: Final = ((-4.5, -2.6), (-2.6, -0.7))
+"""Powers of ten of what a descent leaves, by case."""
 LITTLE: Final = 0.2
 """Of what outputs were, what is little of them."""
 NOTHING: Final = 1e-9
 """Of a typical output, what an element may be beside it and not count as less."""
-SECONDS: Final = 1.5
+SECONDS: Final = 0.75
 """For a descent, of its own thread."""
-SOON, STUCK = 0.25, 0.8
+SOON, STUCK = 0.125, 0.8
 """In each so many seconds there has to come to be so much less of the outputs: else there is no way."""
 KEEPS: Final = (0.9, 0.99)
 """How much a mean of gradients, and of their squares, keeps from step to step, as Adam has it."""
@@ -50,14 +50,16 @@ class Slope(NamedTuple):
     """That of what a gradient goes through."""
 
 
-def ways(slope: Slope, floats: Floats) -> Iterator[int]:
-    """Those on which a descent of an own draw leaves little of the outputs."""
-    return (way for way in range(WAYS) if _descended(slope, floats, way, LITTLE) is not None)
+def turns(slope: Slope, floats: Floats) -> Iterator[int]:
+    """Cases of the ways on which a descent of an own draw leaves little of the outputs."""
+    for way in range(WAYS):
+        if _descended(slope, floats, way, LITTLE) is not None:
+            yield from range(way, CASES * WAYS, WAYS)
 
 
-def searched(slope: Slope, floats: Floats, way: int, random: Any) -> Floats:
+def searched(slope: Slope, floats: Floats, turn: int, random: Any) -> Floats:
     """What a descent has come to where as much is left as a lot says; nothing where it leaves more than a little."""
-    return _descended(slope, floats, way, 10.0 ** random.uniform(*LEFT)) or {}
+    return _descended(slope, floats, turn % WAYS, 10.0 ** random.uniform(*LEFT[turn // WAYS])) or {}
 
 
 def _descended(slope: Slope, floats: Floats, way: int, left: float) -> Floats | None:
