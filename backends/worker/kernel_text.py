@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import difflib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Optional
 
@@ -110,6 +110,7 @@ def entry_name(text: KernelText, wanted: Optional[str] = None) -> str:
     for name in (wanted,) if wanted else DEFAULT_ENTRIES:
         if name in names:
             return name
+    _refuse_branches(text, (wanted,) if wanted else DEFAULT_ENTRIES)
     defined = ", ".join(f"`{function.name}`" for function in functions) or "none"
     if wanted:
         near = difflib.get_close_matches(wanted, [function.name for function in functions], n=1)
@@ -126,6 +127,20 @@ def entry_name(text: KernelText, wanted: Optional[str] = None) -> str:
         f"Which function is the kernel is not clear: there is no `kernel` or `optimized_kernel`, and {found}.",
         remedy="Name the kernel's function `kernel` and decorate it with `@nki.jit`.",
     )
+
+
+def _refuse_branches(text: KernelText, names: Sequence[Optional[str]]) -> None:
+    """Says where the function is that was looked for, if a branch of an ``if`` or a ``try`` defines it."""
+    for statement in text.skipped:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.FunctionDef) and node.name in names:
+                raise KernelTextError(
+                    "EntryMissing",
+                    f"`{node.name}` is defined in a branch; a kernel's function stands at the top level of its file.",
+                    node.lineno,
+                    text.line(node.lineno),
+                    "Define it once, outside of `if`, `try` and `with`.",
+                )
 
 
 def first_entry(source: str) -> Optional[str]:

@@ -96,6 +96,8 @@ def test_the_kernels_function_is_found(text: str, wanted: str | None, entry: str
         ("P = 128", None, "no jitted function"),
         ("@nki.jit\ndef a(x): ...\n@nki.jit\ndef b(x): ...", None, "several: `a`, `b`"),
         ("def kernel(x): ...", "other", "has no function `other`; it defines `kernel`"),
+        ("if True:\n    def kernel(x): ...\nelse:\n    def kernel(x): ...", None, "`kernel` is defined in a branch"),
+        ("try:\n    def mine(x): ...\nfinally:\n    pass", "mine", "`mine` is defined in a branch"),
     ],
 )
 def test_a_text_without_a_clear_function_says_what_it_found(text: str, wanted: str | None, says: str) -> None:
