@@ -8,7 +8,18 @@ from math import prod
 from typing import Final
 
 from nki_anvil.backends.job import InputSpec
-from nki_anvil.backends.worker import laid, lines, linked, planes, relations, series, silences, waves, whole_numbers
+from nki_anvil.backends.worker import (
+    folded,
+    laid,
+    lines,
+    linked,
+    planes,
+    relations,
+    series,
+    silences,
+    waves,
+    whole_numbers,
+)
 from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many
 
 EDGES: Final = 48
@@ -45,12 +56,13 @@ def whole(integers: list[InputSpec]) -> Iterator[Plan]:
         yield from (Plan(f"whole/interrupted/{turn}") for turn in range(whole_numbers.INTERRUPTED))
         yield from (Plan(f"whole/series/{turn}") for turn in range(series.CASES))
         yield from (Plan(f"whole/waves/{turn}") for turn in range(waves.CASES))
-        yield from (Plan(f"whole/silent/{turn}") for turn in range(silences.CASES))
+        yield from (Plan(f"whole/silent/{turn}") for turn in range(2 * silences.CASES))
         yield from (Plan(f"whole/lines/{turn}") for turn in range(lines.CASES))
     if planar := [shape for shape in shapes if len(shape) > 1 and min(shape[-2:]) > 1]:
         yield from (Plan(f"whole/laid/{turn}") for turn in range(max(map(laid.whole_turns, planar))))
         yield from (Plan(f"whole/tiles/{turn}") for turn in range(whole_numbers.TILED))
         yield from (Plan(f"whole/flat/{turn}") for turn in range(max(map(_flat, shapes, ranges))))
+        yield from (Plan(f"whole/folded/{turn}") for turn in range(max(len(folded.shapes_of(s[-1])) for s in planar)))
     if len(integers) > 1:
         yield from (Plan("whole", spec.name) for spec in integers)
         yield from (Plan(f"whole/ends/{turn}") for turn in range(2))

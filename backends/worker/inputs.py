@@ -19,6 +19,7 @@ from nki_anvil.backends.worker import (
     circles,
     companions,
     depths,
+    folded,
     foremost,
     grouped,
     kindred,
@@ -280,9 +281,8 @@ def _whole(spec: Spec, own: Array, axes: Sequence[int], rng: Any, variant: str, 
     kind, _, number = variant.partition("/")
     if kind in _IN_TURN:
         return inside(spec, _IN_TURN[kind](own, rng, within, turn_of(number)))
-    if kind in ("laid", "flat"):
-        planes_of = laid.unfolded(own) if kind == "flat" else own
-        return laid.of_integers(planes_of, rng, within, turn_of(number)).reshape(own.shape)
+    if kind in ("laid", "flat", "folded"):
+        return _as_planes(own, rng, within, kind, turn_of(number))
     if variant.startswith("beside:"):
         return _beside(spec, own, variant, seed, every)
     if variant.startswith("throughout/") and axes:
@@ -302,6 +302,13 @@ def _whole(spec: Spec, own: Array, axes: Sequence[int], rng: Any, variant: str, 
         lowest = variant == "ends/1" and spec["name"] == first
         return np.full_like(own, within.low if lowest else within.high)
     return whole_numbers.bands(own, rng, within, turned, turn_of(variant.removeprefix("turned/")))
+
+
+def _as_planes(own: Array, rng: Any, within: whole_numbers.Range, kind: str, turn: int) -> Array:
+    """Matrices, or rows that are nearly square planes, or others and boxes."""
+    if kind == "folded":
+        return folded.of_rows(own, rng, within.low, within.high, turn)
+    return laid.of_integers(laid.unfolded(own) if kind == "flat" else own, rng, within, turn).reshape(own.shape)
 
 
 _IN_TURN = {

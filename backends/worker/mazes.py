@@ -5,6 +5,7 @@ What goes from cell to cell needs as many turns as such a way is long, and it is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,21 +18,31 @@ LARGEST = 48
 def maze(height: int, width: int, rng: Any) -> Array:
     """[height, width], true where a way leads: from each cell in every second row and column to all others, one way."""
     rows, columns = min(height, LARGEST), min(width, LARGEST)
-    ways: Array = np.zeros((rows, columns), bool)
-    ways[0, 0] = True
-    stack = [(0, 0)]
-    while stack:
-        row, column = stack[-1]
-        steps = [(row + 2, column), (row - 2, column), (row, column + 2), (row, column - 2)]
-        ahead = [(i, j) for i, j in steps if 0 <= i < rows and 0 <= j < columns and not ways[i, j]]
-        if not ahead:
-            stack.pop()
-            continue
-        at = ahead[int(rng.random() * len(ahead))]
-        ways[(row + at[0]) // 2, (column + at[1]) // 2] = ways[at] = True
-        stack.append(at)
+    ways = box((rows, columns), rng)
     repeated: Array = np.tile(ways, (-(-height // rows), -(-width // columns)))
     return repeated[:height, :width]
+
+
+def box(shape: Sequence[int], rng: Any) -> Array:
+    """The same of any number of axes: cells at every second place of each, from the first corner on."""
+    ways: Array = np.zeros(tuple(shape), bool)
+    steps = [2 * sign * one for one in np.eye(len(shape), dtype=np.int64) for sign in (1, -1)]
+    walk = [np.zeros(len(shape), np.int64)]
+    ways[tuple(walk[0])] = True
+    while walk:
+        here = walk[-1]
+        ahead = [to for to in (here + step for step in steps) if _is_in(to, shape) and not ways[tuple(to)]]
+        if not ahead:
+            walk.pop()
+            continue
+        at = ahead[int(rng.random() * len(ahead))]
+        ways[tuple((here + at) // 2)] = ways[tuple(at)] = True
+        walk.append(at)
+    return ways
+
+
+def _is_in(place: Array, shape: Sequence[int]) -> bool:
+    return all(0 <= n < length for n, length in zip(place.tolist(), shape, strict=True))
 
 
 def spiral(height: int, width: int) -> Array:

@@ -350,14 +350,17 @@ def as_series(own: Array, rng: Any, within: Range, turn: int) -> Array:
 
 
 def silent(own: Array, rng: Any, within: Range, turn: int) -> Array:
-    """Rows that are zero for long, or the end of the range that is nearer to it."""
-    nothing = min(max(0, within.low), within.high)
-    return _put_back(silences.of_rows(_rows(_stretched(own), False), rng, nothing), own, False)
+    """Rows that are zero for long, or the end of the range that is nearer to it; in every second case columns are."""
+    nothing, turned = min(max(0, within.low), within.high), turn % 2 == 1
+    return _put_back(silences.of_rows(_rows(_stretched(own), turned), rng, nothing), own, turned)
 
 
 def lines(own: Array, rng: Any, within: Range, turn: int) -> Array:
-    """Rows of one number but for a few places on a line; of the numbers that the problem names, and the ends."""
-    return _put_back(sparse_lines.of_rows(_rows(_stretched(own), False), rng, named(within), _ends(within)), own, False)
+    """Rows of one number but for a few places on a line; of the numbers that the problem names, and the ends. In every
+    fourth case columns are."""
+    turned = turn % 4 == 3
+    rows = _rows(_stretched(own), turned)
+    return _put_back(sparse_lines.of_rows(rows, rng, named(within), _ends(within)), own, turned)
 
 
 def named(within: Range) -> list[int]:

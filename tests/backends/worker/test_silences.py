@@ -37,3 +37,9 @@ def test_floats_are_silent_at_zero() -> None:
         {"inputs": [{"name": "x", "shape": [200, LENGTH], "dtype": "float32"}]}, {"seed": 2, "family": "silent/0"}
     )["x"]
     assert (longest(x == 0) >= 64).sum() > 20
+
+
+def test_columns_of_integers_are_silent_in_every_second_case() -> None:
+    spec = {"name": "x", "shape": [LENGTH, 200], "dtype": "int32", "domain": "integer", "low": -9, "high": 9}
+    x = inputs.draw({"inputs": [spec]}, {"seed": 2, "family": "whole/silent/1"})["x"]
+    assert (longest(x.T == 0) >= 64).sum() > 20
