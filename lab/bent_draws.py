@@ -23,7 +23,8 @@ def copied(drawn: Sequence[Any]) -> list[Any]:
 
 
 def bent(drawn: Sequence[Any]) -> Iterator[list[Any]]:
-    """Floats times each factor, then floats of which none is another; last, integers from the last to the first.
+    """Floats times each factor, then floats of which none is another; last, integers from the last to the first, and
+    the least of them one higher.
 
     What is not bent is the draw's own.
     """
@@ -31,6 +32,7 @@ def bent(drawn: Sequence[Any]) -> Iterator[list[Any]]:
         yield [_times(item, factor) if is_float(item) else item for item in drawn]
     yield [_counted(item, place) if is_float(item) else item for place, item in enumerate(drawn)]
     yield [item.ravel()[::-1].reshape(item.shape) if _is_whole(item) else item for item in drawn]
+    yield [np.maximum(item, item.min() + 1).astype(item.dtype) if _is_whole(item) else item for item in drawn]
 
 
 def _times(item: Array, factor: float) -> Array:

@@ -17,7 +17,7 @@ from typing import Any, Final
 from nki_anvil.backends.errors import ArgumentsInvalid, PathUnreadable, ProblemInvalid
 from nki_anvil.backends.job import InputSpec, ShapeSet
 from nki_anvil.backends.run import ArraySpec
-from nki_anvil.lab import command_problem, expressions, input_order, marks, problem_file, tolerances
+from nki_anvil.lab import command_problem, expressions, input_order, library_calls, marks, problem_file, tolerances
 from nki_anvil.lab.problem_file import InputEntry, ProblemFile
 from nki_anvil.lab.reference import Reference
 from nki_anvil.lab.specification import Specification, Work
@@ -118,6 +118,7 @@ class _Problem:
         if self.bare:
             dims = {"default": seen["constants"]}
         self._refuse_unjudged(seen)
+        await self._refuse_updates_apart(dims, seen)
         arguments = {shapes: await self._arguments(shapes, dims[shapes], seen) for shapes in dims}
         arguments, in_order = input_order.ordered(arguments, self.file.inputs, seen["draws"])
         numbers = marks.named(self.content)
@@ -160,6 +161,7 @@ class _Problem:
             warnings=(
                 *warnings,
                 *_dtype_warnings(seen),
+                *library_calls.warnings(self.content),
                 *in_order,
                 *tolerances.beyond_rounding(allowed, outputs),
                 *((_FROZEN,) if _frozen(seen) else ()),
@@ -191,6 +193,17 @@ class _Problem:
             message = f"forward updates {name!r}, which is mutable, in place and does not return it: nothing judges it."
             raise ProblemInvalid(message, f"Let forward, and the kernel, return {name} as well.")
 
+    async def _refuse_updates_apart(self, dims: Mapping[str, Mapping[str, int]], seen: dict[str, Any]) -> None:
+        """Raises ProblemInvalid where forward updates its arguments in place at some of the judged shapes alone."""
+        mutable = [name for name, entry in self.file.inputs.items() if entry.mutable]
+        reference = Reference(self.module, self.digest, seen["beside"], place=self.place)
+        for shapes in sorted({*self.file.verify, self.file.timed} - {"default"}) if mutable else ():
+            asked: dict[str, Any] = {"dims": dims[shapes], "seeds": DRAWS, "forward": True, "mutable": mutable}
+            async with reference.ask("inspect", **asked) as (there, _):
+                if (there["in_place"], there["updated"]) != (seen["in_place"], seen["updated"]):
+                    message = f"forward updates its arguments in place in another way at the shape set {shapes}."
+                    raise ProblemInvalid(message, "Let it update them at all shapes, or make two problems of it.")
+
     def _refuse_untold(self, kept: Mapping[str, int], names: Sequence[str]) -> None:
         """Raises ProblemInvalid for a mutable argument that no input of the kernel's is."""
         for name, entry in self.file.inputs.items():
@@ -219,7 +232,7 @@ class _Problem:
             message = f"problem.toml declares the input {unknown[0]!r}; forward takes {', '.join(seen['names'])}."
             raise ProblemInvalid(message, _REMEDY)
         draws = seen["draws"]
-        if shapes != "default" and _undeclared(self.file, seen):
+        if shapes != "default" and (_undeclared(self.file, seen) or _has_numbers(self.file, seen)):
             reference = Reference(self.module, self.digest, seen["beside"], place=self.place)
             async with reference.ask("inspect", dims=dims, seeds=DRAWS[:1]) as (there, _):
                 draws = there["draws"]
@@ -317,6 +330,13 @@ def _undeclared(file: ProblemFile, seen: dict[str, Any]) -> bool:
     drawn = {name: item for name, item in zip(seen["names"], seen["draws"][0], strict=True) if "scalar" not in item}
     told = {name for name, entry in file.inputs.items() if not entry.is_untold(drawn.get(name, {}).get("dtype", ""))}
     return not set(drawn) <= told
+
+
+def _has_numbers(file: ProblemFile, seen: dict[str, Any]) -> bool:
+    """Whether some number is known to get_inputs alone, which may make it of dimensions."""
+    return any(
+        "scalar" in item and name not in file.inputs for name, item in zip(seen["names"], seen["draws"][0], strict=True)
+    )
 
 
 def _frozen(seen: dict[str, Any]) -> bool:

@@ -12,7 +12,7 @@ import random
 import sys
 import traceback
 import types
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from importlib.util import decode_source
@@ -45,6 +45,7 @@ class ReferenceModule:
         self._has_while = any(isinstance(node, ast.While) for node in ast.walk(tree))
         self._tree = _with_dimensions(tree, dims)
         self._plain = _executed(_with_dimensions(tree, dims), path)
+        _refuse_other_dimensions(self._plain, dims, path)
         self._bent = _executed(_with_dimensions(tree, dims), path)
         numbers.bend(self._bent)
         for name in ("get_inputs", "forward"):
@@ -107,6 +108,13 @@ class ReferenceModule:
         found = self._plain.get(name)
         return found if callable(found) else None
 
+    def chooses(self, name: str) -> bool:
+        """Whether a function of its top level decides by something else than what kind of object it is given."""
+        functions = (one for one in self._tree.body if isinstance(one, ast.FunctionDef) and one.name == name)
+        nodes = [node for function in functions for node in ast.walk(function)]
+        tests = [node.test for node in nodes if isinstance(node, (ast.If, ast.IfExp, ast.While))]
+        return any(isinstance(node, (ast.Match, ast.Try)) for node in nodes) or not all(map(_asks_for_a_kind, tests))
+
     def get_inputs(self, seed: int) -> list[Any]:
         """One own draw: NumPy arrays and Python scalars, from the seeded global generators."""
         np.random.seed(seed % 2**32)
@@ -129,6 +137,16 @@ class ReferenceModule:
                 numbers.bend(vars(helper))
             given = [value(argument, how) for argument in arguments]
             return _outputs(self._bent["forward"](*given))
+
+
+def _asks_for_a_kind(test: ast.expr) -> bool:
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _asks_for_a_kind(operand)
+        case ast.Call(func=ast.Name(id="isinstance" | "hasattr")) | ast.Compare(ops=[ast.Is() | ast.IsNot()]):
+            return True
+        case _:
+            return False
 
 
 def _parsed(path: Path, digest: str) -> ast.Module:
@@ -177,14 +195,39 @@ def _sides(comparison: ast.Compare) -> list[Any]:
 
 def _with_dimensions(tree: ast.Module, dims: Mapping[str, int]) -> ast.Module:
     """The tree with top-level assignments to dimensions replaced, so that what is derived from them follows."""
-    body: list[ast.stmt] = []
-    for statement in tree.body:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=name)]) if name in dims:
-                body.append(ast.copy_location(ast.Assign(statement.targets, ast.Constant(dims[name])), statement))
-            case _:
-                body.append(statement)
+    body = [one for statement in tree.body for one in _with_numbers(statement, dims)]
     return ast.fix_missing_locations(ast.Module(body, tree.type_ignores))
+
+
+def _is_bound(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
+def _with_numbers(statement: ast.stmt, dims: Mapping[str, int]) -> Iterator[ast.stmt]:
+    """An assignment, and behind it one to each dimension that it binds by name, alone or among others."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr()):
+            bound, kept = [name], [statement] if name not in dims else []
+        case ast.Assign(targets=targets):
+            bound = [node.id for target in targets for node in ast.walk(target) if _is_bound(node)]
+            kept = [statement]
+        case _:
+            bound, kept = [], [statement]
+    yield from kept
+    for name in dict.fromkeys(bound):
+        if name in dims:
+            target = ast.Name(name, ast.Store())
+            yield ast.copy_location(ast.Assign([target], ast.Constant(dims[name])), statement)
+
+
+def _refuse_other_dimensions(names: Mapping[str, Any], dims: Mapping[str, int], path: Path) -> None:
+    """Where a name that problem.toml gives a length is bound by an import, or anew, shapes would not follow."""
+    for name, length in dims.items():
+        if isinstance(found := names.get(name), int) and found != length:
+            raise ReferenceFault(
+                f"{path.name} has {name} = {found} where problem.toml says {length}: assign it at its top level by its "
+                f"name ({name} = {length}), and nowhere else, for other shapes to follow."
+            )
 
 
 def _executed(tree: ast.Module, path: Path) -> dict[str, Any]:

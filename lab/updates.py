@@ -33,7 +33,7 @@ class _Seen:
 def updates(module: ReferenceModule, draws: Sequence[Sequence[Any]], mutable: Mapping[str, int]) -> dict[str, Any]:
     """By name the output that an updated argument is, and the names of those that none is; ``mutable`` tells places.
 
-    What is written to counts, though no draw has it changed; what is returned and never written does not.
+    What is written to counts, though no draw has it changed, and so does what is returned itself in every run.
     """
     if not mutable:
         return {"in_place": {}, "updated": []}
@@ -41,8 +41,9 @@ def updates(module: ReferenceModule, draws: Sequence[Sequence[Any]], mutable: Ma
     found: dict[str, int | None] = {}
     for name, place in mutable.items():
         seen = [run[name] for run in runs]
-        if any(one.changed for one in seen) or any(_writes(module, drawn, place) for drawn in draws):
-            found[name] = _output(seen)
+        returned = _common([one.itself for one in seen if one.ran])
+        if returned is not None or any(one.changed for one in seen) or any(_writes(module, d, place) for d in draws):
+            found[name] = _common([one.equal for one in seen if one.changed]) if returned is None else returned
     return {
         "in_place": {name: output for name, output in found.items() if output is not None},
         "updated": [name for name, output in found.items() if output is None],
@@ -86,13 +87,8 @@ def _writes(module: ReferenceModule, drawn: Sequence[Any], place: int) -> bool:
     return False
 
 
-def _output(seen: Sequence[_Seen]) -> int | None:
-    """The one that is the argument's own memory in every run, else the first that equals it wherever it changed."""
-    itself = _common([one.itself for one in seen if one.ran])
-    return _common([one.equal for one in seen if one.changed]) if itself is None else itself
-
-
 def _common(outputs: Sequence[set[int]]) -> int | None:
+    """The first that is in all of them."""
     return min(set[int].intersection(*outputs), default=None) if outputs else None
 
 

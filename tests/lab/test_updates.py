@@ -37,8 +37,8 @@ def test_what_is_written_where_some_of_several_draws_lead_counts(tmp_path: Path)
     assert found(tmp_path, "if g[0, 0] > 0: x += 1", "return x, g")["in_place"] == {"x": 0}
 
 
-def test_what_is_returned_and_never_written_is_no_update(tmp_path: Path) -> None:
-    assert found(tmp_path, "return x, x * g") == {"in_place": {}, "updated": []}
+def test_what_is_returned_itself_is_the_argument_though_no_draw_leads_to_where_it_is_written(tmp_path: Path) -> None:
+    assert found(tmp_path, "if g.min() > 1e30: x += 1", "return x * g, x") == {"in_place": {"x": 1}, "updated": []}
     assert found(tmp_path, "x = x + g", "return x") == {"in_place": {}, "updated": []}
 
 
