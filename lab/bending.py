@@ -170,13 +170,20 @@ class Bending:
 
     def _descended(self, told: Sequence[str], drawn: Inputs, case: Record, random: Any) -> Inputs:
         """From which little of a number is left, or of a sum of several; nothing where there is no way."""
-        run, other, number = self.descending(), self._another(case), int(told[-1])
-        with contextlib.suppress(ReferenceFault, gradients.NoGradient):  # it may not take what lies on the way
-            if told[0] == TRAINED:
-                return trained.searched(self.slope(drawn), self.floats(drawn), number, random)
+        number = int(told[-1])
+        if told[0] == TRAINED:
+            return self._trained(drawn, number, random)
+        run, other = self.descending(), self._another(case)
+        with contextlib.suppress(ReferenceFault):  # it may not take what lies on the way
             if told[0] == VANISHING:
                 return vanishing.searched(run, drawn, other, number, random)
             return emptying.searched(run, drawn, other, number, random, counts=self.takes_floats)
+        return {}
+
+    def _trained(self, drawn: Inputs, turn: int, random: Any) -> Inputs:
+        """All floats where a descent along gradients has come; nothing where there is no way."""
+        with contextlib.suppress(ReferenceFault, gradients.NoGradient):
+            return trained.searched(self.slope(drawn), self.floats(drawn), turn, random)
         return {}
 
     def floats(self, drawn: Inputs) -> dict[str, Array]:

@@ -173,8 +173,7 @@ class _Problem:
 
         So it is where it left some, which it may read the next time.
         """
-        mutable = [name for name, entry in self.file.inputs.items() if entry.mutable]
-        asked: dict[str, Any] = {"dims": dims, "seeds": DRAWS, "forward": True, "mutable": mutable}
+        asked = self._asked(dims)
         reference = Reference(self.module, self.digest, place=self.place)
         async with reference.ask("inspect", **asked) as (seen, _):
             beside, left = seen["beside"], seen["left"]
@@ -187,6 +186,11 @@ class _Problem:
         async with replace(reference, beside=beside).ask("inspect", **asked) as (seen, _):
             return {**seen, "beside": beside}
 
+    def _asked(self, dims: Mapping[str, int]) -> dict[str, Any]:
+        """What its process is told for a whole look at it."""
+        mutable = [name for name, entry in self.file.inputs.items() if entry.mutable]
+        return {"dims": dims, "seeds": DRAWS, "forward": True, "mutable": mutable}
+
     def _refuse_unjudged(self, seen: dict[str, Any]) -> None:
         """Raises ProblemInvalid for an update in place of which no output tells."""
         for name in seen["updated"]:
@@ -195,11 +199,11 @@ class _Problem:
 
     async def _refuse_updates_apart(self, dims: Mapping[str, Mapping[str, int]], seen: dict[str, Any]) -> None:
         """Raises ProblemInvalid where forward updates its arguments in place at some of the judged shapes alone."""
-        mutable = [name for name, entry in self.file.inputs.items() if entry.mutable]
+        if not any(entry.mutable for entry in self.file.inputs.values()):
+            return
         reference = Reference(self.module, self.digest, seen["beside"], place=self.place)
-        for shapes in sorted({*self.file.verify, self.file.timed} - {"default"}) if mutable else ():
-            asked: dict[str, Any] = {"dims": dims[shapes], "seeds": DRAWS, "forward": True, "mutable": mutable}
-            async with reference.ask("inspect", **asked) as (there, _):
+        for shapes in sorted({*self.file.verify, self.file.timed} - {"default"}):
+            async with reference.ask("inspect", **self._asked(dims[shapes])) as (there, _):
                 if (there["in_place"], there["updated"]) != (seen["in_place"], seen["updated"]):
                     message = f"forward updates its arguments in place in another way at the shape set {shapes}."
                     raise ProblemInvalid(message, "Let it update them at all shapes, or make two problems of it.")

@@ -76,12 +76,7 @@ class ReferenceModule:
 
     def without(self, lesser: Lesser) -> Callable[[Sequence[Any]], list[Array]]:
         """``plain`` of such a one. Raises ReferenceFault where it cannot even be read."""
-        standing = sys.modules.get("reference")
-        try:
-            held = _executed(lesser.tree, self.path)
-        finally:
-            if standing is not None:
-                sys.modules["reference"] = standing
+        held = _executed_aside(lesser.tree, self.path)
 
         def plain(arguments: Sequence[Any]) -> list[Array]:
             with _blamed(self.path, "forward"), np.errstate(all="ignore"):
@@ -92,12 +87,7 @@ class ReferenceModule:
     @cached_property
     def differentiable(self) -> Callable[..., Any]:
         """``forward`` as gradients go through it. Raises ReferenceFault where it cannot be read a second time."""
-        standing = sys.modules.get("reference")
-        try:
-            return gradients.differentiable(_executed(self._tree, self.path))["forward"]
-        finally:
-            if standing is not None:
-                sys.modules["reference"] = standing
+        return gradients.differentiable(_executed_aside(self._tree, self.path))["forward"]
 
     @property
     def held(self) -> Mapping[str, Any]:
@@ -237,6 +227,16 @@ def _executed(tree: ast.Module, path: Path) -> dict[str, Any]:
     with _blamed(path, "importing it"):
         exec(compile(tree, str(path), "exec", dont_inherit=True), module.__dict__)  # noqa: S102
     return module.__dict__
+
+
+def _executed_aside(tree: ast.Module, path: Path) -> dict[str, Any]:
+    """The same, while the module by which the reference is known stays."""
+    standing = sys.modules.get("reference")
+    try:
+        return _executed(tree, path)
+    finally:
+        if standing is not None:
+            sys.modules["reference"] = standing
 
 
 @contextmanager
