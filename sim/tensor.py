@@ -433,12 +433,7 @@ class NkiTensor:
         old, new = size_of(self.dtype), size_of(wanted)
         if old != new and (self.strides[-1] != 1 or self.ndim < 1):
             raise TraceError("NKI-LAYOUT", "view() needs a contiguous last dimension.", remedy="Copy the tile first.")
-        bytes_ = [value * old for value in (*self.strides[:-1], self.shape[-1], self.offset)]
-        if any(value % new for value in bytes_):
-            raise TraceError(
-                "NKI-SHAPE", f"{self!r} does not divide into elements of {wanted}.", remedy="Align the view."
-            )
-        *steps, last, offset = (value // new for value in bytes_)
+        *steps, last, offset = self._counted_in(wanted, *self.strides[:-1], self.shape[-1], self.offset)
         return NkiTensor(self.storage, wanted, offset, (*self.shape[:-1], last), (*steps, self.strides[-1]))
 
     reinterpret_cast = view
@@ -460,14 +455,15 @@ class NkiTensor:
         if self.offset:
             self._require_views(_FROM_THE_STORAGE)
         wanted = self.dtype if dtype is None else _dtype(dtype)
-        old, new = size_of(self.dtype), size_of(wanted)
-        start = self.offset * old // new + (0 if offset is None else _integer(offset, "offset"))
+        (begun,) = self._counted_in(wanted, self.offset)
+        start = begun + (0 if offset is None else _integer(offset, "offset"))
         pairs = [tuple(_integer(value, "the pattern") for value in pair) for pair in pattern]
         if not pairs or any(len(pair) != 2 or pair[1] < 1 for pair in pairs):
             raise TraceError(
                 "NKI-RANK", f"{pattern} is no list of [step, count] pairs.", remedy="Give one pair per dimension."
             )
-        step = self.strides[indirect_dim] * old // new
+        indirect = scalar_offset is not None or vector_offset is not None
+        (step,) = self._counted_in(wanted, self.strides[indirect_dim] if indirect else 0)
         indirection = self._indirection(scalar_offset, vector_offset, indirect_dim, step)
         view = NkiTensor(self.storage, wanted, start, *self._normal(pairs, wanted), indirection)
         if indirection is None:
@@ -480,6 +476,15 @@ class NkiTensor:
         raise NotSimulated("NkiTensor.indirect() needs NeuronCore-v4.", remedy="Gather with nisa.nc_n_gather.")
 
     # what the views are made of
+
+    def _counted_in(self, dtype: DType, *elements: int) -> list[int]:
+        """Steps, lengths and offsets in elements of another dtype; raises TraceError where they are not whole."""
+        bytes_, size = [value * size_of(self.dtype) for value in elements], size_of(dtype)
+        if any(value % size for value in bytes_):
+            raise TraceError(
+                "NKI-SHAPE", f"{self!r} does not divide into elements of {dtype}.", remedy="Align the view."
+            )
+        return [value // size for value in bytes_]
 
     def _require_views(self, why: tuple[str, str]) -> None:
         """Raises TraceError before NKI 0.5, whose pages are the first to say what later ones say."""
@@ -560,8 +565,8 @@ class NkiTensor:
     def _check_rows(self) -> None:
         """Raise TraceError where an index would count other rows than those that lie in memory."""
         old, new = size_of(self.storage.dtype), size_of(self.dtype)
-        step, within = self.strides[0], layout.extent(self.shape[1:], self.strides[1:])
-        rows = [size * old // new for size in self.storage.steps]
+        step, within = self.strides[0] * new, layout.extent(self.shape[1:], self.strides[1:]) * new
+        rows = [size * old for size in self.storage.steps]
         turned = self.shape[0] > 1 and step < within
         stepped = self.shape[0] > 1 and step not in rows
         stepped = stepped and any(within <= row < step and step % row == 0 for row in rows[:-1])

@@ -61,6 +61,16 @@ def in_one_run(mask: Any, shape: Shape, what: str) -> None:
         raise torn(what)
 
 
+def from_the_first_place(mask: Any, shape: Shape, what: str) -> None:
+    """Raises TraceError where a mask leaves other than the beginnings of rows, for what counts places along rows."""
+    if any(any(box.low[1:]) or box.high[2:] != shape[2:] for box in boxes(mask, shape)):
+        raise TraceError(
+            "NKI-MASK",
+            f"{what} under a mask that leaves out first places of a row: no page says from where places count then.",
+            remedy="Slice the tile to what counts, and add where it begins to the places.",
+        )
+
+
 def torn(what: str) -> TraceError:
     """What is said of an instruction along rows of which a mask leaves several parts."""
     return TraceError(

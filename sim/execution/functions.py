@@ -179,7 +179,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "square": np.square,
     "sigmoid": _sigmoid,
     "relu": _relu,
-    "prelu": _relu,  # nki.isa.activation has no argument for the slope, whose default in nki.isa.activate2 is zero
+    "prelu": _relu,  # on the engine see tables.SLOPE
     "gelu": _gelu,
     "gelu_dx": _gelu_dx,
     "gelu_apprx_tanh": _gelu_tanh,

@@ -62,7 +62,12 @@ def register_load(site: Site) -> None:
 
 
 def _load(bench: Bench, register: int, source: Operand, line: int) -> None:
-    bench.registers[register] = _signed(scalar_of(source.get()[0], line))
+    """Whether a narrow number below zero is itself in the register, or its own bits alone, no page says."""
+    view = source.get()[0]
+    number = scalar_of(view, line)
+    if number < 0 and view.dtype.kind == "i" and bench.lots.other("register_load"):
+        number %= 1 << 8 * view.dtype.itemsize
+    bench.registers[register] = _signed(number)
 
 
 @defines("register_store")

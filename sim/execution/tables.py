@@ -57,6 +57,10 @@ UNTOLD: Final = {
 """Where no document says what a function of the engine is."""
 
 
+SLOPE: Final = 0.25
+"""Of prelu below zero, or none: nki.isa.activation takes no slope and names none; it is zero in nki.isa.activate2."""
+
+
 def _ends(op: str) -> Array:
     """Where a table ends, in the engine's own format."""
     return np.array(RANGES[op], np.float32)
@@ -79,6 +83,14 @@ def _rectified(bench: Bench, x: Array, out: Array) -> None:
     Extreme(bench, "maximum")(x, out.dtype.type(0), out)
 
 
+def _parametric(bench: Bench, x: Array, out: Array) -> None:
+    below = x < 0
+    bent = SLOPE * x[below]  # first, as out may be x
+    _rectified(bench, x, out)
+    if bench.lots.other("prelu"):
+        out[below] = bent
+
+
 def _at_the_end(op: str, x: Array) -> Array:
     low, high = _ends(op).astype(x.dtype)
     if op in _ROOTS:
@@ -90,6 +102,8 @@ def on_the_engine(op: str, bench: Bench) -> Function:
     """What an activation computes, ``(x, out)``; ``out`` may be ``x``."""
     if op == "sin":
         return _sine
-    if op in ("relu", "prelu"):
+    if op == "relu":
         return partial(_rectified, bench)
+    if op == "prelu":
+        return partial(_parametric, bench)
     return partial(_told, op, bench) if op in UNTOLD else FUNCTIONS[op]

@@ -87,6 +87,26 @@ def test_an_explicit_pattern_counts_from_the_view_and_in_its_own_dtype(tile):
 
 
 @pytest.mark.parametrize(
+    "view",
+    [
+        lambda t, i: t[:, 1:].ap([[3, 4], [1, 2]], dtype=nl.float32),
+        lambda t, i: t.ap([[3, 4], [1, 2]], dtype=nl.float32, scalar_offset=i, indirect_dim=1),
+    ],
+)
+def test_a_pattern_in_a_wider_dtype_begins_and_steps_by_whole_elements_of_it(view):
+    tile, index = nl.ndarray((4, 6), nl.bfloat16), nl.ndarray((1, 1), nl.int32)
+    with pytest.raises(TraceError, match="does not divide") as caught:
+        view(tile, index)
+    assert caught.value.code == "NKI-SHAPE"
+
+
+def test_rows_that_an_index_tile_counts_in_a_wider_dtype_are_whole_elements_of_it():
+    source, index = nl.ndarray((4, 7), nl.bfloat16, nl.shared_hbm), nl.ndarray((4, 1), nl.uint32)
+    with pytest.raises(TraceError, match="does not divide"):
+        source.ap([[3, 4], [1, 3]], dtype=nl.float32, vector_offset=index)
+
+
+@pytest.mark.parametrize(
     ("view", "code"),
     [
         (lambda t: t[0:5], "NKI-BOUNDS"),

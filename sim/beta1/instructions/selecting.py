@@ -10,7 +10,7 @@ import numpy as np
 from nki_anvil.sim import isa
 from nki_anvil.sim.beta1.calls import fresh, operand, require
 from nki_anvil.sim.beta1.computed import Cut, column, like, per_partition
-from nki_anvil.sim.beta1.masks import Box, boxes, cut, in_one_run
+from nki_anvil.sim.beta1.masks import Box, boxes, cut, from_the_first_place, in_one_run
 from nki_anvil.sim.beta1.tile import Tile
 from nki_anvil.sim.errors import TraceError
 from nki_anvil.sim.isa.enums import reduce_cmd
@@ -46,7 +46,7 @@ def range_select(
         isa.range_select(result, source, *asked)
 
     tile = require(on_true_tile, "nisa.range_select")
-    in_one_run(mask, tile.shape, "nisa.range_select")
+    from_the_first_place(mask, tile.shape, "nisa.range_select")
     return like(tile, mask, dtype, fill)
 
 
@@ -109,7 +109,9 @@ def nc_find_index8(data: Any, vals: Any, *, mask: Any = None, dtype: Any = None,
     def fill(result: NkiTensor, source: NkiTensor, _: Cut) -> None:
         isa.nc_find_index8(result, source, operand(vals))
 
-    return per_partition(require(data, "nisa.nc_find_index8"), 8, mask, dtype or "uint32", fill)
+    tile = require(data, "nisa.nc_find_index8")
+    from_the_first_place(mask, tile.shape, "nisa.nc_find_index8")
+    return per_partition(tile, 8, mask, dtype or "uint32", fill)
 
 
 def nc_match_replace8(
@@ -123,6 +125,8 @@ def nc_match_replace8(
 
     tile = require(data, "nisa.nc_match_replace8")
     in_one_run(mask, tile.shape, "nisa.nc_match_replace8")
+    if dst_idx is not None:
+        from_the_first_place(mask, tile.shape, "nisa.nc_match_replace8 with dst_idx")
     return like(tile, mask, dtype, fill)
 
 

@@ -973,6 +973,24 @@ DOCUMENTED = {
     "a mean under a mask on its row": (
         "NKI-MASK", lambda k, t: k.nl.mean(t, axis=1, mask=k.nl.arange(64)[None, :] < 8)
     ),
+    "places sought behind what a mask leaves out": (
+        "NKI-MASK",
+        lambda k, t: k.nisa.nc_find_index8(t, k.nisa.max8(t), mask=k.nl.arange(64)[None, :] >= 8),
+    ),
+    "places chosen behind what a mask leaves out": (
+        "NKI-MASK",
+        lambda k, t: k.nisa.range_select(
+            on_true_tile=t, comp_op0=np.less, comp_op1=np.less, bound0=t[:, 0:1], bound1=t[:, 0:1],
+            mask=k.nl.arange(64)[None, :] >= 8,
+        ),
+    ),
+    "places replaced behind what a mask leaves out": (
+        "NKI-MASK",
+        lambda k, t: k.nisa.nc_match_replace8(
+            data=t, vals=k.nisa.max8(t), imm=0.0, mask=k.nl.arange(64)[None, :] >= 8,
+            dst_idx=k.nl.ndarray((128, 8), dtype=np.uint32, buffer=k.nl.sbuf),
+        ),
+    ),
     "a tile of one dimension": ("NKI-RANK", lambda k, t: k.nl.zeros((128,), dtype=np.float32)),
     "the truth of a tile": ("NKI-CONTROL", lambda k, t: not t > 0),
     "a middle dimension reduced": ("NKI-AXIS", lambda k, t: k.nl.sum(t.reshape((128, 8, 8)), axis=[1])),

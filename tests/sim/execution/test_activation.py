@@ -85,6 +85,17 @@ def run(builder: ProgramBuilder, *inputs: Any) -> Any:
     return Executable(builder.program()).run(inputs)
 
 
+def test_below_zero_prelu_has_a_slope_or_none() -> None:
+    b, x = ProgramBuilder(), np.array([[-4, -0.5, 0, 2]], np.float32)
+    source, out, tile = b.input(x.shape), b.result(x.shape), b.tensor(x.shape)
+    b.emit("dma_copy", tile, source)
+    b.emit("activation", tile, None, tile, None, op="prelu")
+    b.emit("dma_copy", out, tile)
+    program = Executable(b.program())
+    assert program.run([x], poison=0).outputs[0].tolist() == [[0, 0, 0, 2]]
+    assert program.run([x], poison=1).outputs[0].tolist() == [[-1, -0.125, 0, 2]]
+
+
 def test_scale_and_bias_come_before_the_function() -> None:
     b, x = ProgramBuilder(), np.random.default_rng(0).normal(size=(5, 7)).astype(np.float32)
     source, out, tile, bias = b.input(x.shape), b.result(x.shape, "bfloat16"), b.tensor(x.shape), b.tensor((5, 1))

@@ -701,3 +701,14 @@ def test_what_two_cores_put_at_one_address_of_shared_memory_is_never_apart(byte:
             Executable(b.program())
     else:
         assert (Executable(b.program()).run([numbers(2, 4)]).outputs[0] == numbers(2, 4)).all()
+
+
+@pytest.mark.parametrize(("dtype", "bits"), [("int8", 254), ("int16", 65534), ("int32", -2)])
+def test_a_narrow_number_below_zero_is_in_a_register_itself_or_its_bits(dtype: str, bits: int) -> None:
+    b = ProgramBuilder()
+    register, tile = b.register(), b.tensor((1, 1), "int32")
+    b.emit("register_load", b.input((1, 1), dtype), register=register)
+    b.emit("register_store", tile, register=register)
+    b.emit("dma_copy", b.result((1, 1), "int32"), tile)
+    program, number = Executable(b.program()), np.array([[-2]], dtype)
+    assert [program.run([number], poison=way).outputs[0].item() for way in (0, 1)] == [-2, bits]
