@@ -9,6 +9,7 @@ from typing import Final
 
 from nki_anvil.backends.job import InputSpec
 from nki_anvil.backends.worker import (
+    echoes,
     folded,
     laid,
     lines,
@@ -57,6 +58,7 @@ def whole(integers: list[InputSpec]) -> Iterator[Plan]:
         yield from (Plan(f"whole/series/{turn}") for turn in range(series.CASES))
         yield from (Plan(f"whole/waves/{turn}") for turn in range(waves.CASES))
         yield from (Plan(f"whole/silent/{turn}") for turn in range(2 * silences.CASES))
+        yield from (Plan(f"whole/echoed/{turn}") for turn in range(2 * echoes.CASES))
         yield from (Plan(f"whole/lines/{turn}") for turn in range(lines.CASES))
     if planar := [shape for shape in shapes if len(shape) > 1 and min(shape[-2:]) > 1]:
         yield from (Plan(f"whole/laid/{turn}") for turn in range(max(map(laid.whole_turns, planar))))

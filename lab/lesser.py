@@ -24,6 +24,8 @@ NOT_COMPUTED: Final = frozenset({"get_inputs", "transform_to_nki_inputs", "trans
 """Functions of a reference that are none of what a kernel computes."""
 _OF_THE_FIRST: Final = frozenset({"maximum", "minimum", "fmax", "fmin", "clip", "abs"})
 """NumPy's functions whose first argument may stand for them."""
+_TURNS_OF_THE_FIRST: Final = frozenset({"enumerate", "zip", "reversed"})
+"""What a loop goes over that ends with its first argument."""
 _LOGICAL: Final = (ast.BitAnd, ast.BitOr)
 _TERMS: Final = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Mult, ast.Add, ast.Sub)
 _NEUTRAL: Final[Mapping[type[ast.operator], int]] = {ast.Mult: 1, ast.Add: 0, ast.Sub: 0, ast.BitOr: 0, ast.BitXor: 0}
@@ -111,6 +113,8 @@ def _left_out(statement: ast.stmt, named: Collection[str]) -> Iterator[Left]:
     for node in ast.walk(statement):
         if id(node) not in kept:
             yield from ((node, instead) for instead in (*_instead(node), *_of_a_table(node, named)))
+            if isinstance(node, (ast.For, ast.comprehension)):
+                yield from ((node.iter, instead) for instead in _fewer_turns(node.iter, named))
 
 
 def _instead(node: ast.AST) -> Iterator[ast.AST]:
@@ -180,6 +184,20 @@ def _shorter(arguments: list[ast.expr]) -> Iterator[ast.AST]:
         yield ast.Call(ast.Name("range", ast.Load()), [begin, stop, *step], [])
 
 
+def _fewer_turns(over: ast.expr, named: Collection[str]) -> Iterator[ast.expr]:
+    """A loop over what is no range without its last turn, and without its second half. Tables have their own."""
+    match over:
+        case ast.Call(func=ast.Name(id=name), args=[first, *rest]) if name in _TURNS_OF_THE_FIRST:
+            yield from (ast.Call(over.func, [less, *rest], over.keywords) for less in _fewer_turns(first, named))
+        case ast.Name(id=name) if name in named:
+            pass
+        case ast.Name() | ast.Attribute() | ast.Subscript() | ast.Call(func=ast.Attribute()):
+            for end in ("-1", f"(len({ast.unparse(over)}) + 1) // 2"):
+                yield ast.Subscript(over, ast.Slice(None, ast.parse(end, mode="eval").body), ast.Load())
+        case _:
+            pass
+
+
 def _without(tree: ast.Module, node: ast.AST, instead: ast.AST, said: str, tells: bool) -> Lesser:
     known: dict[int, object] = {}
     copied = copy.deepcopy(tree, known)
@@ -191,10 +209,12 @@ def _without(tree: ast.Module, node: ast.AST, instead: ast.AST, said: str, tells
 
 def _tells(node: ast.AST) -> bool:
     match node:
-        case ast.AugAssign() | ast.BoolOp() | ast.List() | ast.Tuple() | ast.Subscript():
+        case ast.AugAssign() | ast.BoolOp() | ast.List() | ast.Tuple() | ast.Subscript() | ast.Name() | ast.Attribute():
             return True
         case ast.BinOp(op=op):
             return isinstance(op, (*_LOGICAL, ast.Mult))
+        case ast.Call(func=ast.Name(id=name)) if name in _TURNS_OF_THE_FIRST:
+            return True
         case ast.Call(func=ast.Name(id="range") | ast.Attribute(value=ast.Name(id="re"))):
             return True
         case _:

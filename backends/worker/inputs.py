@@ -322,6 +322,7 @@ _IN_TURN = {
     "series": whole_numbers.as_series,
     "waves": whole_numbers.as_waves,
     "silent": whole_numbers.silent,
+    "echoed": whole_numbers.echoed,
     "lines": whole_numbers.lines,
     "pairs": linked.pairs,
     "pointers": linked.pointers,

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from nki_anvil.backends.worker import arranged as orders
+from nki_anvil.backends.worker import echoes, places, planes, regimes, series, silences, waves
 from nki_anvil.backends.worker import lines as sparse_lines
-from nki_anvil.backends.worker import places, planes, regimes, series, silences, waves
 
 Array = Any
 MOST = 64
@@ -353,6 +353,12 @@ def silent(own: Array, rng: Any, within: Range, turn: int) -> Array:
     """Rows that are zero for long, or the end of the range that is nearer to it; in every second case columns are."""
     nothing, turned = min(max(0, within.low), within.high), turn % 2 == 1
     return _put_back(silences.of_rows(_rows(_stretched(own), turned), rng, nothing), own, turned)
+
+
+def echoed(own: Array, rng: Any, within: Range, turn: int) -> Array:
+    """Rows that say a phrase again right behind it; in every second case columns do."""
+    turned = turn % 2 == 1
+    return _put_back(echoes.of_rows(_rows(_stretched(own), turned), rng, within.low, within.high), own, turned)
 
 
 def lines(own: Array, rng: Any, within: Range, turn: int) -> Array:

@@ -52,7 +52,7 @@ def without(text: str) -> list[str]:
         ]),
         ("if a: b", ["if False:\n        pass"]),
         ("while a: a &= b", []),
-        ("for n in c:\n        if a: break", []),
+        ("for n in f():\n        if a: break", []),
         ("return a * b", ["return a", "return b"]),
         ("return f([a, b, c])", ["return f([b, c])", "return f([a, c])", "return f([a, b])"]),
         ("return a * 1.0", ["return 1.0"]),
@@ -63,6 +63,37 @@ def without(text: str) -> list[str]:
 )  # fmt: skip
 def test_one_thing_is_left_out_at_a_time(text: str, left: list[str]) -> None:
     assert without(text) == left
+
+
+@pytest.mark.parametrize(
+    ("over", "shortened", "ends_with"),
+    [
+        ("a", "{}", "a"),
+        ("a.T", "{}", "a.T"),
+        ("a[1:]", "{}", "a[1:]"),
+        ("np.moveaxis(a, 1, 0)", "{}", "np.moveaxis(a, 1, 0)"),
+        ("enumerate(a.T, 1)", "enumerate({}, 1)", "a.T"),
+        ("zip(a, b, strict=True)", "zip({}, b, strict=True)", "a"),
+        ("enumerate(reversed(a))", "enumerate(reversed({}))", "a"),
+    ],
+)
+def test_a_loop_over_an_array_is_left_without_its_last_turn_and_its_second_half(
+    over: str, shortened: str, ends_with: str
+) -> None:
+    ends = (f"{ends_with}[:-1]", f"{ends_with}[:(len({ends_with}) + 1) // 2]")
+    wanted = [shortened.format(end) for end in ends]
+    assert without(f"for n in {over}: c") == [f"for n in {one}:\n        c" for one in wanted]
+    assert without(f"return [c for n in {over}]") == [f"return [c for n in {one}]" for one in wanted]
+
+
+def test_turns_are_told_but_those_of_tables_and_of_what_may_have_no_end_are_left() -> None:
+    text = "WORDS = [3, 5]\ndef forward(a):\n    for n in {}: a\n"
+    found = lessers(ast.parse(text.format("enumerate(a.T)")))
+    assert [(one.said, one.tells) for one in found] == [
+        (f"it is `enumerate(a.T)` and not `enumerate(a.T[:{end}])`", True) for end in ("-1", "(len(a.T) + 1) // 2")
+    ]
+    for over in ("WORDS", "enumerate(WORDS)", "count()", "zip(count(), a)", "enumerate(iter(f, a))"):
+        assert not lessers(ast.parse(text.format(over).replace("WORDS = [3, 5]", "WORDS = f(8)")))
 
 
 def test_of_a_table_that_the_whole_text_holds_the_end_is_left_out() -> None:
