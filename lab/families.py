@@ -27,7 +27,7 @@ from nki_anvil.backends.worker import (
 from nki_anvil.backends.worker.bending import FINEST, mixed_turns
 from nki_anvil.backends.worker.inputs import DRAWN, FEW
 from nki_anvil.lab import families_by_lot, integer_families, related_families
-from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many
+from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many, laid_pairs
 from nki_anvil.lab.specification import Specification
 
 OWN_CASES: Final = 5
@@ -113,7 +113,7 @@ def _planned(
     whole = [spec for spec in varied if spec not in floats]
     lone = all(prod(output.shape) == 1 for output in specification.outputs.get("default", ()))
     if timed_only:
-        kept = [plan for plan in integer_families.whole(whole) if "turned" not in plan.family]
+        kept = [plan for plan in integer_families.whole(whole, gathered or {}) if "turned" not in plan.family]
         return [
             *own,
             *_timed(varied, floats),
@@ -129,7 +129,7 @@ def _planned(
             *related_families.leading(specification, shapes, varied, floats, large=True),
             *related_families.gated(floats, large=True),
             *related_families.circle(floats, large=True),
-            *_laid(floats, large=True),
+            *_laid(floats, gathered or {}, large=True),
             *related_families.grouped(varied, floats),
             *_normed(floats, large=True),
             *(_at_large_shapes(floats, gathered or {}) if exact is None else ()),
@@ -157,14 +157,14 @@ def _planned(
         *related_families.gated(floats, large),
         *related_families.circle(floats, large),
         *(related_families.twins(floats, large) if exact is None else ()),
-        *_laid(floats, large),
+        *_laid(floats, gathered or {}, large),
         *_normed(floats, large),
         *(_waves(floats, gathered or {}, large) if exact is None else ()),
         *(_silent(floats, large) if exact is None else ()),
         *(_of_one_kind(varied, floats, gathered or {}, lone) if exact is None else ()),
         *(related_families.terraces(specification, shapes, floats, gathered or {}, large) if exact is None else ()),
         *(families_by_lot.medleys(varied, large, lots) if exact is None else ()),
-        *integer_families.whole(whole),
+        *integer_families.whole(whole, gathered or {}),
         *integer_families.whole_throughout(whole, gathered or {}),
         *integer_families.level(whole, varied),
         *_exact(specification, exact),
@@ -335,8 +335,10 @@ def _marked(floats: list[InputSpec]) -> Iterator[Plan]:
         yield from (Plan(f"between/{axis}") for axis in range(min(2, max(len(drawn_shape(spec)) for spec in floats))))
 
 
-def _laid(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
+def _laid(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], large: bool) -> Iterator[Plan]:
     """Triangles, blocks and their like over two axes of all inputs at once."""
+    for (one, other), turns in laid_pairs(floats, gathered, laid.TURNS).items():
+        yield from (Plan(f"laid/axes:{one},{other}/{turn}") for turn in range(1 if large else turns))
     if any(len(drawn_shape(spec)) > 1 and min(drawn_shape(spec)[-2:]) > 1 for spec in floats):
         yield from (Plan(f"laid/{turn}") for turn in range(0, laid.TURNS, LAID_LARGE if large else 1))
         flat = max(laid.flat_turns(drawn_shape(spec)) for spec in floats)

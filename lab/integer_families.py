@@ -21,7 +21,7 @@ from nki_anvil.backends.worker import (
     waves,
     whole_numbers,
 )
-from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many
+from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many, laid_pairs
 
 EDGES: Final = 48
 """Cases of integers at edges and marks at most: a single position, or a length, is at one in each."""
@@ -35,7 +35,7 @@ LEVEL: Final = 4
 """Pairs of integers and of what spreads over them at most."""
 
 
-def whole(integers: list[InputSpec]) -> Iterator[Plan]:
+def whole(integers: list[InputSpec], gathered: Mapping[str, Sequence[int]]) -> Iterator[Plan]:
     """All integers together until each had every regime, and each alone where there are several."""
     if not integers:
         return
@@ -60,6 +60,8 @@ def whole(integers: list[InputSpec]) -> Iterator[Plan]:
         yield from (Plan(f"whole/silent/{turn}") for turn in range(2 * silences.CASES))
         yield from (Plan(f"whole/echoed/{turn}") for turn in range(2 * echoes.CASES))
         yield from (Plan(f"whole/lines/{turn}") for turn in range(lines.CASES))
+    for (one, other), turns in laid_pairs(integers, gathered, laid.INTEGER_TURNS).items():
+        yield from (Plan(f"whole/laid/axes:{one},{other}/{turn}") for turn in range(turns))
     if planar := [shape for shape in shapes if len(shape) > 1 and min(shape[-2:]) > 1]:
         yield from (Plan(f"whole/laid/{turn}") for turn in range(max(map(laid.whole_turns, planar))))
         yield from (Plan(f"whole/tiles/{turn}") for turn in range(whole_numbers.TILED))

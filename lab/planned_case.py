@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from nki_anvil.backends.job import InputSpec
+from nki_anvil.backends.worker import laid
 from nki_anvil.backends.worker.inputs import FEW
 
 
@@ -27,3 +29,15 @@ def drawn_shape(spec: InputSpec) -> tuple[int, ...]:
 def is_many(spec: InputSpec) -> bool:
     """Whether an input of integers is more than a length or a position."""
     return prod(drawn_shape(spec)) > FEW
+
+
+def laid_pairs(
+    inputs: Sequence[InputSpec], gathered: Mapping[str, Sequence[int]], kinds: int
+) -> dict[tuple[int, int], int]:
+    """Pairs of axes but for the last two that inputs have, and of how many cases each."""
+    turns: dict[tuple[int, int], int] = {}
+    for spec in inputs:
+        shape = drawn_shape(spec)
+        for pair in laid.pairs(shape, gathered.get(spec.name, ())):
+            turns[pair] = max(turns.get(pair, 0), laid.pair_turns(shape, pair, kinds))
+    return turns

@@ -14,6 +14,8 @@ LEAST = {"float16": -14, "float8_e5m2": -14, "float8_e4m3": -6}
 """Powers of two of formats' smallest normal numbers; of others it is that of float32."""
 NOTHING = 2.0**-40
 """What zero becomes where all is above it: a whole row of its inverse is a number."""
+ABOVE = ("nonnegative", "positive", "unit", "probability")
+"""Domains without numbers below zero."""
 Spec = dict[str, Any]
 """An input as a dictionary of ``job.json``."""
 
@@ -41,7 +43,7 @@ def _in_no_order(spec: Spec, shape: tuple[int, ...], rng: Any) -> Array:
 def inside(spec: Spec, values: Array) -> Array:
     """The values brought into the declared domain, disturbing as little of their structure as possible."""
     domain = spec.get("domain", "real")
-    if domain in ("nonnegative", "positive", "unit", "probability"):
+    if domain in ABOVE:
         values = np.abs(values)
     if domain == "positive":
         values = np.maximum(

@@ -42,6 +42,7 @@ from nki_anvil.backends.worker import (
     whole_numbers,
 )
 from nki_anvil.backends.worker.arguments import (
+    ABOVE,
     Array,
     Spec,
     drawn_shape,
@@ -282,7 +283,7 @@ def _whole(spec: Spec, own: Array, axes: Sequence[int], rng: Any, variant: str, 
     if kind in _IN_TURN:
         return inside(spec, _IN_TURN[kind](own, rng, within, turn_of(number)))
     if kind in ("laid", "flat", "folded"):
-        return _as_planes(own, rng, within, kind, turn_of(number))
+        return _as_planes(own, rng, within, kind, number)
     if variant.startswith("beside:"):
         return _beside(spec, own, variant, seed, every)
     if variant.startswith("throughout/") and axes:
@@ -304,11 +305,18 @@ def _whole(spec: Spec, own: Array, axes: Sequence[int], rng: Any, variant: str, 
     return whole_numbers.bands(own, rng, within, turned, turn_of(variant.removeprefix("turned/")))
 
 
-def _as_planes(own: Array, rng: Any, within: whole_numbers.Range, kind: str, turn: int) -> Array:
-    """Matrices, or rows that are nearly square planes, or others and boxes."""
+def _as_planes(own: Array, rng: Any, within: whole_numbers.Range, kind: str, number: str) -> Array:
+    """Matrices, also over other axes, which stand before the number, or rows that are planes, nearly square or not, or
+    boxes."""
+
+    def bent(own: Array, turn: int) -> Array:
+        return laid.of_integers(own, rng, within, turn)
+
+    if number.startswith("axes:"):
+        return laid.over(own, *_axes_and_turn(number.removeprefix("axes:")), laid.QUARTERED, bent)
     if kind == "folded":
-        return folded.of_rows(own, rng, within.low, within.high, turn)
-    return laid.of_integers(laid.unfolded(own) if kind == "flat" else own, rng, within, turn).reshape(own.shape)
+        return folded.of_rows(own, rng, within.low, within.high, turn_of(number))
+    return bent(laid.unfolded(own) if kind == "flat" else own, turn_of(number)).reshape(own.shape)
 
 
 _IN_TURN = {
@@ -386,6 +394,8 @@ def _companion(
         return whole_numbers.framed(own, within) if within.high - within.low > 2 else np.full_like(own, within.high)
     if alone or (family in _MINGLED and family != "signs" and rng.random() < 0.25):
         return whole_numbers.mingled(own, rng, within)
+    if family == "laid" and variant.startswith("axes:"):
+        return _as_planes(own, rng, within, "laid", variant)
     place = [other["name"] for other in every if family == "sided" or is_whole(other)].index(spec["name"])
     return companions.of(family, own, axes, rng, within, turn, place)
 
@@ -491,9 +501,17 @@ def _kindred(d: Draw) -> Array:
 
 
 def _laid(d: Draw) -> Array:
-    """The variant is the case's number, or names rows that are planes before it."""
-    flat, turn = d.variant.startswith("flat/"), turn_of(d.variant.rpartition("/")[2]) + d.position
-    return laid.of_floats(laid.unfolded(d.own) if flat else d.own, d.rng, d.scale, turn).reshape(d.own.shape)
+    """The variant is the case's number; before it stand rows that are planes, or axes."""
+    domain = d.spec.get("domain")
+    ends = 0.0 if domain in ABOVE else -np.inf, 1.0 if domain == "unit" else np.inf
+
+    def bent(own: Array, turn: int) -> Array:
+        return laid.of_floats(own, d.rng, d.scale, turn + d.position, ends)
+
+    if d.variant.startswith("axes:"):
+        return laid.over(d.own, *_axes_and_turn(d.variant.removeprefix("axes:")), laid.CONTRASTED, bent)
+    own = laid.unfolded(d.own) if d.variant.startswith("flat/") else d.own
+    return bent(own, turn_of(d.variant.rpartition("/")[2])).reshape(d.own.shape)
 
 
 def _foremost(d: Draw) -> Array:

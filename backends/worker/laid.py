@@ -1,4 +1,4 @@
-"""The family of what lies over an input's last two axes: triangles, diagonals, blocks, padding, tables of products.
+"""The family of what lies over two axes of an input: triangles, diagonals, blocks, padding, tables of products.
 
 Bands of rows or of columns hold none of them, for what is kept of a row hangs on which row it is.
 """
@@ -6,6 +6,8 @@ Bands of rows or of columns hold none of them, for what is kept of a row hangs o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import combinations
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -17,7 +19,9 @@ Array = Any
 
 BLOCKS = (32, 64, 128)
 SMALLEST, FLAT = 4, 4
-"""Rows of a plane that a row holds, and cases of such."""
+"""Rows of a plane that a row holds, and cases at most of such, and of planes of any other two axes."""
+PAIRS = 3
+"""Of axes that are not the last two, at most."""
 WIDTHS = (0, 1, 16, 64)
 """Of a band to either side of the diagonal."""
 FILLED = (2.0, 4.0)
@@ -31,6 +35,14 @@ RUN = 32
 """Rows that each are a step beyond the one before, at most."""
 SPAN, COARSE = 2, (0, 2, 4)
 """By how many powers of two the steps of one case differ; and how far its largest is below an input's spread."""
+
+PLACES = 8
+"""Parts of an axis, between which a plane is quartered; every second time in the middle."""
+CONTRASTS = 2 * ((-0.5, 0.5), (0.5, 1.0), (1.0, 2.0), (2.0, 3.5))
+"""Powers of ten of how many spreads its quarters lie from the mean, to either side; each twice, for where they meet is
+drawn by lot."""
+LITTLE = 0.1
+"""Of own draws that is left in them now and then."""
 
 Mask = Callable[[Array, Array, int, int, Any], Array]
 """Rows' numbers [height, 1], columns' [1, width], both lengths, randomness -> what is kept [height, width]."""
@@ -122,6 +134,12 @@ PATHS: tuple[Mask, ...] = (_stairs, _winding, _maze, _spiral)
 """What is reached from one end hangs on all of it. Floats are above zero there and below it elsewhere, or so turned."""
 
 
+def _quartered(i: Array, j: Array, height: int, width: int, rng: Any) -> Array:
+    """Two quarters that meet at a corner; of halves the second wins back all that the first had lost."""
+    a, b = (length * int(PLACES // 2 if rng.random() < 0.5 else rng.integers(1, PLACES)) for length in (height, width))
+    return (i * PLACES < a) ^ (j * PLACES < b) ^ (rng.random() < 0.5)
+
+
 def _product(own: Array, rng: Any) -> Array:
     """A column times a row."""
     return own[:, :1] * own[:1]
@@ -184,22 +202,31 @@ TABLES: tuple[Callable[[Array, Any], Array], ...] = (
 )  # fmt: skip
 """Own draws [height, width], randomness -> values."""
 WHOLE_TURNS = len(MASKS) + len(PATHS)
-INTEGER_TURNS = WHOLE_TURNS + len(PATHS)
-"""Of integers, which have paths of another kind again."""
+QUARTERED = WHOLE_TURNS + len(PATHS)
+INTEGER_TURNS = QUARTERED + 2
+"""Of integers, which have paths of another kind again, and quarters, twice."""
 SINGLE, AT_ENDS, MOST_SINGLE = 0.75, 0.5, 3
 """How often a path of one of three numbers holds the third, how often at its ends, and in how many places at most."""
-TURNS = WHOLE_TURNS + len(TABLES)
+CONTRASTED = WHOLE_TURNS + len(TABLES)
+TURNS = CONTRASTED + len(CONTRASTS)
 
 
 def is_stepping(turn: int) -> bool:
     """Whether a case's rows are each a step beyond the one before."""
-    return turn % TURNS >= TURNS - len(COARSE)
+    return CONTRASTED - len(COARSE) <= turn % TURNS < CONTRASTED
 
 
-def of_floats(own: Array, rng: Any, scale: float, turn: int) -> Array:
-    """Each matrix of the last two axes has another structure; the next case goes on with them."""
+def of_floats(own: Array, rng: Any, scale: float, turn: int, ends: tuple[float, float] = (-np.inf, np.inf)) -> Array:
+    """Each matrix of the last two axes has another structure; the next case goes on with them.
+
+    Quarters that are far apart stay between ``ends``, of which an absolute value would make one. Where nothing is above
+    one each matrix is brought there by itself: what is 10^4 in one leaves next to nothing of all others.
+    """
 
     def bent(matrix: Array, kind: int) -> Array:
+        if kind >= CONTRASTED:
+            far = 10.0 ** (scale * rng.uniform(*CONTRASTS[kind - CONTRASTED]))
+            return np.clip(_contrasted(matrix, rng, far), *ends)
         if kind >= WHOLE_TURNS:
             return TABLES[kind - WHOLE_TURNS](matrix, rng)
         if kind >= len(MASKS):
@@ -208,7 +235,20 @@ def of_floats(own: Array, rng: Any, scale: float, turn: int) -> Array:
         rest = rng.choice(SIDES) * 10.0 ** (scale * rng.uniform(*FILLED))
         return cast(Any, np).where(_kept(matrix, MASKS[kind], rng), matrix, rest)
 
-    return _each(own, turn, TURNS, bent).astype(np.float32)
+    def inside(matrix: Array, kind: int) -> Array:
+        values = bent(matrix, kind)
+        if np.isinf(ends[1]):
+            return values
+        sizes: Array = np.abs(values)
+        return sizes / max(ends[1], float(sizes.max()))
+
+    return _each(own, turn, TURNS, inside).astype(np.float32)
+
+
+def _contrasted(own: Array, rng: Any, far: float) -> Array:
+    mean, little = float(own.mean()), LITTLE * (rng.random() < 0.5)
+    heights: Array = cast(Any, np).where(_kept(own, _quartered, rng), far, -far)
+    return mean + _spread(own) * heights + little * (own - mean)
 
 
 def of_integers(own: Array, rng: Any, within: Range, turn: int) -> Array:
@@ -219,11 +259,11 @@ def of_integers(own: Array, rng: Any, within: Range, turn: int) -> Array:
     wide = within.high - within.low > 1
 
     def bent(matrix: Array, kind: int) -> Array:
-        kept, again = _kept(matrix, (*MASKS, *PATHS, *PATHS)[kind], rng), kind >= WHOLE_TURNS
+        kept, again = _kept(matrix, (*MASKS, *PATHS, *PATHS, _quartered, _quartered)[kind], rng), kind >= WHOLE_TURNS
         inner, outer = within.high, within.low
         if kind < len(MASKS):
             inner, outer = (matrix if rng.random() < 0.25 else end for end in (inner, outer))
-        elif wide and (again or rng.random() < 0.5):
+        elif kind < QUARTERED and wide and (again or rng.random() < 0.5):
             return _of_three(kept, rng, within)
         elif rng.random() < 0.5 if wide else again:
             inner, outer = outer, inner
@@ -262,6 +302,31 @@ def flat_turns(shape: Sequence[int], kinds: int = WHOLE_TURNS, more: int = 1) ->
     if len(shape) < 2 or min(plane_of(shape[-1])) < SMALLEST:
         return 0
     return min(FLAT, more + -(-kinds // int(np.prod(shape[:-1]))))
+
+
+def pairs(shape: Sequence[int], gathered: Sequence[int] = ()) -> list[tuple[int, int]]:
+    """Axes that are not the last two, each with another one: those first that an output gathers, then long ones."""
+    long = [axis for axis, length in enumerate(shape) if length > 1]
+    found = [pair for pair in combinations(long, 2) if pair != (len(shape) - 2, len(shape) - 1)]
+    found.sort(key=lambda pair: (-len({*pair} & {*gathered}), -shape[pair[0]] * shape[pair[1]]))
+    return found[:PAIRS]
+
+
+def pair_turns(shape: Sequence[int], pair: tuple[int, int], kinds: int = TURNS) -> int:
+    """Cases of planes along such axes, until each kind was there, and one more."""
+    batch = int(np.prod(shape)) // (shape[pair[0]] * shape[pair[1]])
+    return min(FLAT, 1 + -(-kinds // batch)) if batch else 0
+
+
+def over(own: Array, axes: Sequence[int], turn: int, first: int, bent: Callable[[Array, int], Array]) -> Array:
+    """Planes along two axes, or the last two where there are no such, of kinds from the ``first`` on; the next case
+    goes on with the kind after those of this one."""
+    if own.ndim < 2:
+        return own
+    if max(axes) >= own.ndim:
+        axes = (-2, -1)
+    moved: Array = np.moveaxis(own, axes, (-2, -1))
+    return np.moveaxis(bent(moved, first + turn * prod(moved.shape[:-2])), (-2, -1), axes)
 
 
 def unfolded(own: Array) -> Array:

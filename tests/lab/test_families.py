@@ -109,3 +109,13 @@ def test_at_a_large_shape_that_is_only_timed_there_are_cases_of_what_few_rows_ea
     asked.verify = ("small",)
     found = {plan.family.partition("/")[0] for plan in families.plans(asked, "default", None, {})}
     assert {"grouped", "normed", "waves", "foremost", "tuples", "medley", "mixed"} <= found
+
+
+def test_what_has_three_axes_has_structures_over_each_two_of_them_once_at_large_shapes() -> None:
+    arguments = [InputSpec(name="x", shape=(36, 64, 8)), integer("mask", [36, 64, 8], 0, 1)]
+    for large, turns in ((False, range(2)), (True, range(1))):
+        plans = families.plans(specification(arguments), "default", None, {"x": [0, 2]}, large=large)
+        over = [plan.family for plan in plans if plan.family.startswith("laid/axes:0,2/")]
+        assert over == [f"laid/axes:0,2/{turn}" for turn in turns]
+        found = {plan.family.rpartition("/")[0] for plan in plans if "axes" in plan.family}
+        assert found == {"laid/axes:0,1", "laid/axes:0,2", "whole/laid/axes:0,1", "whole/laid/axes:0,2"}

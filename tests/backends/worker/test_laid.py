@@ -52,7 +52,7 @@ def test_a_matrix_is_of_one_sign_along_a_path_that_winds_through_it() -> None:
 
 def test_each_row_is_a_step_beyond_the_one_before_in_runs_of_steps_a_factor_apart() -> None:
     steps: list[float] = []
-    for turn in range(laid.TURNS - len(laid.COARSE), laid.TURNS):
+    for turn in filter(laid.is_stepping, range(laid.TURNS)):
         x = drawn(SQUARE, f"laid/{turn}").astype(np.float64)
         assert np.abs(x[::32]).min(axis=1).max() < 1, "a run begins with an ordinary row"
         for run in x.reshape(4, 32, 128):
@@ -138,3 +138,83 @@ def test_single_matrices_have_as_many_cases_as_there_are_structures_and_batches_
 def test_the_matrices_of_a_batch_have_structures_of_their_own() -> None:
     batch = drawn(MASK | {"shape": [2, 64, 64]}, "whole/laid/0", seed=3)
     assert not (batch[0] == batch[1]).all()
+
+
+def quarters(x: Any) -> tuple[int, int] | None:
+    """Where four parts of one number each meet, opposite ones alike; None where there are no such."""
+    if (x == x[:, :1]).all() or (x == x[:1]).all() or len(np.unique(x)) != 2:
+        return None
+    a, b = int(np.argmax(x[:, 0] != x[0, 0])), int(np.argmax(x[0] != x[0, 0]))
+    i, j = np.indices(x.shape)
+    return (a, b) if ((x == x[0, 0]) == ((i < a) == (j < b))).all() else None
+
+
+UNIT = {"name": "x", "shape": [36, 64, 8], "dtype": "float32", "domain": "unit"}
+
+
+def test_planes_over_any_two_axes_are_quartered_between_both_bounds_most_often_in_the_middle() -> None:
+    x = drawn(UNIT, "laid/axes:0,2/0")
+    full = [quarters(plane) for plane in np.moveaxis(x, 1, 0) if {plane.min(), plane.max()} == {0.0, 1.0}]
+    found = [meet for meet in full if meet]
+    assert len(found) > 4
+    assert len(set(found)) > 2
+    middle = [quarters(np.clip(drawn(SQUARE, f"laid/{laid.CONTRASTED}", seed), -0.01, 0.01)) for seed in range(40)]
+    assert sum(meet is not None and meet[0] == 64 for meet in middle) > 16
+
+
+@pytest.mark.parametrize("domain", ["real", "nonnegative", "positive", "unit", "probability"])
+def test_quarters_differ_whatever_domain_they_are_of(domain: str) -> None:
+    for turn in range(laid.CONTRASTED, laid.TURNS):
+        x = drawn(SQUARE | {"domain": domain}, f"laid/{turn}").astype(np.float64)
+        i, j = np.indices(x.shape)
+        corners = x[(i < 16) & (j < 16)].mean(), x[(i < 16) & (j >= 112)].mean()
+        assert abs(corners[0] - corners[1]) > 0.2 * x.std() > 0
+
+
+def test_quarters_are_a_little_or_far_apart_and_hold_own_draws_now_and_then() -> None:
+    x = [drawn(SQUARE, f"laid/{turn}", seed) for turn in range(laid.CONTRASTED, laid.TURNS) for seed in range(4)]
+    apart = [float(np.ptp(plane)) for plane in x]
+    assert min(apart) < 6
+    assert max(apart) > 600
+    exact = sum(len(np.unique(plane)) == 2 for plane in x)
+    assert 0 < exact < len(x)
+
+
+def test_integers_are_quartered_too_the_largest_number_and_the_smallest() -> None:
+    spec = MASK | {"shape": [12, 40, 16], "high": 100}
+    planes = np.moveaxis(drawn(spec, "whole/laid/axes:0,2/0"), 1, 0)
+    assert sum({0, 100} == set(np.unique(plane)) and quarters(plane) is not None for plane in planes) >= 2
+
+
+def test_in_one_plane_of_unit_range_what_is_far_beyond_leaves_the_others_as_they_are() -> None:
+    x = drawn(UNIT, "laid/axes:0,2/1")
+    assert np.sum(x.max(axis=(0, 2)) == 1.0) > 16
+
+
+def test_integers_beside_floats_have_structures_over_the_same_axes() -> None:
+    spec = MASK | {"shape": [12, 64, 16]}
+    case = {"seed": 1, "family": "laid/axes:0,2/0"}
+    mask = inputs.draw({"inputs": [UNIT | {"shape": [12, 64, 16]}, spec]}, case)["mask"]
+    assert sum(quarters(plane) is not None for plane in np.moveaxis(mask, 1, 0)) >= 2
+
+
+def test_an_input_without_these_axes_has_structures_over_its_last_two() -> None:
+    both = {"inputs": [UNIT, SQUARE | {"name": "w"}, SQUARE | {"name": "v", "shape": [8]}]}
+    found = inputs.draw(both, {"seed": 1, "family": "laid/axes:0,2/0"})
+    own = inputs.draw(both, {"seed": 1, "family": "own"})
+    assert quarters(np.clip(found["w"], -0.01, 0.01)) is not None
+    assert (found["v"] == own["v"]).all()
+
+
+def test_pairs_of_axes_begin_with_what_is_gathered_then_with_long_ones_and_leave_single_places_out() -> None:
+    assert laid.pairs((36, 64, 8)) == [(0, 1), (0, 2)]
+    assert laid.pairs((36, 64, 8), (0, 2)) == [(0, 2), (0, 1)]
+    assert laid.pairs((2, 4, 128, 64)) == [(1, 2), (0, 2), (1, 3)]
+    assert laid.pairs((5, 1, 7)) == [(0, 2)]
+    assert laid.pairs((128, 64)) == []
+
+
+def test_a_batch_needs_fewer_cases_of_other_axes_than_a_single_plane() -> None:
+    assert laid.pair_turns((36, 64, 8), (0, 2)) == 2
+    assert laid.pair_turns((36, 1, 8), (0, 2)) == laid.FLAT
+    assert laid.pair_turns((36, 0, 8), (0, 2)) == 0
