@@ -1,4 +1,4 @@
-"""References from which one thing is left out: a condition, a term, the end of a loop, the end of a table.
+"""References from which one thing is left out: a condition, a term, the end of a loop, of a row or of a table.
 
 A kernel that leaves it out is one of these. Where no case tells them from the reference, no case tells the kernel.
 """
@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, cast
 
-from nki_anvil.lab import shorter_tables
+from nki_anvil.lab import shorter_axes, shorter_tables
 
 MOST: Final = 128
 """Of one reference, what decides before what is computed."""
 TABLES: Final = 48
 """Of elements of tables."""
+AXES: Final = 32
+"""Of ends of what is reduced or scanned."""
 LONGEST: Final = 60
 """Characters of what is left out that a warning shows."""
 NOT_COMPUTED: Final = frozenset({"get_inputs", "transform_to_nki_inputs", "transform_nki_outputs"})
@@ -57,8 +59,9 @@ def lessers(tree: ast.Module, held: Mapping[str, Any] = MappingProxyType({})) ->
     found.sort(key=lambda one: isinstance(one[0], ast.BinOp) and not isinstance(one[0].op, _LOGICAL))
     step = max(1, -(-len(found) // MOST))
     left = [_without(tree, node, instead, _said(node, instead), _tells(node)) for node, instead in found[::step]]
+    axes = [one for statement in reached for node in _free(statement) for one in shorter_axes.shorter(node)]
     tables = [one for statement in reached for one in shorter_tables.shorter(statement, held)]
-    return left + [_without(tree, *one, tells=True) for one in tables[:TABLES]]
+    return left + [_without(tree, *one, tells=True) for one in (*axes[:AXES], *tables[:TABLES])]
 
 
 def _is_neutral(node: ast.AST, instead: ast.AST, held: Mapping[str, Any]) -> bool:
@@ -105,16 +108,19 @@ Left = tuple[ast.AST, ast.AST]
 
 
 def _left_out(statement: ast.stmt, named: Collection[str]) -> Iterator[Left]:
+    for node in _free(statement):
+        yield from ((node, instead) for instead in (*_instead(node), *_of_a_table(node, named)))
+        if isinstance(node, (ast.For, ast.comprehension)):
+            yield from ((node.iter, instead) for instead in _fewer_turns(node.iter, named))
+
+
+def _free(statement: ast.stmt) -> Iterator[ast.AST]:
     """A loop that goes on until something holds may never end without it: nothing of such a loop is left out. Nor are
     places of an index."""
     loops = [node for node in ast.walk(statement) if isinstance(node, ast.While)]
     kept = {id(part) for loop in loops for part in ast.walk(loop)}
     kept |= {id(node.slice) for node in ast.walk(statement) if isinstance(node, ast.Subscript)}
-    for node in ast.walk(statement):
-        if id(node) not in kept:
-            yield from ((node, instead) for instead in (*_instead(node), *_of_a_table(node, named)))
-            if isinstance(node, (ast.For, ast.comprehension)):
-                yield from ((node.iter, instead) for instead in _fewer_turns(node.iter, named))
+    yield from (node for node in ast.walk(statement) if id(node) not in kept)
 
 
 def _instead(node: ast.AST) -> Iterator[ast.AST]:
@@ -228,8 +234,8 @@ def _said(node: ast.AST, instead: ast.AST) -> str:
     if isinstance(instead, ast.Pass) or isinstance(node, ast.If):
         return f"`{shown}` is there"
     if isinstance(node, (ast.List, ast.Tuple)):
-        left = {ast.unparse(part) for part in cast(ast.List, instead).elts}
-        return f"`{'`, `'.join(part for one in node.elts if (part := ast.unparse(one)) not in left)}` is in `{shown}`"
+        kept = cast(ast.List, instead).elts
+        return f"`{'`, `'.join(ast.unparse(one) for one in node.elts if one not in kept)}` is in `{shown}`"
     return f"it is `{shown}` and not `{ast.unparse(instead)[:LONGEST]}`"
 
 

@@ -59,6 +59,8 @@ def without(text: str) -> list[str]:
         ("return 0 - a", ["return 0", "return a"]),
         ("return a[b, c]", []),
         ("return re.compile(a, re.I)", ["return re.compile(a)"]),
+        ("return a.any()", ["return np.ravel(a)[:-1].any()", "return np.ravel(a)[1:].any()"]),
+        ("while a.any(): b.all()", []),
     ],
 )  # fmt: skip
 def test_one_thing_is_left_out_at_a_time(text: str, left: list[str]) -> None:
