@@ -17,7 +17,16 @@ from typing import Any, Final
 from nki_anvil.backends.errors import ArgumentsInvalid, PathUnreadable, ProblemInvalid
 from nki_anvil.backends.job import InputSpec, ShapeSet
 from nki_anvil.backends.run import ArraySpec
-from nki_anvil.lab import command_problem, expressions, input_order, library_calls, marks, problem_file, tolerances
+from nki_anvil.lab import (
+    command_problem,
+    expressions,
+    input_order,
+    library_calls,
+    marks,
+    problem_file,
+    tolerances,
+    whole_draws,
+)
 from nki_anvil.lab.problem_file import InputEntry, ProblemFile
 from nki_anvil.lab.reference import Reference
 from nki_anvil.lab.specification import Specification, Work
@@ -163,6 +172,7 @@ class _Problem:
                 *_dtype_warnings(seen),
                 *library_calls.warnings(self.content),
                 *in_order,
+                *whole_draws.told(arguments["default"], self.file.inputs),
                 *tolerances.beyond_rounding(allowed, outputs),
                 *((_FROZEN,) if _frozen(seen) else ()),
             ),
