@@ -64,6 +64,11 @@ _FROM_THE_STORAGE: Final = (
     "`.ap()` of a slice: up to NKI 0.4 it counts from the beginning of the tensor, whatever was sliced, and not later.",
     "Call it on the tensor itself, with an offset.",
 )
+_BY_THE_TENSOR: Final = (
+    "`.ap()` of a part, or of a turned view, with an offset that data give: up to NKI 0.4 the offset counts in the"
+    " tensor as it lies in memory, whatever was sliced, and not later.",
+    "Call it on the tensor itself, or all of it in another shape, and scale the offset: of every second row, 2 * i.",
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -463,6 +468,8 @@ class NkiTensor:
                 "NKI-RANK", f"{pattern} is no list of [step, count] pairs.", remedy="Give one pair per dimension."
             )
         indirect = scalar_offset is not None or vector_offset is not None
+        if indirect and not self._is_the_tensor():
+            self._require_views(_BY_THE_TENSOR)
         (step,) = self._counted_in(wanted, self.strides[indirect_dim] if indirect else 0)
         indirection = self._indirection(scalar_offset, vector_offset, indirect_dim, step)
         view = NkiTensor(self.storage, wanted, start, *self._normal(pairs, wanted), indirection)
@@ -490,6 +497,11 @@ class NkiTensor:
         """Raises TraceError before NKI 0.5, whose pages are the first to say what later ones say."""
         if not self.storage.trace.views:
             raise TraceError("NKI-INDEXING", why[0], remedy=why[1])
+
+    def _is_the_tensor(self) -> bool:
+        """Whether it is all of its block as it lies there, in whatever shape and dtype."""
+        whole = self.storage.partitions * self.storage.row(self.dtype)
+        return self.offset == 0 and self.size == whole and self.strides == layout.row_major(self.shape)
 
     def check_layout(self) -> None:
         """Raise TraceError where on chip the first pair does not walk whole partitions."""

@@ -197,6 +197,32 @@ def test_a_pattern_on_chip_is_moved_along_a_free_dimension_alone(live, hbm, by):
             tile.ap([[48, 1], [1, 48]], scalar_offset=offset, indirect_dim=first)
 
 
+PARTS = [
+    pytest.param(lambda t: t[:, 0:4], id="columns"),
+    pytest.param(lambda t: t[:, ::2], id="every second plane"),
+    pytest.param(lambda t: t[0:1], id="the first"),
+    pytest.param(lambda t: t[0], id="a matrix"),
+]
+
+
+@pytest.mark.parametrize("by", ["scalar_offset", "vector_offset"])
+@pytest.mark.parametrize("part", PARTS)
+def test_before_views_an_offset_by_data_is_that_of_the_tensor_itself(part, by):
+    LIVE.set(Builder("trn2", "0.4", __file__))
+    whole, at = nl.ndarray((4, 6, 8), nl.float32, nl.shared_hbm), {by: nl.ndarray((1, 1), nl.int32)}
+    for same in (whole, whole[0:4, :], whole.reshape((24, 8)), whole.view(nl.int32)):
+        assert same.ap([[8, 1], [1, 8]], **at).indirection is not None
+    with pytest.raises(TraceError, match=r"NKI-INDEXING.*counts in the tensor.*2 \* i"):
+        part(whole).ap([[8, 1], [1, 8]], **at)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_with_views_an_offset_by_data_is_that_of_the_view(hbm, part):
+    view = part(hbm)
+    moved = view.ap([[8, 1], [1, 8]], scalar_offset=nl.ndarray((1, 1), nl.int32))
+    assert moved.indirection.scalar_step == view.strides[0]
+
+
 def test_rows_are_gathered_in_the_tensors_own_dtype(hbm):
     rows = nl.ndarray((2, 1), nl.int32)
     assert hbm.view(nl.float32).vector_select(0, rows).shape == (2, 6, 8)
