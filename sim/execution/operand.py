@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from nki_anvil.sim.execution.memory import Memory
 from nki_anvil.sim.program import NONE
 
 Array = NDArray[Any]
+
+WORD: Final = 4
+"""Bytes of a number that addresses are made with."""
 
 
 class Operand:
@@ -128,6 +131,15 @@ class _Where:
         """One answer however often an instruction asks."""
         return self._bench.lots.other(*self._place())
 
+    def named(self, found: NDArray[np.int64], dtype: np.dtype[Any]) -> NDArray[np.int64]:
+        """What numbers of an index tile name: those below zero of less than 32 bits are so, or their bits alone.
+
+        Which of these, is told nowhere, and a lot.
+        """
+        narrow = dtype.kind == "i" and dtype.itemsize < WORD and bool((found < 0).any())
+        extended = not narrow or not self._bench.lots.other("narrow", *self._place())
+        return found if extended else found % (1 << 8 * dtype.itemsize)
+
     def order(self, count: int) -> slice | NDArray[np.int64]:
         return self._bench.lots.order(count, *self._place())
 
@@ -172,7 +184,8 @@ class _Shifted:
     def _value(self) -> int:
         if self._index is None:
             return self._where.register(self._register, self._line)
-        return scalar_of(self._index, self._line)
+        found = np.array(scalar_of(self._index, self._line), np.int64)
+        return int(self._where.named(found, self._index.dtype))
 
     def _inside(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Where the elements of a pattern lie that is outside in part, and which are moved all the same."""
@@ -220,7 +233,8 @@ class _Gathered:
 
     def _found(self) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
         """Rows by number, counted from the first that lies before the offset, and which of them are there."""
-        flat = self._index.reshape(self._index.shape[0], -1).T.reshape(-1)[: self._count].astype(np.int64)
+        flat = self._index.reshape(self._index.shape[0], -1).T.reshape(-1)[: self._count]
+        flat = self._where.named(flat.astype(np.int64), self._index.dtype)
         found = flat + self._before
         valid = (flat >= 0) & (found < len(self._rows))
         if valid.all():

@@ -312,6 +312,38 @@ def test_a_row_before_an_offset_that_a_negative_index_names_is_skipped_or_taken(
             assert found[:3] == [3, 0 if taken else 9, 9]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "index", "rows"),
+    [("int8", -2, [None, 254]), ("int16", -2, [None, None]), ("int32", -2, [None, None]), ("uint8", 254, [254, 254])],
+)
+def test_a_narrow_index_below_zero_names_no_row_or_that_of_its_bits(
+    dtype: str, index: int, rows: list[int | None]
+) -> None:
+    b = ProgramBuilder()
+    table, at = b.input((256, 1)), b.input((3, 1), dtype)
+    taken, indices = b.tensor((3, 1)), b.tensor((3, 1), dtype)
+    b.emit("dma_copy", indices, at)
+    b.emit("memset", taken, value=-1.0)
+    b.emit("dma_copy", taken, b.gathered(table[0:3], 1, indices), oob_mode="skip")
+    b.emit("dma_copy", b.result((3, 1)), taken)
+    given = [np.arange(256, dtype=np.float32)[:, None], np.array([[1], [index], [3]], dtype)]
+    for poison, row in enumerate(rows):
+        found = Executable(b.program()).run(given, poison=poison).outputs[0].ravel().tolist()
+        assert found == [1, -1 if row is None else row, 3]
+
+
+@pytest.mark.parametrize(("dtype", "places"), [("int8", [1, 257]), ("int32", [1, 1])])
+def test_a_narrow_offset_below_zero_moves_back_or_by_its_bits(dtype: str, places: list[int]) -> None:
+    b = ProgramBuilder()
+    table, at = b.input((300, 1)), b.input((1, 1), dtype)
+    taken, index = b.tensor((1, 1)), b.tensor((1, 1), dtype)
+    b.emit("dma_copy", index, at)
+    b.emit("dma_copy", taken, b.shifted(table[3:4], 1, index))
+    b.emit("dma_copy", b.result((1, 1)), taken)
+    given = [np.arange(300, dtype=np.float32)[:, None], np.array([[-2]], dtype)]
+    assert [Executable(b.program()).run(given, poison=poison).outputs[0].item() for poison in (0, 1)] == places
+
+
 @pytest.mark.parametrize(("dtype", "sums"), [("int8", [4.5, 5.0]), ("bfloat16", [4.5, 4.5]), ("float32", [4.5, 4.5])])
 def test_a_reduction_beside_tensor_scalar_takes_what_it_was_given_or_what_dst_holds(
     dtype: str, sums: list[float]
