@@ -35,11 +35,21 @@ def _holds_what_memory_held(evidence: Evidence) -> Judgement | None:
     for repeat in evidence.poisoned:
         if wrong := _unwritten(repeat, evidence.specification.lnc):
             hint = "Store every element of the output, partial tiles at the edges too."
-            return Judgement(False, wrong, hint=hint + (_BARRIER if evidence.specification.lnc > 1 else ""))
+            return Judgement(
+                False,
+                " ".join([wrong, *_untold(evidence)]),
+                hint=hint + (_BARRIER if evidence.specification.lnc > 1 else ""),
+            )
     if any(observed.result.unlike for observed in evidence.observed):
         said = "On some inputs the output holds what memory held before, in places that the kernel leaves unwritten."
         return Judgement(False, said, hint="Write every tile before it is read: gathers skip rows, masks leave some.")
     return None
+
+
+def _untold(evidence: Evidence) -> list[str]:
+    """What the documents leave open of the kernel's lines, where their form shows it."""
+    found = [finding for trace in evidence.traces() for finding in trace.findings if finding.code == "TRN2-UNTOLD"]
+    return [*dict.fromkeys(f"{one.message.removesuffix('.')} (line {one.line})." for one in found)]
 
 
 def _form(observed: Observed, evidence: Evidence) -> str:

@@ -22,6 +22,7 @@ from nki_anvil.sim.rules import (
     races,
     registers,
     steering,
+    untold,
 )
 from nki_anvil.sim.rules.rule import Rule
 
@@ -43,4 +44,5 @@ TABLE: Final[tuple[Rule, ...]] = (
     *loops.RULES,
     *steering.RULES,
     *lots.RULES,
+    *untold.RULES,
 )

@@ -161,6 +161,21 @@ async def test_a_mutable_input_that_no_output_is_stays_as_it_is(
         assert said == "The kernel wrote to its input x, which is mutable; the reference leaves it as it is."
 
 
+async def test_what_hangs_on_what_no_page_tells_names_the_lines_whose_form_shows_it(data: Path) -> None:
+    untold = Finding(code="TRN2-UNTOLD", severity="warning", message="No page tells the slope.", line=7, remedy="Bend.")
+
+    def otherwise(run: Run, job: Job) -> Run:
+        other = np.zeros_like(run.cases[0].outputs[0])
+        shown = cases(run, job, chosen=lambda case: case.key.endswith(".poisoned"), outputs=(other,))
+        return traces(shown, job, findings=(untold,))
+
+    verdict = await judged(Wrong(alter=otherwise), data)
+    assert verdict.failed_gate == "outputs"
+    said = next(gate.detail for gate in verdict.gates if gate.name == "outputs")
+    assert "leave open: " in said
+    assert said.endswith("No page tells the slope (line 7).")
+
+
 @pytest.mark.parametrize(("code", "declared"), [("DATA-LOOP", "data_loops"), ("DATA-LOT", "stochastic")])
 async def test_loops_that_floats_steer_and_lots_are_refused_unless_the_problem_allows_them(
     code: str, declared: str, data: Path

@@ -422,6 +422,8 @@ PAIRS: dict[str, Pair] = {
     "TRN2-PRNG": one("nisa.set_rng_seed(nl.ndarray((4, 1), nl.uint32))",
                      "nisa.set_rng_seed(tile(1, 1, dtype=nl.uint32))"),
     "DATA-LOT": one("nisa.rng(nl.ndarray((4, 4), nl.uint32))", "nisa.iota(nl.ndarray((4, 4), nl.int32), [[1, 4]])"),
+    "TRN2-UNTOLD": one("nisa.activation(tile(4, 4), nl.prelu, tile(4, 4))",
+                       "nisa.activation(tile(4, 4), nl.relu, tile(4, 4))"),
     "DATA-LOOP": Pair(steered("b[0:1, 0:1]"), steered("i[0:1]").replace("  # here", "")),
 }  # fmt: skip
 
@@ -557,6 +559,29 @@ nisa.dma_copy(tile(4, 4), x.ap([[512, 4], [1, 4]], vector_offset={where}, indire
 """
     found = [one.code for one in findings(body, PAIRS["TRN2-INDEX"]) if one.code == "TRN2-INDEX"]
     assert bool(found) == refused
+
+
+GATHER = "nisa.dma_copy(tile(4, 4), x.ap([[512, 4], [1, 4]], vector_offset=tile(4, 1, dtype=nl.{})))"
+LOAD = "nisa.register_load(nisa.register_alloc(), tile(1, 1, dtype=nl.{}))"
+COPY = "nisa.tensor_copy(tile(4, 4, dtype=nl.{0}), tile(4, 4, dtype=nl.{0}), engine=nisa.engine.{1})"
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (GATHER.format("int16"), "an index of int16 below zero"),
+        (GATHER.format("uint16"), ""),
+        (LOAD.format("int8"), "a number of int8 below zero"),
+        (LOAD.format("int32"), ""),
+        (COPY.format("int32", "scalar"), "int32 on the Scalar Engine keeps all bits"),
+        (COPY.format("int32", "vector"), ""),
+        (COPY.format("float32", "scalar"), ""),
+    ],
+)
+def test_what_no_page_tells_of_a_form_is_said_of_its_line(body: str, told: str) -> None:
+    found = [one.message for one in findings(body, PAIRS["TRN2-UNTOLD"]) if one.code == "TRN2-UNTOLD"]
+    assert len(found) == bool(told)
+    assert all(told in message for message in found)
 
 
 @pytest.mark.parametrize(("engine", "refused"), [("gpsimd", []), ("scalar", ["TRN2-LNC-MEET"])])
