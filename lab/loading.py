@@ -23,9 +23,9 @@ from nki_anvil.lab import (
     input_order,
     library_calls,
     marks,
+    narrow_draws,
     problem_file,
     tolerances,
-    whole_draws,
 )
 from nki_anvil.lab.problem_file import InputEntry, ProblemFile
 from nki_anvil.lab.reference import Reference
@@ -172,7 +172,7 @@ class _Problem:
                 *_dtype_warnings(seen),
                 *library_calls.warnings(self.content),
                 *in_order,
-                *whole_draws.told(arguments["default"], self.file.inputs),
+                *narrow_draws.told(arguments["default"], self.file.inputs),
                 *tolerances.beyond_rounding(allowed, outputs),
                 *((_FROZEN,) if _frozen(seen) else ()),
             ),
