@@ -27,7 +27,7 @@ from nki_anvil.backends.worker import (
 from nki_anvil.backends.worker.bending import FINEST, mixed_turns
 from nki_anvil.backends.worker.inputs import DRAWN, FEW
 from nki_anvil.lab import families_by_lot, integer_families, related_families
-from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many, laid_pairs
+from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many, laid_pairs, turning
 from nki_anvil.lab.specification import Specification
 
 OWN_CASES: Final = 5
@@ -339,6 +339,7 @@ def _laid(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], large:
     """Triangles, blocks and their like over two axes of all inputs at once."""
     for (one, other), turns in laid_pairs(floats, gathered, laid.TURNS).items():
         yield from (Plan(f"laid/axes:{one},{other}/{turn}") for turn in range(1 if large else turns))
+    yield from (Plan(f"laid/{variant}") for variant in turning(floats, gathered, 1 if large else laid.FLAT))
     if any(len(drawn_shape(spec)) > 1 and min(drawn_shape(spec)[-2:]) > 1 for spec in floats):
         yield from (Plan(f"laid/{turn}") for turn in range(0, laid.TURNS, LAID_LARGE if large else 1))
         flat = max(laid.flat_turns(drawn_shape(spec)) for spec in floats)

@@ -21,7 +21,7 @@ from nki_anvil.backends.worker import (
     waves,
     whole_numbers,
 )
-from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many, laid_pairs
+from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many, laid_pairs, turning
 
 EDGES: Final = 48
 """Cases of integers at edges and marks at most: a single position, or a length, is at one in each."""
@@ -62,6 +62,7 @@ def whole(integers: list[InputSpec], gathered: Mapping[str, Sequence[int]]) -> I
         yield from (Plan(f"whole/lines/{turn}") for turn in range(lines.CASES))
     for (one, other), turns in laid_pairs(integers, gathered, laid.INTEGER_TURNS).items():
         yield from (Plan(f"whole/laid/axes:{one},{other}/{turn}") for turn in range(turns))
+    yield from (Plan(f"whole/{variant}") for variant in turning(integers, gathered))
     if planar := [shape for shape in shapes if len(shape) > 1 and min(shape[-2:]) > 1]:
         yield from (Plan(f"whole/laid/{turn}") for turn in range(max(map(laid.whole_turns, planar))))
         yield from (Plan(f"whole/tiles/{turn}") for turn in range(whole_numbers.TILED))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -41,3 +41,13 @@ def laid_pairs(
         for pair in laid.pairs(shape, gathered.get(spec.name, ())):
             turns[pair] = max(turns.get(pair, 0), laid.pair_turns(shape, pair, kinds))
     return turns
+
+
+def turning(inputs: Sequence[InputSpec], gathered: Mapping[str, Sequence[int]], most: int = laid.FLAT) -> Iterator[str]:
+    """Variants in which columns turn, over the last two axes and over other pairs, in at most so many cases each."""
+    planar = [shape for shape in map(drawn_shape, inputs) if len(shape) > 1 and min(shape[-2:]) > 1]
+    turns = laid_pairs(inputs, gathered, laid.TURNING)
+    if planar:
+        turns[-2, -1] = max(laid.pair_turns(shape, (-2, -1), laid.TURNING) for shape in planar)
+    for (one, other), count in turns.items():
+        yield from (f"turning:{one},{other}/{turn}" for turn in range(min(count, most)))

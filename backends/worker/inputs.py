@@ -282,7 +282,7 @@ def _whole(spec: Spec, own: Array, axes: Sequence[int], rng: Any, variant: str, 
     kind, _, number = variant.partition("/")
     if kind in _IN_TURN:
         return inside(spec, _IN_TURN[kind](own, rng, within, turn_of(number)))
-    if kind in ("laid", "flat", "folded"):
+    if kind in ("laid", "flat", "folded") or kind.startswith(TURNING):
         return _as_planes(own, rng, within, kind, number)
     if variant.startswith("beside:"):
         return _beside(spec, own, variant, seed, every)
@@ -312,11 +312,18 @@ def _as_planes(own: Array, rng: Any, within: whole_numbers.Range, kind: str, num
     def bent(own: Array, turn: int) -> Array:
         return laid.of_integers(own, rng, within, turn)
 
+    if kind.startswith(TURNING):
+        return _turning_integers(own, rng, within, f"{kind}/{number}")
     if number.startswith("axes:"):
         return laid.over(own, *_axes_and_turn(number.removeprefix("axes:")), laid.QUARTERED, bent)
     if kind == "folded":
         return folded.of_rows(own, rng, within.low, within.high, turn_of(number))
     return bent(laid.unfolded(own) if kind == "flat" else own, turn_of(number)).reshape(own.shape)
+
+
+def _turning_integers(own: Array, rng: Any, within: whole_numbers.Range, variant: str) -> Array:
+    axes, turn = _axes_and_turn(variant.removeprefix(TURNING))
+    return laid.over(own, axes, turn, 0, lambda moved, _: laid.turning_integers(moved, rng, within))
 
 
 _IN_TURN = {
@@ -394,6 +401,8 @@ def _companion(
         return whole_numbers.framed(own, within) if within.high - within.low > 2 else np.full_like(own, within.high)
     if alone or (family in _MINGLED and family != "signs" and rng.random() < 0.25):
         return whole_numbers.mingled(own, rng, within)
+    if family == "laid" and variant.startswith(TURNING):
+        return _turning_integers(own, rng, within, variant)
     if family == "laid" and variant.startswith("axes:"):
         return _as_planes(own, rng, within, "laid", variant)
     place = [other["name"] for other in every if family == "sided" or is_whole(other)].index(spec["name"])
@@ -501,13 +510,18 @@ def _kindred(d: Draw) -> Array:
 
 
 def _laid(d: Draw) -> Array:
-    """The variant is the case's number; before it stand rows that are planes, or axes."""
+    """The variant is the case's number; before it stand rows that are planes, or axes, over which columns may turn."""
     domain = d.spec.get("domain")
     ends = 0.0 if domain in ABOVE else -np.inf, 1.0 if domain == "unit" else np.inf
 
     def bent(own: Array, turn: int) -> Array:
         return laid.of_floats(own, d.rng, d.scale, turn + d.position, ends)
 
+    def turning(own: Array, turn: int) -> Array:
+        return laid.turning_floats(own, d.rng, d.scale, turn + d.position, ends)
+
+    if d.variant.startswith(TURNING):
+        return laid.over(d.own, *_axes_and_turn(d.variant.removeprefix(TURNING)), 0, turning)
     if d.variant.startswith("axes:"):
         return laid.over(d.own, *_axes_and_turn(d.variant.removeprefix("axes:")), laid.CONTRASTED, bent)
     own = laid.unfolded(d.own) if d.variant.startswith("flat/") else d.own
@@ -651,6 +665,8 @@ _PLAIN = (
 """Of floats, in which integers stay as they were drawn: sums of both are exact, or cancel."""
 _PAIRED = ("cancelling", "exact20", "sole", "terraces", "named", "gated", "leading", *_RELATED)
 
+TURNING = "turning:"
+"""Of ``laid`` and ``whole``, before axes: columns turn over these."""
 JOINED = 977
 """Beside a case's seed, of what two integers have in common."""
 MET = (

@@ -43,6 +43,12 @@ CONTRASTS = 2 * ((-0.5, 0.5), (0.5, 1.0), (1.0, 2.0), (2.0, 3.5))
 drawn by lot."""
 LITTLE = 0.1
 """Of own draws that is left in them now and then."""
+TURNING = 192
+"""Planes whose columns turn, in so many cases as it takes: which of them go together is drawn by lot."""
+WON_BACK = (0.4, 0.5)
+"""Parts of an axis behind which most of those turn: what falls farthest behind can just win it back."""
+KINDS_OF_COLUMNS = (0.25, 0.25, 0.5)
+"""How often a column is high first, later, and not at all; three of four such planes are so, the others turned over."""
 
 Mask = Callable[[Array, Array, int, int, Any], Array]
 """Rows' numbers [height, 1], columns' [1, width], both lengths, randomness -> what is kept [height, width]."""
@@ -140,6 +146,14 @@ def _quartered(i: Array, j: Array, height: int, width: int, rng: Any) -> Array:
     return (i * PLACES < a) ^ (j * PLACES < b) ^ (rng.random() < 0.5)
 
 
+def _turning(i: Array, j: Array, height: int, width: int, rng: Any) -> Array:
+    """Columns, scattered by lot, that end at one place, that begin there, and that stay as the rest is."""
+    share = rng.uniform(*WON_BACK) if rng.random() < 0.75 else rng.random()
+    place = min(max(1, round(share * height)), height - 1)
+    kinds: Array = rng.choice(3, (1, width), p=KINDS_OF_COLUMNS)
+    return ((kinds == 0) & (i < place)) | ((kinds == 1) & (i >= place))
+
+
 def _product(own: Array, rng: Any) -> Array:
     """A column times a row."""
     return own[:, :1] * own[:1]
@@ -226,7 +240,7 @@ def of_floats(own: Array, rng: Any, scale: float, turn: int, ends: tuple[float, 
     def bent(matrix: Array, kind: int) -> Array:
         if kind >= CONTRASTED:
             far = 10.0 ** (scale * rng.uniform(*CONTRASTS[kind - CONTRASTED]))
-            return np.clip(_contrasted(matrix, rng, far), *ends)
+            return np.clip(_contrasted(matrix, _quartered, rng, far), *ends)
         if kind >= WHOLE_TURNS:
             return TABLES[kind - WHOLE_TURNS](matrix, rng)
         if kind >= len(MASKS):
@@ -245,9 +259,20 @@ def of_floats(own: Array, rng: Any, scale: float, turn: int, ends: tuple[float, 
     return _each(own, turn, TURNS, inside).astype(np.float32)
 
 
-def _contrasted(own: Array, rng: Any, far: float) -> Array:
+def turning_floats(own: Array, rng: Any, scale: float, turn: int, ends: tuple[float, float]) -> Array:
+    """Columns of each matrix of the last two axes are high and then low, or low and then high; others are low
+    throughout, or, in one matrix of four, high. They are at both ends, or as far apart as quarters are."""
+
+    def bent(matrix: Array, kind: int) -> Array:
+        far = 10.0 ** (scale * rng.uniform(*CONTRASTS[-1 if np.isfinite(ends).all() else kind]))
+        return np.clip(_contrasted(matrix, _turning, rng, -far if rng.random() < 0.25 else far), *ends)
+
+    return _each(own, turn, len(CONTRASTS), bent).astype(np.float32)
+
+
+def _contrasted(own: Array, mask: Mask, rng: Any, far: float) -> Array:
     mean, little = float(own.mean()), LITTLE * (rng.random() < 0.5)
-    heights: Array = cast(Any, np).where(_kept(own, _quartered, rng), far, -far)
+    heights: Array = cast(Any, np).where(_kept(own, mask, rng), far, -far)
     return mean + _spread(own) * heights + little * (own - mean)
 
 
@@ -270,6 +295,16 @@ def of_integers(own: Array, rng: Any, within: Range, turn: int) -> Array:
         return cast(Any, np).where(kept, inner, outer)
 
     return _each(own, turn, INTEGER_TURNS, bent)
+
+
+def turning_integers(own: Array, rng: Any, within: Range) -> Array:
+    """Columns of each matrix that turn from the one end of the range to the other, and that do not."""
+
+    def bent(matrix: Array, kind: int) -> Array:
+        inner, outer = rng.permutation([within.low, within.high])
+        return cast(Any, np).where(_kept(matrix, _turning, rng), inner, outer)
+
+    return _each(own, 0, 1, bent)
 
 
 def _of_three(path: Array, rng: Any, within: Range) -> Array:

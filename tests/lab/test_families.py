@@ -119,3 +119,8 @@ def test_what_has_three_axes_has_structures_over_each_two_of_them_once_at_large_
         assert over == [f"laid/axes:0,2/{turn}" for turn in turns]
         found = {plan.family.rpartition("/")[0] for plan in plans if "axes" in plan.family}
         assert found == {"laid/axes:0,1", "laid/axes:0,2", "whole/laid/axes:0,1", "whole/laid/axes:0,2"}
+        turning = [plan.family.rpartition("/")[0] for plan in plans if "turning" in plan.family]
+        kinds = [f"{family}/turning:{axes}" for family in ("laid", "whole") for axes in ("-2,-1", "0,1", "0,2")]
+        assert {kind: turning.count(kind) for kind in turning} == dict.fromkeys(kinds, 4) | (
+            dict.fromkeys(kinds[:3], 1) if large else {}
+        )

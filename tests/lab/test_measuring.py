@@ -144,6 +144,7 @@ def test_at_large_shapes_inputs_share_the_families_that_bend_one_alone():
         *laid,
         *down,
         "laid/flat/1",
+        *(f"laid/turning:-2,-1/{turn}" for turn in range(1, laid_over.FLAT)),
         "normed/1",
         "waves/1",
         "silent/1",

@@ -218,3 +218,49 @@ def test_a_batch_needs_fewer_cases_of_other_axes_than_a_single_plane() -> None:
     assert laid.pair_turns((36, 64, 8), (0, 2)) == 2
     assert laid.pair_turns((36, 1, 8), (0, 2)) == laid.FLAT
     assert laid.pair_turns((36, 0, 8), (0, 2)) == 0
+
+
+def turns(x: Any) -> set[tuple[int, int]] | None:
+    """Where columns of two numbers turn, and whether upwards; None where one turns twice."""
+    steps = np.sign(np.diff(x.astype(np.float64), axis=0))
+    if (np.abs(steps).sum(0) > 1).any():
+        return None
+    return {(int(place), int(steps[place, column])) for place, column in np.argwhere(steps)}
+
+
+def test_columns_scattered_over_a_plane_turn_at_one_place_from_one_bound_to_the_other_or_stay() -> None:
+    planes = np.moveaxis(drawn(UNIT, "laid/turning:0,2/0"), 1, 0)
+    assert np.isin(planes, (0, 1)).all()
+    found = [turns(plane) for plane in planes]
+    assert all(places is not None and len({place for place, _ in places}) <= 1 for places in found)
+    assert sum(places is not None and {up for _, up in places} == {-1, 1} for places in found) > 16
+    assert len({place for places in found for place, _ in places or ()}) > 8
+    staying = planes[:, 0] == planes[:, -1]
+    low, high = (((planes[:, 0] == bound) & staying).any(axis=1) for bound in (0, 1))
+    assert low.sum() > high.sum() > 0
+    assert not (low & high).any()
+
+
+@pytest.mark.parametrize(("domain", "bounds"), [("unit", 2), ("nonnegative", 1), ("real", 0)])
+def test_columns_that_turn_are_as_far_apart_as_quarters_where_there_are_no_bounds(domain: str, bounds: int) -> None:
+    cases = [drawn(SQUARE | {"domain": domain}, f"laid/turning:-2,-1/{turn}", turn) for turn in range(16)]
+    apart = [float(np.ptp(x)) for x in cases]
+    assert (max(apart) == min(apart) == 1) == (bounds == 2)
+    assert bounds == 2 or max(apart) > 300
+    assert all(np.isfinite(x).all() and (bounds == 0 or x.min() >= 0) for x in cases)
+
+
+def test_integers_turn_over_the_same_axes_alone_and_beside_floats() -> None:
+    spec = MASK | {"shape": [12, 64, 16], "high": 100}
+    beside = inputs.draw({"inputs": [UNIT, spec]}, {"seed": 1, "family": "laid/turning:0,2/0"})["mask"]
+    for mask in (beside, drawn(spec, "whole/turning:0,2/0")):
+        found = [turns(plane) for plane in np.moveaxis(mask, 1, 0)]
+        assert all(places is not None and len({place for place, _ in places}) <= 1 for places in found)
+        assert sum(places is not None and {up for _, up in places} == {-1, 1} for places in found) > 32
+        assert set(np.unique(mask)) == {0, 100}
+
+
+@pytest.mark.parametrize("shape", [[1, 1], [1, 5], [5, 1], [2, 2], [7], [3, 0, 4]], ids=str)
+def test_few_rows_or_columns_turn_as_far_as_there_are_some(shape: list[int]) -> None:
+    for spec, family in ((SQUARE, "laid"), (MASK, "whole")):
+        assert drawn(spec | {"shape": shape}, f"{family}/turning:0,1/0").shape == tuple(shape)
