@@ -14,6 +14,7 @@ from nki_anvil.backends.worker import (
     laid,
     lines,
     linked,
+    mirrored,
     planes,
     relations,
     series,
@@ -59,6 +60,7 @@ def whole(integers: list[InputSpec], gathered: Mapping[str, Sequence[int]]) -> I
         yield from (Plan(f"whole/waves/{turn}") for turn in range(waves.CASES))
         yield from (Plan(f"whole/silent/{turn}") for turn in range(2 * silences.CASES))
         yield from (Plan(f"whole/echoed/{turn}") for turn in range(2 * echoes.CASES))
+        yield from (Plan(f"whole/mirrored/{turn}") for turn in range(2 * mirrored.CASES))
         yield from (Plan(f"whole/lines/{turn}") for turn in range(lines.CASES))
     for (one, other), turns in laid_pairs(integers, gathered, laid.INTEGER_TURNS).items():
         yield from (Plan(f"whole/laid/axes:{one},{other}/{turn}") for turn in range(turns))

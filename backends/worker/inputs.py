@@ -338,6 +338,7 @@ _IN_TURN = {
     "waves": whole_numbers.as_waves,
     "silent": whole_numbers.silent,
     "echoed": whole_numbers.echoed,
+    "mirrored": whole_numbers.as_mirrored,
     "lines": whole_numbers.lines,
     "pairs": linked.pairs,
     "pointers": linked.pointers,

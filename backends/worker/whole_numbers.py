@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from nki_anvil.backends.worker import arranged as orders
-from nki_anvil.backends.worker import echoes, places, planes, regimes, series, silences, waves
+from nki_anvil.backends.worker import echoes, mirrored, places, planes, regimes, series, silences, waves
 from nki_anvil.backends.worker import lines as sparse_lines
 
 Array = Any
@@ -359,6 +359,12 @@ def echoed(own: Array, rng: Any, within: Range, turn: int) -> Array:
     """Rows that say a phrase again right behind it; in every second case columns do."""
     turned = turn % 2 == 1
     return _put_back(echoes.of_rows(_rows(_stretched(own), turned), rng, within.low, within.high), own, turned)
+
+
+def as_mirrored(own: Array, rng: Any, within: Range, turn: int) -> Array:
+    """Rows one half of which is the other one again, mirrored or moved; in every second case columns are."""
+    turned, (low, high, marks) = turn % 2 == 1, within
+    return _put_back(mirrored.of_rows(_rows(_stretched(own), turned), rng, low, high, marks), own, turned)
 
 
 def lines(own: Array, rng: Any, within: Range, turn: int) -> Array:
