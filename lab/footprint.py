@@ -120,8 +120,12 @@ class Footprint:
             return True
         leads = real(path)
         spelt = any(map(named(path).is_relative_to, self._spelt_outside))
-        outside = spelt and any(map(leads.is_relative_to, self._outside)) and not any(map(leads.is_relative_to, DATA))
-        return outside or all(map(_is_kept_of_a_module, (path, leads)))
+        return (spelt and self._is_outside(leads)) or all(map(_is_kept_of_a_module, (path, leads)))
+
+    def _is_outside(self, path: Path) -> bool:
+        """Where people put data into the system, only what was put there as an installation, or for this process."""
+        outside = [root for root in self._outside if path.is_relative_to(root)]
+        return any(map(_is_data, outside)) if _is_data(path) else bool(outside)
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         with contextlib.suppress(OSError, ValueError, TypeError):  # whoever opens a file must not fail by this
@@ -173,6 +177,10 @@ class _Missing(importlib.abc.MetaPathFinder):
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, _target: Any = None) -> None:
         self._tell(fullname, path)
+
+
+def _is_data(path: Path) -> bool:
+    return any(map(path.is_relative_to, DATA))
 
 
 def _is_kept_of_a_module(path: Path) -> bool:

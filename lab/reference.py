@@ -18,11 +18,13 @@ import anyio
 import anyio.abc
 from anyio.to_thread import run_sync
 
-from nki_anvil.backends import scratch
+from nki_anvil.backends import room, scratch
 from nki_anvil.backends.errors import PathUnwritable, ProblemInvalid
 from nki_anvil.lab.fingerprint import fingerprint, is_file
 
 _REMEDY = "Correct the reference and open the problem again."
+
+_ROOM = "Free some space there, or set NKI_ANVIL_DATA to another folder."
 
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """Of BLAS: spinning threads cost more than they gain while kernels run beside it."""
@@ -68,6 +70,8 @@ class Reference:
         await anyio.Path(folder / "request.json").write_text(json.dumps(request))
         status = await self._run(folder)
         answer = folder / "answer.json"
+        if not answer.is_file() and status == room.FULL:
+            raise PathUnwritable(f"No space is left in {folder} for what {self.path.name} computes.", _ROOM)
         if not answer.is_file():
             raise ProblemInvalid(
                 f"{self.path.name} ended its process ({_ended(status)}) before it gave a result.", _REMEDY
@@ -92,7 +96,7 @@ class Reference:
             }
         except OSError as error:
             message = f"What {self.path.name} reads cannot be copied to {folder}: {error}."
-            raise PathUnwritable(message, "Free some space there, or set NKI_ANVIL_DATA to another folder.") from error
+            raise PathUnwritable(message, _ROOM) from error
 
     async def _run(self, folder: Path) -> int:
         command = [sys.executable, "-P", "-m", "nki_anvil.lab.reference_start", str(folder)]

@@ -19,6 +19,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from nki_anvil.backends.room import is_lack_of_room
 from nki_anvil.backends.worker import isolation
 from nki_anvil.backends.worker.arrays import read_all
 from nki_anvil.lab import bendable, draw_order, from_source, own_modules
@@ -68,7 +69,9 @@ def main(folder: Path) -> None:
         answer = {"fault": str(fault)}
     except MemoryError:
         answer = {"fault": f"The reference needs more than {request['memory_bytes'] >> 20} MiB of memory."}
-    except Exception:
+    except Exception as error:
+        if is_lack_of_room(error):
+            raise
         answer = {"internal": traceback.format_exc()}
     partial = folder / "answer.partial"
     partial.write_text(json.dumps(answer))

@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar, cast
 import filelock
 from pydantic import BaseModel, ValidationError
 
+from nki_anvil.backends import room
 from nki_anvil.backends.errors import BackendBusy, PathOutside, PathUnwritable, StateDamaged, StateNewer
 
 SCHEMA: Final = 1
@@ -27,6 +28,8 @@ FOLDER: Final = ".nki-anvil"
 
 LOCK_TIMEOUT_S: Final = 30.0
 """Critical sections take milliseconds: whoever waits this long waits for a process that hangs."""
+
+_WRITABLE: Final = "Make the workspace writable, or set NKI_ANVIL_WORKSPACE to a folder that is."
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -97,10 +100,8 @@ def writable(path: Path) -> Generator[None]:
     try:
         yield
     except OSError as error:
-        raise PathUnwritable(
-            f"{error.filename or path} cannot be written: {error.strerror}.",
-            "Make the workspace writable, or set NKI_ANVIL_WORKSPACE to a folder that is.",
-        ) from error
+        remedy = room.REMEDY if room.is_lack_of_room(error) else _WRITABLE
+        raise PathUnwritable(f"{error.filename or path} cannot be written: {error.strerror}.", remedy) from error
 
 
 def write_bytes(path: Path, content: bytes) -> None:

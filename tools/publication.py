@@ -17,7 +17,7 @@ from mcp_types import Tool as MCPTool
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
-from nki_anvil.backends import errand
+from nki_anvil.backends import errand, room
 from nki_anvil.backends.errand import Errand
 from nki_anvil.backends.errors import AnvilError
 from nki_anvil.tools import logbook
@@ -105,7 +105,7 @@ def _published(function: Function, *, long: bool) -> Callable[..., Awaitable[Res
     async def run(ctx: Context[Desk], detach: bool = False, **arguments: Any) -> Result:
         try:
             desk = ctx.request_context.lifespan_context
-            with _errand(function.__name__, ctx, arguments), logbook.noted(), desk.occupied():
+            with _errand(function.__name__, ctx, arguments), room.told(), logbook.noted(), desk.occupied():
                 if not long:
                     return await function(Call(desk), **arguments)
                 result = await _Running(function, ctx, arguments).result(detach=detach)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from nki_anvil.backends import room
 from nki_anvil.backends.errors import AnvilError
 from nki_anvil.server.commands.exits import status_of
 from nki_anvil.server.console import Console
@@ -27,7 +28,8 @@ class MainJobFirst(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with room.told():
+                return super().invoke(ctx)
         except AnvilError as error:
             console, problem = (ctx.obj.console, ctx.obj.problem) if ctx.obj else (Console(), None)
             console.refuse(error, problem)

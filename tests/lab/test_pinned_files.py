@@ -7,6 +7,7 @@ import contextlib
 import os
 import shutil
 import sqlite3
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 from nki_anvil.backends.backend import silent
-from nki_anvil.backends.errors import ProblemInvalid
+from nki_anvil.backends.errors import PathUnwritable, ProblemInvalid
 from nki_anvil.lab.cases import Pool
 from nki_anvil.lab.fingerprint import fingerprint
 from nki_anvil.lab.loading import load
@@ -240,3 +241,18 @@ async def test_a_compiled_module_is_loaded_where_it_lies_if_it_is_what_was_hashe
     shared.write_bytes(shared.read_bytes() + b"\0")
     with pytest.raises(ProblemInvalid, match=r"ours\.so, which the reference reads, changed"):
         await prepared(found, tmp_path / "more")
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="this system has no shared memory in its file system")
+async def test_copies_may_lie_where_people_put_data_into_the_system(tmp_path: Path) -> None:
+    laid(tmp_path)
+    found = await load(written(tmp_path, "SCALE = np.loadtxt(HERE / 'scale.txt')"))
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as data:
+        await prepared(found, Path(data))
+
+
+async def test_a_full_disk_is_no_fault_of_the_reference(tmp_path: Path) -> None:
+    code = "def full(*_, **__):\n    raise OSError(28, os.strerror(28))\nSCALE = 2.0\nnp.savez = full"
+    found = await load(written(tmp_path, code))
+    with pytest.raises(PathUnwritable, match=r"No space is left in .* for what reference\.py computes\. Free some"):
+        await prepared(found, tmp_path / "data")
