@@ -34,6 +34,7 @@ from nki_anvil.lab.nkibench.reference_side import timed
 from nki_anvil.lab.pinned_files import Pinned
 from nki_anvil.lab.reference_module import ReferenceFault, ReferenceModule
 from nki_anvil.lab.transformed import reshaped, transformed
+from nki_anvil.lab.unpinnable import Unpinnable
 from nki_anvil.lab.updates import updates
 from nki_anvil.sim.dtypes import name_of
 
@@ -57,10 +58,12 @@ def main(folder: Path) -> None:
     footprint = Footprint(Path(request["reference"]), hears=request["pinned"] is None)
     from_source.import_own(footprint.installed)
     own_modules.serve(footprint.folder, footprint.installed)
+    unpinnable = Unpinnable()
     pinned = None if request["pinned"] is None else Pinned(request["pinned"], footprint.installed)
     try:
         module = ReferenceModule(Path(request["reference"]), request.get("dims") or {}, request["digest"])
         answer = OPERATIONS[request["operation"]](module, request, folder)
+        unpinnable.refuse()
         if pinned is None:
             answer |= {"beside": footprint.files(), "left": footprint.left()}
         else:
