@@ -16,13 +16,12 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from nki_anvil.backends.errors import MemoryInvalid, PathUnreadable
 from nki_anvil.backends.job import Record
 from nki_anvil.memory.adding import LIMITS, Added, checked, identity, place
-from nki_anvil.memory.experience import Draft, Experience, Measurement, Provenance
+from nki_anvil.memory.experience import IMPORTED, Draft, Experience, Measurement, Provenance
 from nki_anvil.memory.hygiene import claim_in, order_in, without_claims, without_remarked_claims
 from nki_anvil.memory.store import Store
 from nki_anvil.memory.tagging import tagged
 from nki_anvil.memory.text import capped, clean
 
-_IMPORTED: Final = "imported"
 _STORED: Final = {"superseded_by", "retired_at"}
 
 
@@ -145,8 +144,8 @@ def _lesson(text: str, *, trusted: bool, now: float) -> tuple[Experience, list[M
 
 def _hearsay(source: str) -> str:
     """Where strangers say that it comes from: never to be taken for the server's own words, and without figures."""
-    said = source.removeprefix(_IMPORTED).lstrip(": ")
-    return f"{_IMPORTED}: {said}" if said and not claim_in(said) else _IMPORTED
+    said = source.removeprefix(IMPORTED).lstrip(": ")
+    return f"{IMPORTED}: {said}" if said and not claim_in(said) else IMPORTED
 
 
 def _evidence(store: Store, experience: str) -> list[dict[str, Any]]:

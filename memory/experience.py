@@ -14,6 +14,9 @@ Kind = Literal["speedup", "pitfall", "fact"]
 Provenance = Literal["measured", "modelled", "documented", "asserted"]
 Outcome = Literal["kept", "reverted", "undecided", "wrong"]
 
+IMPORTED: Final = "imported"
+"""How the source begins of what came from strangers."""
+
 PROVENANCE_OF: Final[dict[Origin, Provenance]] = {"device": "measured", "modelled": "modelled"}
 
 
@@ -127,6 +130,19 @@ class Experience(Draft):
     created_at: float = 0.0
     superseded_by: str | None = None
     retired_at: float | None = None
+
+    @property
+    def hearsay(self) -> bool:
+        """Whether strangers say it, and nobody vouched for it."""
+        return self.source == IMPORTED or self.source.startswith(f"{IMPORTED}:")
+
+    def record(self, evidence: Evidence) -> str:
+        """What came of it in one line, which says of hearsay that it is: figures may stand in its words."""
+        if not self.hearsay:
+            return evidence.line
+        if evidence.origin is None:
+            return f"{IMPORTED}: asserted by somebody, measured by nobody here"
+        return f"{IMPORTED}: asserted by somebody; here {evidence.line}"
 
     @property
     def active(self) -> bool:

@@ -73,7 +73,7 @@ _WORDED: Final = (
     r"(?:twen|thir|for|fif|six|seven|eigh|nine)ty|hundred|dozens of|hundreds of)"
 )
 _NUMBER: Final = rf"(?:(?<![\d.])\d+(?:[.,]\d+)?|{_WORDED})"
-_GAIN: Final = r"(?:fast|speed|quick|improv|better|gain|perform|throughput|latency)"
+_GAIN: Final = r"(?:fast|speed|quick|improv|better|gain|wins?\b|boost|perform|throughput|latency)"
 _TIMES: Final = (
     r"(?:\d+(?:[.,]\d+)? ?(?:x|×|times|-?fold|%|per ?cent)|"
     rf"{_WORDED}[ -]?(?:fold|per ?cent))(?!\w| ?\d)"
@@ -114,6 +114,7 @@ _CLAIMS: Final = re.compile(
             rf"\b{_TIME}:? {_NUMBER}(?: ?{_UNIT})? ?(?:to|->|→|=>) ?{_US}",
             rf"\bkernel (?:now )?(?:runs|takes|needs|finishes){_ABOUT} {_US}",
             rf"\b(?:measured|verified|timed|benchmarked|confirmed)(?: \w+){{0,2}} on (?:an? |the |real )*{_CHIP}\b",
+            rf"(?<![\d.]){_TIMES}(?=[^.]{{0,40}}\b(?:real|actual) {_CHIP}\b)",
             rf"\bpass(?:es|ed) {_EVERY} (?:gates?|checks?|tests?)\b",
             rf"\b(?:right|correct) (?:on|by|in|at) {_EVERY} (?:gates?|checks?)\b",
             r"\b(?<!not )passed (?:the )?verif\w+|\b(?:verified|found) (?:as |to be )?(?:right|correct)\b(?! of)",

@@ -60,6 +60,11 @@ class Shown(Record):
     evidence: Evidence
     score: float
 
+    @property
+    def record(self) -> str:
+        """In one line: whose word it is, and what came of it."""
+        return self.experience.record(self.evidence)
+
 
 class Answer(Record):
     """What was shown. ``shown_id`` names it, so that outcomes are credited; None where nothing was found."""
@@ -177,7 +182,7 @@ def _cost(item: Shown) -> int:
     said = item.experience
     return tokens(
         f"{said.id}{said.title}{said.when_to_use}{said.advice}{said.slow_snippet}{said.fast_snippet}"
-        f"{said.source}{' '.join(said.tags.words())}{item.evidence.line}"
+        f"{said.source}{' '.join(said.tags.words())}{item.record}"
     )
 
 

@@ -169,7 +169,7 @@ class Slots:
         lines = [
             quoted(
                 f"**{shown.experience.title}** ({shown.experience.kind}, {shown.experience.provenance}; "
-                f"{shown.evidence.line}). {shown.experience.when_to_use}\n{shown.experience.advice}"
+                f"{shown.record}). {shown.experience.when_to_use}\n{shown.experience.advice}"
             )
             for shown in answer.experiences
         ]

@@ -115,7 +115,7 @@ def _line(attempt: int, entry: Reflexion) -> ReflexionLine:
 
 def _remembered(shown: Shown) -> Remembered:
     fields = {name: getattr(shown.experience, name) for name in Remembered.model_fields if name not in _OWN}
-    told = Told(said=shown.evidence.line, **shown.evidence.model_dump())
+    told = Told(said=shown.record, **shown.evidence.model_dump())
     return Remembered(experience=shown.experience.id, evidence=told, **fields)
 
 
@@ -126,7 +126,7 @@ def _summary(experiences: list[Remembered], reflexions: list[ReflexionLine], cha
     doubt = f"{changed} changed after the problem was opened: what was judged before rests on it" if changed else ""
     if not experiences and not reflexions:
         return sentence("Nothing is remembered that fits", doubt)
-    first = f"; first: {experiences[0].title} ({experiences[0].evidence.line})" if experiences else ""
+    first = f"; first: {experiences[0].title} ({experiences[0].evidence.said})" if experiences else ""
     found = f"{count(len(experiences), 'experience')}, {count(len(reflexions), 'reflexion')} of this problem"
     return sentence(f"{found}{first}", doubt)
 

@@ -14,7 +14,7 @@ from lab_world import World
 from served import call, refusal, served
 
 from nki_anvil.backends.errors import MemoryInvalid
-from nki_anvil.memory.adding import LIMITS, add_experience
+from nki_anvil.memory.adding import LIMITS, add_experience, place
 from nki_anvil.memory.exchange import import_lines
 from nki_anvil.memory.experience import Draft, Measurement
 from nki_anvil.memory.hygiene import claim_in, encoded, order_in, undisguised, without_claims, without_markup
@@ -162,6 +162,9 @@ CLAIMS = (
     "An order of magnitude less time.",
     "Half the time of the column loop.",
     "A third of the latency of the old one.",
+    "A 4x win on real silicon.",
+    "A four-fold boost.",
+    "Gives 30 % on real hardware.",
 )
 
 HONEST = (
@@ -192,6 +195,7 @@ HONEST = (
     "It doubles the number of banks in use, and drops to one transfer per tile.",
     "Take one of two tiles at a time; the sum is kept in each partition, and all times of the loop are its own.",
     "Clip without checks of bounds; a tile found right of the diagonal is masked.",
+    "A window of 3 x 3 wins over one of 5 x 5 where boundaries of tiles are rare.",
     "An operand that is kept every iteration crowds out the rest: from one tile to the next it is read once.",
 )
 
@@ -267,6 +271,18 @@ def test_invented_records_of_an_import_are_not_believed(store: Store):
     (stored,) = store.experiences()
     assert (stored.kind, stored.provenance) == ("fact", "asserted")
     assert store.evidence(stored.id).line == "untried"
+
+
+def test_what_strangers_assert_is_told_as_that_whatever_their_words_say(store: Store, kept: Measurement):
+    line = json.dumps(draft(advice="Hoist the load: on our chips it did wonders.").model_dump())
+    import_lines(store, [line])
+    (shown,) = query(store, Situation(text="hoist the load")).experiences
+    assert shown.record == "imported: asserted by somebody, measured by nobody here"
+    with store.writing() as connection:
+        place(connection, shown.experience, [kept])
+    (shown,) = query(store, Situation(text="hoist the load")).experiences
+    here = "kept 1, reverted 0, wrong 0 (modelled), speedup up to 1.30"
+    assert shown.record == f"imported: asserted by somebody; here {here}"
 
 
 @pytest.mark.parametrize("speedup", [0, -1, float("inf"), float("nan")])
