@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import signal
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -31,6 +32,8 @@ from nki_anvil.backends.worker import arrays, bootstrap, executor, runner, simul
 from nki_anvil.sim.constants import Constants
 
 _LINE_BYTES: Final = 64 << 10
+_ROOM_BYTES: Final = 64 << 10
+"""With less than this a worker can neither go on nor say why."""
 _ALLOWANCE_S: Final = 180.0
 """What a job may take besides its own limits: starting processes on a busy machine, checking and costing programs."""
 _FAREWELL_S: Final = 5.0
@@ -170,8 +173,8 @@ def _failed(folder: Path, message: str) -> BackendError:
     log = folder / _LOG
     lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
     last = lines[-1][:300] if lines else ""
-    if os.strerror(errno.ENOSPC) in last:
-        return _disk_full()
+    if os.strerror(errno.ENOSPC) in last or (not last and shutil.disk_usage(folder).free < _ROOM_BYTES):
+        return _disk_full()  # which may have left no room to say so
     return BackendFailed(f"{message} {last}".strip(), "Call again; if it happens again, look at memory and disk space.")
 
 

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -39,6 +40,14 @@ async def test_a_worker_that_breaks_off_is_a_failed_backend(
 ) -> None:
     with pytest.raises(BackendFailed, match=says):
         await run_with(backend, job(""), monkeypatch, script)
+
+
+async def test_a_worker_that_had_no_room_to_say_that_the_disk_was_full_is_told_as_that(
+    backend: ChildBackend, job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nki_anvil.backends.child.shutil.disk_usage", lambda _: SimpleNamespace(free=0))
+    with pytest.raises(BackendDiskFull, match="disk is full"):
+        await run_with(backend, job(""), monkeypatch, "")
 
 
 @pytest.mark.parametrize(
