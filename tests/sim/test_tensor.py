@@ -1,5 +1,7 @@
 """Views of tensors: which elements they see, and which views the machine does not have."""
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -209,7 +211,8 @@ PARTS = [
 @pytest.mark.parametrize("part", PARTS)
 def test_before_views_an_offset_by_data_is_that_of_the_tensor_itself(part, by):
     LIVE.set(Builder("trn2", "0.4", __file__))
-    whole, at = nl.ndarray((4, 6, 8), nl.float32, nl.shared_hbm), {by: nl.ndarray((1, 1), nl.int32)}
+    whole = nl.ndarray((4, 6, 8), nl.float32, nl.shared_hbm)
+    at: dict[str, Any] = {by: nl.ndarray((1, 1), nl.int32)}
     for same in (whole, whole[0:4, :], whole.reshape((24, 8)), whole.view(nl.int32)):
         assert same.ap([[8, 1], [1, 8]], **at).indirection is not None
     with pytest.raises(TraceError, match=r"NKI-INDEXING.*counts in the tensor.*2 \* i"):
