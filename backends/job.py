@@ -49,6 +49,8 @@ class InputSpec(Record):
     """Largest \\|mean\\| / sigma that a family may give it."""
     marks: tuple[int | float, ...] = ()
     """Numbers in its range that mean something to the problem (``lab/marks.py``): integers of an integer."""
+    steps: tuple[int, ...] = ()
+    """Of an integer, such numbers by which two of it may differ, wherever its range begins; none is below one."""
     zero_or_one: bool = False
     """Floats of which the problem's own draws hold nothing but these two: labels, or a mask."""
     order: Order | None = None

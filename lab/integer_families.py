@@ -45,7 +45,8 @@ def whole(integers: list[InputSpec], gathered: Mapping[str, Sequence[int]]) -> I
         turns = [whole_numbers.turns(shape, turned) for shape in shapes if not turned or len(shape) > 1]
         yield from (Plan(f"{family}/{turn}") for turn in range(max(turns, default=0)))
     ranges = [
-        whole_numbers.Range(int(spec.low or 0), int(spec.high or 1), tuple(map(int, spec.marks))) for spec in integers
+        whole_numbers.Range(int(spec.low or 0), int(spec.high or 1), tuple(map(int, spec.marks)), spec.steps)
+        for spec in integers
     ]
     ends = [len(whole_numbers.near_edges(within)) for within in ranges]
     cases = max(-(-count // max(1, prod(shape))) for count, shape in zip(ends, shapes, strict=True))

@@ -58,17 +58,10 @@ def marked(arguments: ShapeSet, numbers: Iterable[int], compared: Iterable[float
     lengths = {n for spec in arguments.inputs for n in spec.drawn or spec.shape or ()}
     most = max((int(spec.high) for spec in arguments.inputs if _counts(spec) and spec.high is not None), default=0)
     compared = sorted(compared)
-    whole = list(
-        dict.fromkeys(
-            [
-                *(int(n) for n in compared if float(n).is_integer()),
-                *sorted(lengths | set(numbers)),
-                *_rounds(lengths, most),
-            ]
-        )
-    )
+    named = [*(int(n) for n in compared if float(n).is_integer()), *sorted(lengths | set(numbers))]
+    whole = list(dict.fromkeys([*named, *_rounds(lengths, most)]))
     steps = list(dict.fromkeys(sign * n for n in compared for sign in (1.0, -1.0) if FLOATS[0] <= abs(n) <= FLOATS[1]))
-    return arguments.model_copy(update={"inputs": tuple(_with(spec, whole, steps) for spec in arguments.inputs)})
+    return arguments.model_copy(update={"inputs": tuple(_with(spec, whole, named, steps) for spec in arguments.inputs)})
 
 
 def _counts(spec: InputSpec) -> bool:
@@ -87,12 +80,15 @@ def _rounds(lengths: set[int], most: int) -> list[int]:
     return [one for one in found if one < most]
 
 
-def _with(spec: InputSpec, whole: list[int], steps: list[float]) -> InputSpec:
-    """Marks are strictly inside an integer's range, whose ends are asked for anyway."""
+def _with(spec: InputSpec, whole: list[int], named: list[int], steps: list[float]) -> InputSpec:
+    """Marks are strictly inside an integer's range, whose ends are asked for anyway; its steps are what is ``named``,
+    without rounds of it."""
     if spec.shape is None or spec.domain == "constant":
         return spec
     if "float" in spec.dtype and spec.domain not in ("integer", "index"):
         low, high = -math.inf if spec.low is None else spec.low, math.inf if spec.high is None else spec.high
         return spec.model_copy(update={"marks": tuple([n for n in steps if low <= n <= high][:MOST])})
     low, high = spec.low or 0, 1 if spec.high is None else spec.high
-    return spec.model_copy(update={"marks": tuple(sorted([n for n in whole if low < n < high][:MOST]))})
+    inside = tuple(sorted([n for n in whole if low < n < high][:MOST]))
+    apart = sorted({abs(n) for n in named if 0 < abs(n) <= high - low})[:MOST]
+    return spec.model_copy(update={"marks": inside, "steps": tuple(apart)})

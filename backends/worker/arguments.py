@@ -122,7 +122,8 @@ def is_whole(spec: Spec) -> bool:
 
 def whole_range(spec: Spec) -> whole_numbers.Range:
     high = 1 if spec.get("high") is None else int(spec["high"])
-    return whole_numbers.Range(int(spec.get("low") or 0), high, tuple(map(int, spec.get("marks") or ())))
+    marks, steps = (tuple(map(int, spec.get(name) or ())) for name in ("marks", "steps"))
+    return whole_numbers.Range(int(spec.get("low") or 0), high, marks, steps)
 
 
 def dtype_of(name: str) -> Any:

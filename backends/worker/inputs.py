@@ -267,7 +267,7 @@ def _is_throughout(d: Draw) -> bool:
 
 def _tied_integers(spec: Spec, own: Array) -> Array:
     """Integers with the smallest and the largest at the ends and many ties between."""
-    low, high, _ = whole_range(spec)
+    low, high = whole_range(spec)[:2]
     values = np.where(own > (low + high) // 2, high, low)
     flat = values.reshape(-1)
     if flat.size:

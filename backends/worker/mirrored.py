@@ -24,13 +24,13 @@ HELD = (0.5, 0.2, 0.15, 0.15)
 """How often all places are answered, the outer ones, the inner ones, and all but one."""
 
 
-def of_rows(rows: Array, rng: Any, low: int, high: int, marks: Sequence[int]) -> Array:
+def of_rows(rows: Array, rng: Any, low: int, high: int, steps: Sequence[int]) -> Array:
     """Rows [n, width] of own draws, from ``low`` to ``high``; what has no answer there stays as it was drawn."""
     count, half = rows.shape[0], rows.shape[1] // 2
     if not half:
         return rows
     kinds = rng.choice(len(ANSWERS), (count, 1), p=ANSWERS)
-    number = _numbers(kinds, rng, low, high, marks)
+    number = _numbers(kinds, rng, low, high, steps)
     first = _answerable(rows[:, :half], kinds, number, low, high)
     second = cast(Any, np).choose(kinds, [first + number, number - first, first ^ number])
     held = _held(count, half, rng) & _is_within(first, low, high) & _is_within(second, low, high)
@@ -41,10 +41,10 @@ def of_rows(rows: Array, rng: Any, low: int, high: int, marks: Sequence[int]) ->
     return values
 
 
-def _numbers(kinds: Array, rng: Any, low: int, high: int, marks: Sequence[int]) -> Array:
+def _numbers(kinds: Array, rng: Any, low: int, high: int, steps: Sequence[int]) -> Array:
     """One for each row [n, 1]: the smaller ones of what the problem names are likelier, and in steps of either sign."""
     count = len(kinds)
-    named = np.array(sorted({abs(mark) for mark in marks} - {0}) or [0])
+    named = np.array(sorted({abs(step) for step in steps} - {0}) or [0])
     share: Array = ((rng.permutation(np.arange(count)) + rng.random(count)) / count)[:, None]
     found = named[np.minimum((len(named) + 1) ** share, len(named)).astype(np.int64) - 1]
     signs: Array = _either(kinds == MOVED, rng.choice([-1, 1], kinds.shape), 1)

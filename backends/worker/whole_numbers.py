@@ -25,11 +25,18 @@ class Range(NamedTuple):
     """The smallest and the largest number of an input, and those that mean something to its problem.
 
     Marks are lengths of axes and numbers that a reference names: a position beyond a ring's length, a token of padding.
+    Steps are those by which two numbers may differ, wherever the range begins.
     """
 
     low: int
     high: int
     marks: tuple[int, ...] = ()
+    steps: tuple[int, ...] = ()
+
+    @property
+    def apart(self) -> tuple[int, ...]:
+        """Marks, and steps that are none."""
+        return tuple(dict.fromkeys((*self.marks, *self.steps)))
 
 
 Regime = Callable[[Array, Any, Range], Array]
@@ -134,7 +141,7 @@ def near_edges(within: Range) -> list[int]:
     """Where something begins and ends, as lengths, indices and counts may: the ends of the range, the first chunk of
     each power of two of tiles from the largest on, quarters, marks; what is next to these; every tile and its half.
     """
-    low, high, marks = within
+    low, high, marks, _ = within
     tiles = max(0, high) // places.TILE + 1
     chunks = [places.TILE << power for power in reversed(range(tiles.bit_length()))]
     quarters = [(high + 1) * part // 4 for part in range(1, 4)] if high >= 4 * places.TILE else []
@@ -163,7 +170,7 @@ def beside(own: Array, other: Array, within: Range, turn: int) -> Array:
     laid = np.resize(other, own.shape).reshape(-1)
     taken: Array = cast(Any, np).arange(turn * own.size, (turn + 1) * own.size)
     steps = _PAIRED[taken % len(_PAIRED)]
-    marks = np.array((*within.marks, 0, within.high))
+    marks = np.array((*within.apart, 0, within.high))
     at = marks[taken // len(_PAIRED) % len(marks)] + steps[:, 1]
     met = np.where(steps[:, 0] == 0, at - laid, laid + steps[:, 0] * at)
     fits = (met >= within.low) & (met <= within.high)
@@ -172,7 +179,7 @@ def beside(own: Array, other: Array, within: Range, turn: int) -> Array:
 
 def pairings(within: Range, size: int) -> int:
     """Cases until an input of this size was beside another one by each mark."""
-    return -(-len(_PAIRED) * (len(within.marks) + 2) // max(1, size))
+    return -(-len(_PAIRED) * (len(within.apart) + 2) // max(1, size))
 
 
 def mingled(own: Array, rng: Any, within: Range) -> Array:
@@ -189,7 +196,7 @@ def mingled(own: Array, rng: Any, within: Range) -> Array:
 
 def framed(own: Array, within: Range) -> Array:
     """Rows with the smallest number at their first place alone and the largest at their last; rows of one: that."""
-    low, high, _ = within
+    low, high = within.low, within.high
     values: Array = np.clip(own, low + 1, high - 1)
     if own.ndim > 1 and own.shape[-1] > 1:
         values[..., 0], values[..., -1] = low, high
@@ -307,7 +314,7 @@ def arranged(own: Array, rng: Any, within: Range, turn: int) -> Array:
 def multiples(own: Array, rng: Any, within: Range, turn: int) -> Array:
     """Multiples of one number throughout a row, or a stretch, and what is next to them: of a mark in three rows of
     four, else of a power of two or of ten. Where the range has none of any, rows stay as they were drawn."""
-    rows, (low, high, marks) = _rows(_stretched(own), False), within
+    rows, (low, high, marks, _) = _rows(_stretched(own), False), within
     most = max(abs(low), abs(high))
     named = [n for n in marks if n >= FEWEST_ROUND]
     rounds = [base**power for base in (2, 10) for power in range(1, 63) if base**power <= most]
@@ -363,8 +370,8 @@ def echoed(own: Array, rng: Any, within: Range, turn: int) -> Array:
 
 def as_mirrored(own: Array, rng: Any, within: Range, turn: int) -> Array:
     """Rows one half of which is the other one again, mirrored or moved; in every second case columns are."""
-    turned, (low, high, marks) = turn % 2 == 1, within
-    return _put_back(mirrored.of_rows(_rows(_stretched(own), turned), rng, low, high, marks), own, turned)
+    turned, (low, high, _, steps) = turn % 2 == 1, within
+    return _put_back(mirrored.of_rows(_rows(_stretched(own), turned), rng, low, high, steps), own, turned)
 
 
 def lines(own: Array, rng: Any, within: Range, turn: int) -> Array:

@@ -118,3 +118,20 @@ def test_all_numbers_of_a_text_are_its_literals_without_their_signs():
     text = b"x = [1, -2.5, 1e-6, True, 'a', 10**400, 3j]\ny = 1" + b"0" * 400
     assert marks.literals(text) == (1e-6, 1.0, 2.5, 10.0, 400.0)
     assert marks.literals(b"x = (") == ()
+
+
+def test_a_number_by_which_two_integers_differ_may_lie_outside_of_their_range() -> None:
+    notes = InputSpec(name="notes", shape=(8, 16), dtype="int32", domain="integer", low=100, high=200)
+    (spec,) = marks.marked(ShapeSet(name="default", inputs=(notes,)), {7, -12, 150, 300}).inputs
+    assert 150 in spec.marks
+    assert not {7, 12} & set(spec.marks)
+    assert spec.steps == (7, 8, 12, 16)
+
+
+def test_halves_of_rows_and_two_integers_are_such_a_number_apart() -> None:
+    spec = {"shape": [64, 32], "dtype": "int32", "domain": "integer", "low": 100, "high": 200, "steps": [7]}
+    specs = {"inputs": [spec | {"name": "x"}, spec | {"name": "y"}]}
+    x = inputs.draw(specs, {"seed": 1, "family": "whole/mirrored/0"})["x"]
+    assert (np.abs(x[:, 16:][:, ::-1] - x[:, :16]) == 7).all(axis=1).any()
+    drawn = inputs.draw(specs, {"seed": 1, "family": "whole/beside:x:0", "only": "y"})
+    assert {-7, 7} <= set((drawn["y"] - drawn["x"]).reshape(-1).tolist())
