@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from nki_anvil.lab import full_scale
 from nki_anvil.lab.arithmetic import Array, is_array
 from nki_anvil.lab.held_numbers import SHORTEST, Held
 
@@ -39,9 +40,9 @@ FILLED: Final = 1 / 4
 
 def cases(held: Held, drawn: Mapping[str, Any]) -> list[str]:
     """Ways and turns of cases in which any of it fits into any of these inputs."""
-    turns = {"rows": CASES * (1 + (len(held.lines) > MANY)), "columns": SPARE, "blocks": SPARE}
+    turns = {"rows": CASES * (1 + (len(held.lines) > MANY))}
     found = [way for way in WAYS if laid(held, drawn, np.random.default_rng(0), way)]
-    return [f"{way}/{turn}" for way in found for turn in range(turns[way])]
+    return [f"{way}/{turn}" for way in found for turn in range(turns.get(way, SPARE))]
 
 
 def laid(held: Held, drawn: Mapping[str, Any], random: Any, way: str = "rows") -> dict[str, Array]:
@@ -89,6 +90,17 @@ def _in_blocks(held: Held, item: Array, random: Any) -> Array | None:
     return planes.reshape(item.shape)
 
 
+def _at_full_scale(held: Held, item: Array, random: Any) -> Array | None:
+    """Along the last axis, integers alone: as far as they go to either side, by what they meet."""
+    return full_scale.of_rows(held.lines, item, random)
+
+
+def _columns_at_full_scale(held: Held, item: Array, random: Any) -> Array | None:
+    """Along the axis before the last."""
+    turned = full_scale.of_rows(held.lines, np.swapaxes(item, -1, -2), random) if item.ndim > 1 else None
+    return None if turned is None else np.swapaxes(turned, -1, -2)
+
+
 def _within(block: Array, height: int, width: int) -> bool:
     return block.shape[0] <= height and block.shape[1] <= width
 
@@ -122,6 +134,8 @@ WAYS: Final[Mapping[str, Callable[[Held, Array, Any], Array | None]]] = {
     "rows": _in_rows,
     "columns": _in_columns,
     "blocks": _in_blocks,
+    "full": _at_full_scale,
+    "full_columns": _columns_at_full_scale,
 }
 
 

@@ -141,8 +141,7 @@ def test_of_what_does_not_fit_in_one_way_there_are_cases_in_the_others() -> None
     own = {"x": np.zeros((8, 8), np.int32)}
     assert recalled.cases(lines([np.array(STOP, float)]), own) == [
         *(f"rows/{n}" for n in range(4)),
-        "columns/0",
-        "columns/1",
+        *(f"{way}/{n}" for way in ("columns", "full", "full_columns") for n in range(2)),
     ]
     assert recalled.cases(Held([], [np.eye(2)], []), own) == ["blocks/0", "blocks/1"]
     many = lines([np.array([n, 7.0]) for n in range(60)])

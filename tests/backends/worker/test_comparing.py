@@ -1,7 +1,7 @@
 """Objects of a text's classes are compared by their fields, or the kernel is refused."""
 
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import Enum, IntEnum
 
 import pytest
 
@@ -59,3 +59,37 @@ def test_what_holds_more_than_it_is_compared_by_is_not_compared() -> None:
         with pytest.raises(ComparedByIdentity, match="more than"):
             compare()
     assert one != Marked(1)
+
+
+@by_fields
+@dataclass
+class Others:
+    size: int
+
+
+@by_fields
+class OtherKind(Enum):
+    ONE = 1
+    TWO = 2
+
+
+@by_fields
+class Counted(IntEnum):
+    ONE = 1
+
+
+def test_what_two_classes_hold_alike_is_not_compared() -> None:
+    for one, other in ((Fields(1), Others(1)), (Plain(1), Others(1)), (Others(1), Plain(1)), (Kind.ONE, OtherKind.ONE)):
+        with pytest.raises(ComparedByIdentity, match="hold the same"):
+            assert one == other
+    assert Fields(1) != Others(2)
+    assert Kind.ONE != OtherKind.TWO
+
+
+def test_a_member_of_numbers_is_not_compared_with_the_number_it_is() -> None:
+    for compare in (lambda: Counted.ONE == 1, lambda: Counted.ONE != 1, lambda: Counted.ONE in (2, 1)):
+        with pytest.raises(ComparedByIdentity, match="no member"):
+            compare()
+    assert Counted.ONE != 2
+    assert Counted(1) == Counted.ONE
+    assert {Counted.ONE: 3}[Counted.ONE] == 3
