@@ -16,6 +16,7 @@ from nki_anvil.backends.worker.inputs import (
     LESSER,
     RECALLED,
     RESIDUE,
+    SUMMIT,
     TALL,
     TOGETHER,
     TRAINED,
@@ -30,6 +31,7 @@ from nki_anvil.lab import (
     gradients,
     lesser_references,
     recalled,
+    summits,
     trained,
     vanishing,
     verges,
@@ -55,7 +57,7 @@ def families(measuring: Measuring, work: Arithmetic, drawn: Inputs, other: Input
     recalls = [f"{RECALLED}/{way}" for way in recalled.cases(measuring.bending.held(drawn, other), drawn)]
     searched = [*_searched(measuring, work, drawn, other), *_verges(measuring, drawn, other)]
     searched += [*_vanishing(measuring, drawn, other), *_emptying(measuring, drawn, other)]
-    searched += _trained(measuring, work, drawn)
+    searched += [*_trained(measuring, work, drawn), *_summits(measuring, drawn, other)]
     return {**met, "": [*searched, *beside, *together, *recalls, *_lessers(measuring, drawn, other)]}
 
 
@@ -125,6 +127,13 @@ def _trained(measuring: Measuring, work: Arithmetic, drawn: Inputs) -> list[str]
         return []
     with contextlib.suppress(ReferenceFault, gradients.NoGradient):
         return [f"{TRAINED}/{turn}" for turn in trained.turns(measuring.bending.slope(drawn), floats)]
+    return []
+
+
+def _summits(measuring: Measuring, drawn: Inputs, other: Inputs) -> list[str]:
+    """Families of inputs on which outputs are as large as they become."""
+    with contextlib.suppress(ReferenceFault):
+        return [f"{SUMMIT}/{turn}" for turn in range(summits.cases(measuring.bending.searching(), drawn, other))]
     return []
 
 

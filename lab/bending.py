@@ -24,6 +24,7 @@ from nki_anvil.backends.worker.inputs import (
     MOVED,
     RECALLED,
     RESIDUE,
+    SUMMIT,
     TALL,
     TOGETHER,
     TRAINED,
@@ -41,6 +42,7 @@ from nki_anvil.lab import (
     held_numbers,
     recalled,
     residues,
+    summits,
     telling_apart,
     trained,
     units,
@@ -116,6 +118,12 @@ class Bending:
             bent = _of_groups(bent, meeting.factor, axes, lambda one, other: level(one, other, random))
         return drawn | self._cast_all(drawn, {name: bent})
 
+    def _led_on(self, family: str, which: str, drawn: Inputs, other: Inputs, random: Any) -> Inputs:
+        """To where outputs are as large as they become, or nearly to where they are no numbers any more."""
+        if family == SUMMIT:
+            return summits.searched(self.searching(), drawn, other, int(which), random)
+        return verges.searched(self.searching(), drawn, other, which, random)
+
     def residues(self, drawn: Inputs, name: str) -> list[Inputs]:
         """What is nearest to an input of what a sum leaves nothing of, for several sums: beside the others as they are,
         or else as orthonormal matrices."""
@@ -156,8 +164,8 @@ class Bending:
             )
         if family in (VANISHING, TRAINED) or (family == RESIDUE and which == TOGETHER):
             return drawn | self._cast_all(drawn, self._descended(case["family"].split("/"), drawn, case, random))
-        if family == VERGE:
-            return drawn | verges.searched(self.searching(), drawn, self._another(case), which, random)
+        if family in (SUMMIT, VERGE):
+            return drawn | self._led_on(family, which, drawn, self._another(case), random)
         if family == ASTRIDE:
             how = case["family"].split("/")[2:]
             scaled, weighed = self.mixes(drawn, how[0], int(case["seed"])) if how else self.scales(drawn)

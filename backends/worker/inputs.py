@@ -672,10 +672,10 @@ JOINED = 977
 """Beside a case's seed, of what two integers have in common."""
 MET = (
     AGAINST, EVEN, AIMED, MOVED, RETURNED, DOMINO, ASTRIDE, RECALLED, ALTERED, LESSER, VERGE, RESIDUE, VANISHING,
-    PRESSED, DRAWN, TRAINED,
+    PRESSED, DRAWN, TRAINED, SUMMIT,
 ) = (
     "against", "even", "aimed", "moved", "returned", "domino", "astride", "recalled", "altered",
-    "lesser", "verge", "residue", "vanishing", "pressed", "drawn", "trained",
+    "lesser", "verge", "residue", "vanishing", "pressed", "drawn", "trained", "summit",
 )  # fmt: skip
 """Families that only the reference's process can draw: they depend on what the reference computes, or the kernel."""
 ROUGH = "narrow"
