@@ -121,7 +121,9 @@ class Bending:
     def _led_on(self, family: str, which: str, drawn: Inputs, other: Inputs, random: Any) -> Inputs:
         """To where outputs are as large as they become, or nearly to where they are no numbers any more."""
         if family == SUMMIT:
-            return summits.searched(self.searching(), drawn, other, int(which), random)
+            known = {a["name"]: (a.get("low"), a.get("high")) for a in self._arguments}
+            bounds = {name: ends for name, ends in known.items() if None not in ends}
+            return summits.searched(self.searching(), drawn, other, int(which), random, bounds)
         return verges.searched(self.searching(), drawn, other, which, random)
 
     def residues(self, drawn: Inputs, name: str) -> list[Inputs]:

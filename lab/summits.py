@@ -7,7 +7,8 @@ places, or several inputs, are far out and each to its own side. What side that 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -26,8 +27,6 @@ WORK: Final = 2.0**27
 LEAST: Final = 16
 SECONDS: Final = 1.0
 """After which a climb ends wherever it is."""
-LARGEST: Final = 1e6
-"""A float without bounds grows as far as inputs are judged surely (docs/verification.md)."""
 WITHIN: Final = 1e30
 """What comes of a climb stays far below where float32 ends."""
 BACK: Final = 0.5
@@ -47,10 +46,21 @@ def cases(reference: Reference, drawn: Inputs, other: Inputs) -> int:
     return CASES * (1 + bool(rows and shared))
 
 
-def searched(reference: Reference, drawn: Inputs, other: Inputs, turn: int, random: Any) -> Inputs:
-    """Rows climb in the first cases, and all of it together in those beyond."""
+def searched(
+    reference: Reference,
+    drawn: Inputs,
+    other: Inputs,
+    turn: int,
+    random: Any,
+    bounds: Mapping[str, tuple[float, float]] = MappingProxyType({}),
+) -> Inputs:
+    """Rows climb in the first cases, and all of it together in those beyond.
+
+    ``bounds`` are those of floats that have some; others stay within what is drawn of them, for beyond that, sums of
+    products are lost to rounding before anything else is.
+    """
     try:
-        climb = _Climb(reference, drawn, other, random, together=turn >= CASES)
+        climb = _Climb(reference, drawn, other, random, bounds, together=turn >= CASES)
     except ReferenceFault:  # its author's own call takes no such formats
         return drawn
     end = time.monotonic() + SECONDS
@@ -69,12 +79,23 @@ def _tries(drawn: Inputs, outputs: Sequence[Array]) -> int:
 class _Climb:
     """Some rows, each on one element of its outputs, up or down by lot."""
 
-    def __init__(self, reference: Reference, drawn: Inputs, other: Inputs, random: Any, *, together: bool) -> None:
+    def __init__(
+        self,
+        reference: Reference,
+        drawn: Inputs,
+        other: Inputs,
+        random: Any,
+        bounds: Mapping[str, tuple[float, float]],
+        *,
+        together: bool,
+    ) -> None:
         self._reference, self._random, self._now = reference, random, copy(drawn)
         outputs = reference.run(copy(drawn))
         self._rows = 0 if together else independent_rows(reference, drawn, other, outputs, least=1)
         self.tries = _tries(drawn, outputs)
         self._names = [n for n, item in drawn.items() if np.ndim(item) and (not self._rows or len(item) == self._rows)]
+        floats = {n: drawn[n].astype(np.float64) for n in self._names if is_float(drawn[n]) and drawn[n].size}
+        self._bounds = {n: (float(item.min()), float(item.max())) for n, item in floats.items()} | dict(bounds)
         self._count = self._rows or 1
         self._element = random.random(self._count)
         self._sign = random.choice([-1.0, 1.0], self._count)
@@ -129,7 +150,7 @@ class _Climb:
         if flat.dtype.kind == "b":
             flat[places] = self._random.random() < 0.5
         elif is_float(flat):
-            flat[places] = self._float(flat[places])
+            flat[places] = self._float(flat[places], *self._bounds[name])
         else:
             flat[places] = self._integer(flat[places])
 
@@ -165,7 +186,7 @@ class _Climb:
         by = int(self._random.choice([-1, 1]))
         return [fitting(-int(one) if kind < 4 else int(one) + by, now.dtype) for one in now]
 
-    def _float(self, now: Array) -> Array:
+    def _float(self, now: Array, low: float, high: float) -> Array:
         """Some times as large, the opposite, as far as it goes, or moved."""
         kind = int(self._random.integers(4))
         if kind == 0:
@@ -173,7 +194,7 @@ class _Climb:
         elif kind == 1:
             moved = -now
         elif kind == 2:
-            moved = np.full(now.shape, self._random.choice([-LARGEST, LARGEST]))
+            moved = np.full(now.shape, self._random.choice([low, high]))
         else:
             moved = now + self._random.standard_normal() * 10.0 ** self._random.uniform(-1, 2)
-        return np.clip(moved, -LARGEST, LARGEST)
+        return np.clip(moved, low, high)

@@ -41,6 +41,8 @@ PLACES = 8
 CONTRASTS = 2 * ((-0.5, 0.5), (0.5, 1.0), (1.0, 2.0), (2.0, 3.5))
 """Powers of ten of how many spreads its quarters lie from the mean, to either side; each twice, for where they meet is
 drawn by lot."""
+NEARER = 4 * ((-0.5, 0.5), (0.5, 1.0))
+"""The same of columns that turn, which are alike: where products of them are large, equals are so to the last bit."""
 LITTLE = 0.1
 """Of own draws that is left in them now and then."""
 TURNING = 192
@@ -261,13 +263,13 @@ def of_floats(own: Array, rng: Any, scale: float, turn: int, ends: tuple[float, 
 
 def turning_floats(own: Array, rng: Any, scale: float, turn: int, ends: tuple[float, float]) -> Array:
     """Columns of each matrix of the last two axes are high and then low, or low and then high; others are low
-    throughout, or, in one matrix of four, high. They are at both ends, or as far apart as quarters are."""
+    throughout, or, in one matrix of four, high. They are at both ends, or up to 20 spreads apart."""
 
     def bent(matrix: Array, kind: int) -> Array:
-        far = 10.0 ** (scale * rng.uniform(*CONTRASTS[-1 if np.isfinite(ends).all() else kind]))
+        far = 10.0 ** (scale * rng.uniform(*(CONTRASTS[-1] if np.isfinite(ends).all() else NEARER[kind])))
         return np.clip(_contrasted(matrix, _turning, rng, -far if rng.random() < 0.25 else far), *ends)
 
-    return _each(own, turn, len(CONTRASTS), bent).astype(np.float32)
+    return _each(own, turn, len(NEARER), bent).astype(np.float32)
 
 
 def _contrasted(own: Array, mask: Mask, rng: Any, far: float) -> Array:

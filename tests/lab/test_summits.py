@@ -56,7 +56,10 @@ def test_several_inputs_go_to_their_own_sides_together() -> None:
         return x * np.logaddexp(0, a + b - c - d)
 
     assert summits.cases(reference(weighed, -24, 24), drawn, other) == 2 * summits.CASES
-    found = summits.searched(reference(weighed, -24, 24), drawn, other, summits.CASES, np.random.default_rng(1))
+    bounds = {f"x{n}": (-24.0, 24.0) for n in range(1, 5)}
+    lot = np.random.default_rng(1)
+    found = summits.searched(reference(weighed, -24, 24), drawn, other, summits.CASES, lot, bounds)
+    assert np.abs(found["x0"]).max() <= np.abs(drawn["x0"]).max(), "without bounds of its own"
     assert found["x1"] + found["x2"] - found["x3"] - found["x4"] > 80
 
 

@@ -242,11 +242,11 @@ def test_columns_scattered_over_a_plane_turn_at_one_place_from_one_bound_to_the_
 
 
 @pytest.mark.parametrize(("domain", "bounds"), [("unit", 2), ("nonnegative", 1), ("real", 0)])
-def test_columns_that_turn_are_as_far_apart_as_quarters_where_there_are_no_bounds(domain: str, bounds: int) -> None:
+def test_columns_that_turn_are_up_to_twenty_spreads_apart_where_there_are_no_bounds(domain: str, bounds: int) -> None:
     cases = [drawn(SQUARE | {"domain": domain}, f"laid/turning:-2,-1/{turn}", turn) for turn in range(16)]
     apart = [float(np.ptp(x)) for x in cases]
     assert (max(apart) == min(apart) == 1) == (bounds == 2)
-    assert bounds == 2 or max(apart) > 300
+    assert bounds == 2 or 5 < max(apart) < 30
     assert all(np.isfinite(x).all() and (bounds == 0 or x.min() >= 0) for x in cases)
 
 
