@@ -121,8 +121,8 @@ class Bending:
     def _led_on(self, family: str, which: str, drawn: Inputs, other: Inputs, random: Any) -> Inputs:
         """To where outputs are as large as they become, or nearly to where they are no numbers any more."""
         if family == SUMMIT:
-            known = {a["name"]: (a.get("low"), a.get("high")) for a in self._arguments}
-            bounds = {name: ends for name, ends in known.items() if None not in ends}
+            known = [a for a in self._arguments if None not in (a.get("low"), a.get("high"))]
+            bounds = {str(a["name"]): (float(a["low"]), float(a["high"])) for a in known}
             return summits.searched(self.searching(), drawn, other, int(which), random, bounds)
         return verges.searched(self.searching(), drawn, other, which, random)
 
