@@ -26,12 +26,12 @@ from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many, laid_pairs, t
 
 EDGES: Final = 48
 """Cases of integers at edges and marks at most: a single position, or a length, is at one in each."""
-APART: Final = 4
-"""Numbers of a range from which on distances of two such integers mean something."""
 BESIDE: Final = 8
 """Pairs of integers at most that are beside each other, and cases of each pair."""
 GRAPHS: Final = 4
 """Pairs of integers at most that are both ends of edges."""
+CORNERS: Final = 8
+"""Integers of one shape at most that together are cells' corners."""
 LEVEL: Final = 4
 """Pairs of integers and of what spreads over them at most."""
 
@@ -96,30 +96,47 @@ def whole_throughout(integers: list[InputSpec], gathered: Mapping[str, Sequence[
             yield from [Plan(f"whole/summed:{other.name}", one.name)] * 2
             yield from [Plan(f"whole/shifted:{other.name}", one.name)] * 2
             yield from [Plan(f"whole/joined:{one.name}:{other.name}")] * 2
-    yield from _linked([spec for spec in integers if is_many(spec) and _is_wide(spec)])
+    yield from _linked(integers)
 
 
-def _linked(nodes: list[InputSpec]) -> Iterator[Plan]:
-    """Integers as both ends of edges, two of one shape or one with an axis of two; and as places that lead on."""
-    pairs = [(one, two) for one, two in combinations(nodes, 2) if drawn_shape(one) == drawn_shape(two)]
-    for one, two in pairs[:GRAPHS]:
-        for turn in range(_graphs(drawn_shape(one))):
-            yield Plan(f"whole/edges:{one.name}:{two.name}/{turn}")
+def _linked(integers: list[InputSpec]) -> Iterator[Plan]:
+    """Integers as both ends of edges or corners of cells, those of one shape or one with an axis of few; and as places
+    that lead on."""
+    nodes = [spec for spec in integers if is_many(spec) and _is_wide(spec)]
+    for names, shape in _corners(nodes):
+        yield from (Plan(f"whole/corners:{':'.join(names)}/{turn}") for turn in _graphs(shape, integers))
     for spec in nodes:
         shape = drawn_shape(spec)
-        if linked.pair_axis(shape) is not None:
-            yield from (Plan(f"whole/pairs/{turn}", spec.name) for turn in range(len(linked.KINDS)))
-        if APART <= int(spec.high or 0) < linked.rows_of(shape)[1]:
-            yield from (Plan(f"whole/pointers/{turn}", spec.name) for turn in range(_graphs(shape)))
+        if linked.corner_axis(shape) is not None:
+            several = linked.sides(len(linked.KINDS), _says_which(integers))
+            yield from (Plan(f"whole/cells/{turn}", spec.name) for turn in several)
+        if linked.APART <= int(spec.high or 0) < linked.rows_of(shape)[1]:
+            yield from (Plan(f"whole/pointers/{turn}", spec.name) for turn in _graphs(shape, integers))
 
 
-def _graphs(shape: Sequence[int]) -> int:
+def _corners(nodes: list[InputSpec]) -> Iterator[tuple[list[str], Sequence[int]]]:
+    """Inputs that are corners together, and their shape: two of one, and all of one where there are more."""
+    pairs = [(one, two) for one, two in combinations(nodes, 2) if drawn_shape(one) == drawn_shape(two)]
+    yield from (([one.name, two.name], drawn_shape(one)) for one, two in pairs[:GRAPHS])
+    for shape in dict.fromkeys(tuple(drawn_shape(spec)) for spec in nodes):
+        alike = [spec.name for spec in nodes if tuple(drawn_shape(spec)) == shape]
+        if 2 < len(alike) <= CORNERS:
+            yield alike, shape
+
+
+def _graphs(shape: Sequence[int], integers: list[InputSpec]) -> list[int]:
     """Cases until each kind of graph came twice, or once where there is one in each."""
-    return len(linked.KINDS) if linked.rows_of(shape)[0] < len(linked.KINDS) else 2
+    kinds = len(linked.KINDS) if linked.rows_of(shape)[0] < len(linked.KINDS) else 2
+    return linked.sides(kinds, _says_which(integers))
+
+
+def _says_which(integers: list[InputSpec]) -> bool:
+    ranges = ((int(spec.high or 0) - int(spec.low or 0), prod(drawn_shape(spec))) for spec in integers)
+    return any(width < linked.APART and size > 1 for width, size in ranges)
 
 
 def _is_wide(spec: InputSpec) -> bool:
-    return int(spec.high or 1) - int(spec.low or 0) >= APART
+    return int(spec.high or 1) - int(spec.low or 0) >= linked.APART
 
 
 def level(integers: list[InputSpec], varied: list[InputSpec]) -> Iterator[Plan]:

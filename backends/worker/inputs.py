@@ -125,9 +125,9 @@ def _one(spec: Spec, position: int, case: Case, target: Spec, every: list[Spec])
     word = zlib.crc32(family.encode())
     rng = generator(int(case["seed"]), position, word)
     axes = _gathered(case, spec)
-    met = _companion(spec, own, axes, rng, family, variant, every) if is_whole(spec) else None
-    if met is not None:
-        return met
+    beside = _beside_others(spec, own, axes, rng, case, every)
+    if beside is not None:
+        return beside
     paired = family in _PAIRED
     if not paired and case.get("only") not in (None, spec["name"]):
         return _beside_towers(spec, own, variant) if family == "towers" else own
@@ -153,6 +153,16 @@ def _one(spec: Spec, position: int, case: Case, target: Spec, every: list[Spec])
     if family == "faint":
         draw.shared_rows = None if variant == "whole" else drawn_shape(target)[:-1]
     return inside(spec, _FAMILIES[family](draw))
+
+
+def _beside_others(
+    spec: Spec, own: Array, axes: Sequence[int], rng: Any, case: Case, every: list[Spec]
+) -> Array | None:
+    """What an input is beside the one that a family is of; None where it is as it was drawn, or the family's too."""
+    family, _, variant = str(case.get("family", "own")).partition("/")
+    if family == "whole":
+        return None if case.get("only") == spec["name"] else _kept(spec, own, rng, variant)
+    return _companion(spec, own, axes, rng, family, variant, every) if is_whole(spec) else None
 
 
 def _gathered(case: Case, spec: Spec) -> Sequence[int]:
@@ -293,7 +303,7 @@ def _whole(spec: Spec, own: Array, axes: Sequence[int], rng: Any, variant: str, 
         return _RELATIONS[related](own, _other(name, seed, every), rng, within)
     if variant.startswith("joined:"):
         return _joined(spec, own, variant, seed, every)
-    if variant.startswith("edges:"):
+    if variant.startswith("corners:"):
         return _linked(spec, own, variant, seed, every)
     if variant.startswith("level:"):
         over = relations.laid_over(_other(variant.removeprefix("level:"), seed, every), own.shape)
@@ -340,7 +350,7 @@ _IN_TURN = {
     "echoed": whole_numbers.echoed,
     "mirrored": whole_numbers.as_mirrored,
     "lines": whole_numbers.lines,
-    "pairs": linked.pairs,
+    "cells": linked.cells,
     "pointers": linked.pointers,
 }
 _RELATIONS = {"nearly": whole_numbers.nearly, "shifted": whole_numbers.shifted, "summed": whole_numbers.summed}
@@ -356,13 +366,25 @@ def _joined(spec: Spec, own: Array, variant: str, seed: int, every: list[Spec]) 
 
 
 def _linked(spec: Spec, own: Array, variant: str, seed: int, every: list[Spec]) -> Array:
-    """The variant names both ends of edges, and the case's number; others stay as they were drawn."""
+    """The variant names the inputs that hold edges' ends, or cells' corners, and the case's number."""
     kind, _, number = variant.partition("/")
-    first, second = kind.split(":")[1:]
-    if spec["name"] not in (first, second):
+    names = kind.split(":")[1:]
+    if spec["name"] not in names:
         return own
-    ends = linked.edges(own.shape, generator(seed, JOINED), _range_of(first, every), turn_of(number))
-    return inside(spec, ends[0 if spec["name"] == first else 1])
+    rng, within = generator(seed, JOINED), _range_of(names[0], every)
+    corners = linked.corners(own.shape, len(names), rng, within, turn_of(number))
+    return inside(spec, corners[names.index(spec["name"])])
+
+
+def _kept(spec: Spec, own: Array, rng: Any, variant: str) -> Array | None:
+    """Beside a graph: what says which of its edges there are; None where that is no input's matter."""
+    kind, _, number = variant.partition("/")
+    if kind.partition(":")[0] not in GRAPHS or spec["name"] in kind.split(":")[1:]:
+        return None
+    within = whole_range(spec) if is_whole(spec) else MASK if np.isin(own, (0, 1)).all() else None
+    if within is None or not linked.is_keeping(within, own.size):
+        return None
+    return inside(spec, linked.kept(own, rng, within, turn_of(number)))
 
 
 def _range_of(name: str, every: list[Spec]) -> whole_numbers.Range:
@@ -668,6 +690,10 @@ _PAIRED = ("cancelling", "exact20", "sole", "terraces", "named", "gated", "leadi
 
 TURNING = "turning:"
 """Of ``laid`` and ``whole``, before axes: columns turn over these."""
+MASK = whole_numbers.Range(0, 1)
+"""Of floats that are all zero or one."""
+GRAPHS = ("corners", "cells", "pointers")
+"""Of ``whole``: integers that name nodes."""
 JOINED = 977
 """Beside a case's seed, of what two integers have in common."""
 MET = (

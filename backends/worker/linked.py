@@ -1,4 +1,4 @@
-"""Integers that name nodes: edges between them, and for each node the next one.
+"""Integers that name nodes: edges and larger cells between them, and for each node the next one.
 
 Whatever goes from node to node needs as many turns as paths are long. Paths that are numbered in order are the shortest
 of all to kernels that double their steps, or hand the smallest number on; here nodes are numbered by lot.
@@ -20,6 +20,12 @@ PATHS = 4
 """Parts of equal length into which one is cut."""
 GRAPHS = 256
 """Rows that have a graph of their own."""
+CORNERS = 8
+"""Of a cell, at most."""
+APART = 4
+"""Numbers of a range from which on integers name nodes, and distances of two mean something."""
+CUT = 0.25
+"""How often edges from some place on are left out where another input says which are."""
 
 
 def _path(ranks: Array, rng: Any) -> Array:
@@ -49,31 +55,33 @@ KINDS: tuple[Callable[[Array, Any], Array], ...] = (_path, _bushy, _paths, _tree
 """For each node behind the first, by rank, the one before it to which it is linked; or itself."""
 
 
-def edges(shape: Sequence[int], rng: Any, within: Range, turn: int) -> tuple[Array, Array]:
-    """Both ends of as many edges: of one graph, or where there are several rows of several, of one each.
+def corners(shape: Sequence[int], many: int, rng: Any, within: Range, turn: int) -> list[Array]:
+    """All corners of cells, 2 of an edge, 3 of a triangle, each as [shape]: a node and those that come before it.
 
-    More than a tree has come again; what ranges hold bounds how many nodes there are.
+    Of one graph, or where there are several rows of several, of one each. More cells than a graph has come again; what
+    ranges hold bounds how many nodes there are.
     """
     rows, count = rows_of(shape)
     graphs: list[Array] = []
     for row in range(min(rows, GRAPHS)):
         nodes = _nodes(count + 1, within, rng)
         ranks = (1 + rng.permutation(np.arange(count)) % max(1, nodes - 1)) % nodes
-        numbers = _numbers(nodes, within, rng)
-        pair = numbers[ranks], numbers[_before(nodes, rng, turn + row)[ranks]]
-        turned: Array = rng.random(count) < (0.0, 0.5, 1.0)[int(rng.integers(3))]
-        graphs.append(cast(Any, np).where(turned, pair[::-1], pair))
-    ends: Array = cast(Any, np).stack([graphs[row % GRAPHS] for row in range(rows)], axis=1)
-    return ends[0].reshape(shape), ends[1].reshape(shape)
+        numbers, before = _numbers(nodes, within, rng), _before(nodes, rng, turn + row)
+        cells = [ranks]
+        while len(cells) < many:
+            cells.append(before[cells[-1]])
+        graphs.append(_turned(numbers[np.stack(cells)], rng))
+    laid: Array = cast(Any, np).stack([graphs[row % GRAPHS] for row in range(rows)], axis=1)
+    return [one.reshape(shape) for one in laid]
 
 
-def pairs(own: Array, rng: Any, within: Range, turn: int) -> Array:
-    """The same of one input that has both ends along an axis of two."""
-    axis = pair_axis(own.shape)
+def cells(own: Array, rng: Any, within: Range, turn: int) -> Array:
+    """The same of one input that has all corners along an axis."""
+    axis = corner_axis(own.shape)
     if axis is None:
         return own
     shape = [length for at, length in enumerate(own.shape) if at != axis % own.ndim]
-    return np.stack(edges(shape, rng, within, turn), axis=axis)
+    return np.stack(corners(shape, own.shape[axis], rng, within, turn), axis=axis)
 
 
 def pointers(own: Array, rng: Any, within: Range, turn: int) -> Array:
@@ -91,9 +99,37 @@ def pointers(own: Array, rng: Any, within: Range, turn: int) -> Array:
     return values.reshape(own.shape)
 
 
-def pair_axis(shape: Sequence[int]) -> int | None:
-    """The axis that has both ends of edges, where one of two is the last, or else the first."""
-    return next((axis for axis in (-1, 0) if len(shape) > 1 and shape[axis] == 2), None)
+def corner_axis(shape: Sequence[int]) -> int | None:
+    """The axis of edges' ends, or of cells' corners, where the last has 2 to 8 places, or else the first."""
+    return next((axis for axis in (-1, 0) if len(shape) > 1 and 2 <= shape[axis] <= CORNERS), None)
+
+
+def sides(kinds: int, says_which: bool) -> list[int]:
+    """The numbers of as many cases; twice as many where another input says which edges there are, by either end."""
+    return [turn + side for side in ((0, len(KINDS)) if says_which else (0,)) for turn in range(kinds)]
+
+
+def is_keeping(within: Range, size: int) -> bool:
+    """Whether an input may say which edges there are: few numbers to choose from, or one that says how many."""
+    return within.high - within.low < APART or size == 1
+
+
+def kept(own: Array, rng: Any, within: Range, turn: int) -> Array:
+    """What keeps or leaves out single edges keeps all of them, or all up to a place, by its largest number and by its
+    smallest in turn; one number, as how many there are, is the largest."""
+    high, low = (within.high, within.low) if turn < len(KINDS) or own.size == 1 else (within.low, within.high)
+    values: Array = np.full(own.size, high)
+    if own.size > 1 and rng.random() < CUT:
+        values[int(rng.integers(own.size // 2, own.size)) :] = low
+    return values.reshape(own.shape).astype(own.dtype)
+
+
+def _turned(cells: Array, rng: Any) -> Array:
+    """Corners of cells exchanged: of none, some or all edges, of some or all other cells by lot."""
+    many, count = cells.shape
+    chosen: Array = rng.random(count) < (0.0, 0.5, 1.0)[int(rng.integers(3))]
+    mixed: Array = cells[::-1] if many == 2 else rng.permuted(cells, axis=0)
+    return cast(Any, np).where(chosen, mixed, cells)
 
 
 def _before(nodes: int, rng: Any, turn: int) -> Array:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nki_anvil.backends.run import KernelError, Trace
 from nki_anvil.backends.worker.kernel_text import KernelText, KernelTextError, entry_name, parse
-from nki_anvil.lab import left_out
+from nki_anvil.lab import asked_versions, left_out
 from nki_anvil.lab.evidence import Judgement
 from nki_anvil.lab.kernel_reading import Objection, objections
 from nki_anvil.sim import subset
@@ -64,7 +64,8 @@ def _read(
             return _untraced(trace)
     warnings = (*_warnings(text), *(_said(finding, text, version) for finding in dialect))
     by_us = traces and not any(trace.unknown for trace in traces)
-    return Judgement(True, "Read and traced." if by_us else "Read.", warnings=warnings)
+    said = "Read and traced." if by_us else "Read."
+    return Judgement(True, said, warnings=warnings, unjudged=asked_versions.asked(text, version))
 
 
 def _refused(finding: Finding, text: KernelText, version: str) -> Judgement:

@@ -12,6 +12,7 @@ from nki_anvil.sim.execution.alu import operation
 from nki_anvil.sim.execution.registry import defines
 from nki_anvil.sim.execution.shifting import bit_operation
 from nki_anvil.sim.execution.site import Site
+from nki_anvil.sim.execution.words import word_operation
 from nki_anvil.sim.operations import BITVEC, COMPARISONS, LOGICAL, WORDS, exact
 
 Array = NDArray[Any]
@@ -45,8 +46,8 @@ def _words(site: Site, shape: tuple[int, ...], op: str) -> None:
     if op in COMPARISONS | LOGICAL:
         site.choose(0, op, operation(op), first, second, out.view(np.int32))
     else:
-        wide = out.dtype
-        site.choose(0, op, operation(op), first.view(wide), second.view(wide), out)  # wraps around as the adder does
+        kind = out.dtype
+        site.choose(0, op, word_operation(site.bench, op), first.view(kind), second.view(kind), out)
 
 
 def _bits(site: Site, shape: tuple[int, ...], op: str) -> None:

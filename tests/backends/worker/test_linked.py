@@ -37,7 +37,7 @@ def drawn(family: str, *shapes: list[int], low: int = 0, high: int = 63) -> list
 
 
 def test_a_path_by_lot_takes_far_more_turns_than_one_in_order() -> None:
-    one, other = drawn("whole/edges:x0:x1/0", [1, 96], [1, 96])
+    one, other = drawn("whole/corners:x0:x1/0", [1, 96], [1, 96])
     assert len(np.unique([one, other])) >= 32
     assert np.bincount(np.unique(np.sort([one[0], other[0]], axis=0), axis=1).reshape(-1)).max() == 2
     assert turns(one[0], other[0], 64) > turns(np.arange(63), np.arange(1, 64), 64) + 3
@@ -45,12 +45,62 @@ def test_a_path_by_lot_takes_far_more_turns_than_one_in_order() -> None:
 
 @pytest.mark.parametrize("turn", KINDS)
 def test_both_ends_may_be_along_an_axis_of_one_input(turn: int) -> None:
-    (edges,) = drawn(f"whole/pairs/{turn}", [96, 2])
-    (turned,) = drawn(f"whole/pairs/{turn}", [2, 96])
+    (edges,) = drawn(f"whole/cells/{turn}", [96, 2])
+    (turned,) = drawn(f"whole/cells/{turn}", [2, 96])
     for one, other in (edges.T, turned):
         assert min(one.min(), other.min()) >= 0
         assert max(one.max(), other.max()) <= 63
         assert turns(one, other, 64, jumping=False) >= 4
+
+
+def test_cells_of_three_corners_hang_together_in_long_strips() -> None:
+    for shape, axis in (([96, 3], -1), ([3, 96], 0)):
+        (cells,) = drawn("whole/cells/0", shape, high=97)
+        one, two, three = np.moveaxis(cells, axis, 0)
+        assert len(np.unique(cells)) >= 48
+        assert turns(np.concatenate([one, two]), np.concatenate([two, three]), 98, jumping=False) >= 12
+
+
+def test_inputs_of_one_shape_are_corners_together() -> None:
+    one, two, three = drawn("whole/corners:x0:x1:x2/0", [1, 96], [1, 96], [1, 96], high=97)
+    assert turns(np.concatenate([one[0], two[0]]), np.concatenate([two[0], three[0]]), 98, jumping=False) >= 12
+    specs = [InputSpec(name=f"x{n}", shape=(96,), dtype="int32", domain="integer", low=0, high=97) for n in range(3)]
+    families = {plan.family for plan in whole_throughout(specs, {})}
+    assert {"whole/corners:x0:x1/0", "whole/corners:x1:x2/4", "whole/corners:x0:x1:x2/4"} <= families
+
+
+@pytest.mark.parametrize(("side", "high"), [(0, 1), (len(linked.KINDS), 0)])
+def test_what_says_which_edges_there_are_keeps_nearly_all(side: int, high: int) -> None:
+    arguments = [
+        {"name": name, "shape": [96], "dtype": "int32", "domain": "integer", "low": 0, "high": most}
+        for name, most in (("one", 97), ("other", 97), ("kept", 1))
+    ]
+    whole = 0
+    for seed in range(1, 21):
+        case = {"seed": seed, "family": f"whole/corners:one:other/{side}"}
+        kept = inputs.draw({"inputs": arguments}, case)["kept"]
+        assert (kept[:48] == high).all()
+        whole += bool((kept == high).all())
+    assert 8 <= whole < 20
+
+
+def test_how_many_edges_there_are_is_as_many_as_may_be() -> None:
+    arguments = [
+        {"name": name, "shape": shape, "dtype": "int32", "domain": "integer", "low": 0, "high": 97}
+        for name, shape in (("one", [96]), ("other", [96]), ("count", [1]))
+    ]
+    assert inputs.draw({"inputs": arguments}, {"seed": 1, "family": "whole/corners:one:other/0"})["count"] == [97]
+
+
+def test_floats_that_are_zeros_and_ones_are_a_mask_as_well_and_others_are_none() -> None:
+    arguments = [
+        {"name": "faces", "shape": [96, 3], "dtype": "int32", "domain": "integer", "low": 0, "high": 97},
+        {"name": "mask", "shape": [96], "dtype": "float32", "domain": "integer", "low": 0, "high": 1},
+        {"name": "lengths", "shape": [96], "dtype": "float32", "domain": "unit"},
+    ]
+    drawn = inputs.draw({"inputs": arguments}, {"seed": 1, "family": "whole/cells/0", "only": "faces"})
+    assert (drawn["mask"][:48] == 1).all()
+    assert len(np.unique(drawn["lengths"])) > 48
 
 
 @pytest.mark.parametrize("turn", KINDS)
@@ -74,7 +124,7 @@ def test_places_lead_on_to_a_first_one_or_round(turn: int, low: int) -> None:
 )  # fmt: skip
 def test_all_is_within_the_range(rows: int, count: int, low: int, span: int, turn: int, seed: int) -> None:
     within, random = Range(low, low + span), np.random.default_rng(seed)
-    for found in linked.edges((rows, count), random, within, turn):
+    for found in linked.corners((rows, count), 2, random, within, turn):
         assert found.shape == (rows, count)
         assert low <= found.min()
         assert found.max() <= low + span
@@ -92,10 +142,11 @@ def test_masks_and_what_names_no_place_have_no_such_families() -> None:
             for n, shape in enumerate(shapes)
         ]
         kinds = {plan.family.split("/")[1].split(":")[0] for plan in whole_throughout(specs, {})}
-        return kinds & {"edges", "pairs", "pointers"}
+        return kinds & {"corners", "cells", "pointers"}
 
     assert planned(0, 1, [128, 64], [128, 64]) == set()
     assert planned(0, 255, [128, 64]) == set()
     assert planned(0, 63, [128, 64]) == {"pointers"}
-    assert planned(0, 255, [128], [128]) == {"edges"}
-    assert planned(0, 255, [96, 2]) == {"pairs"}
+    assert planned(0, 255, [128], [128]) == {"corners"}
+    assert planned(0, 255, [96, 2]) == {"cells"}
+    assert planned(0, 255, [96, 9]) == set()

@@ -41,3 +41,19 @@ def test_a_kernel_without_decorator_that_prints_passes_with_two_warnings():
     assert "write `@nki.jit` above it" in found.warnings[0]
     assert "runs once, while the kernel is compiled" in found.warnings[1]
     assert "nl.device_print(prefix, tensor)" in found.warnings[1]
+
+
+def test_a_kernel_that_asks_for_what_came_later_is_told_what_is_judged() -> None:
+    body = "    if hasattr(nl, 'fori_loop'):\n        return x\n    return x + 1\n"
+    found = language.judge(f"import nki\nimport nki.language as nl\n@nki.jit\ndef kernel(x):\n{body}", None)
+    (said,) = found.unjudged
+    assert said == (
+        "nki.language.fori_loop came with NKI 0.6, and line 5 asks whether it is there (if hasattr(nl, 'fori_loop'):): "
+        "judged is what the kernel does in NKI 0.7 alone."
+    )
+
+
+def test_what_every_version_has_is_asked_for_without_a_word() -> None:
+    body = "    return x if hasattr(nl, 'exp') and hasattr(x, 'shape') else None\n"
+    found = language.judge(f"import nki\nimport nki.language as nl\n@nki.jit\ndef kernel(x):\n{body}", None)
+    assert (found.passed, found.unjudged) == (True, ())

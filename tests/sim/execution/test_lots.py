@@ -71,6 +71,29 @@ def test_what_is_no_number_becomes_zero_or_the_end_of_an_integers_format(dtype: 
         assert executable.run([x], poison=poison).outputs[0].tolist() == [[found, 3], [2, found]]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "op", "one", "other", "wrapped", "ended"),
+    [
+        ("int32", "multiply", 2**16, 2**16 - 1, -(2**16), 2**31 - 1),
+        ("uint32", "multiply", 123456789, 2654435761, 123456789 * 2654435761 % 2**32, 2**32 - 1),
+        ("int32", "add", -(2**31), -1, 2**31 - 1, -(2**31)),
+        ("uint32", "subtract", 3, 5, 2**32 - 2, 0),
+        ("int32", "subtract", 3, 5, -2, -2),
+    ],
+)
+def test_integers_of_gpsimd_that_outgrow_their_format_wrap_around_or_end(dtype, op, one, other, wrapped, ended) -> None:
+    b = ProgramBuilder()
+    sources, result = [b.input((1, 1), dtype) for _ in range(2)], b.result((1, 1), dtype)
+    tiles, held = [b.tensor((1, 1), dtype) for _ in range(2)], b.tensor((1, 1), dtype)
+    for tile, source in zip(tiles, sources, strict=True):
+        b.emit("dma_copy", tile, source)
+    b.emit("tensor_tensor", held, *tiles, op=op, engine="gpsimd")
+    b.emit("dma_copy", result, held)
+    executable, given = Executable(b.program()), [np.array([[number]], dtype) for number in (one, other)]
+    found = [int(executable.run(given, poison=poison).outputs[0][0, 0]) for poison in (0, 1)]
+    assert found == [wrapped, ended]
+
+
 def shifted(op: str, places: int, poison: int) -> int:
     b = ProgramBuilder()
     source, held, out = b.input((1, 1), "uint8"), b.tensor((1, 1), "uint8"), b.tensor((1, 1), "uint8")
