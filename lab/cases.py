@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from time import monotonic
 from typing import Any, Final
 
 import anyio.to_thread
@@ -201,9 +202,10 @@ class Pool:
     async def _make(self, shapes: str, random: np.random.Generator, report: Report) -> Index:
         """Plan, measure and write the first cases; whoever comes second finds them made."""
         await report(f"looking at the reference at the shape set {shapes}")
-        seeds = [_seed(random), _seed(random)]
+        seeds, begun = [_seed(random), _seed(random)], monotonic()
         async with self.reference.ask("structure", **self._request(shapes), seeds=seeds) as (found, _):
             structure = {field.name: found[field.name] for field in fields(Structure)}
+        found["seconds"] = monotonic() - begun
         self._checked(Structure(**structure))
         plans = families.plans(
             self.specification,
@@ -236,7 +238,9 @@ class Pool:
     ) -> tuple[list[Pooled | None], bool]:
         """``_measure`` in groups, of which several work at a time where each takes long."""
         processes = measuring_groups.side_by_side(int(structure["peak_bytes"]))
-        groups = measuring_groups.groups(plans, bool(structure["large"]), float(structure["elements"]), processes)
+        groups = measuring_groups.groups(
+            plans, bool(structure["large"]), float(structure["elements"]), processes, float(structure["seconds"])
+        )
         answers: list[Pooled | None] = [None] * len(cases)
         failed: list[bool] = []
         begun = 0

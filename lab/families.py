@@ -14,6 +14,7 @@ from nki_anvil.backends.worker import (
     arranged,
     depths,
     foremost,
+    heavy,
     laid,
     normed,
     places,
@@ -159,7 +160,8 @@ def _planned(
         *(related_families.twins(floats, large) if exact is None else ()),
         *_laid(floats, gathered or {}, large),
         *_normed(floats, large),
-        *(_waves(floats, gathered or {}, large) if exact is None else ()),
+        *(_by_rows("waves", waves.turns, floats, gathered or {}, large) if exact is None else ()),
+        *(_by_rows("heavy", heavy.turns, floats, gathered or {}, large) if exact is None else ()),
         *(_silent(floats, large) if exact is None else ()),
         *(_of_one_kind(varied, floats, gathered or {}, lone) if exact is None else ()),
         *(related_families.terraces(specification, shapes, floats, gathered or {}, large) if exact is None else ()),
@@ -184,10 +186,11 @@ def _by_get_inputs(specification: Specification, count: int) -> list[Plan]:
 
 def _at_large_shapes(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]]) -> Iterator[Plan]:
     """One case of each of those that take few rows each for what they hold."""
-    yield from _waves(floats, gathered, large=True)
+    yield from _by_rows("waves", waves.turns, floats, gathered, large=True)
     yield from _silent(floats, large=True)
     yield from _in_groups("foremost", foremost.turns, floats, gathered, large=True)
     yield from _in_groups("tuples", tuples.turns, floats, gathered, large=True)
+    yield from _by_rows("heavy", heavy.turns, floats, gathered, large=True)
     yield from _in_groups("arranged", arranged.turns, floats, gathered, large=True)
     yield from related_families.outcast(floats, large=True)
 
@@ -354,13 +357,19 @@ def _normed(floats: list[InputSpec], large: bool) -> Iterator[Plan]:
         yield from (Plan(f"normed/{turn}", name) for name in (None, *names))
 
 
-def _waves(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], large: bool) -> Iterator[Plan]:
-    """All inputs at once, and each alone where there are several."""
+def _by_rows(
+    family: str,
+    turns_of: Callable[[int], int],
+    floats: list[InputSpec],
+    gathered: Mapping[str, Sequence[int]],
+    large: bool,
+) -> Iterator[Plan]:
+    """All inputs at once, in as many cases as their rows take, and each alone where there are several."""
     groups = [throughout.groups(drawn_shape(spec), gathered.get(spec.name, ())) for spec in floats]
     names = [spec.name for spec in floats] if len(floats) > 1 and not large else []
-    for turn in range(1 if large else waves.turns(max(groups))) if groups else ():
-        yield Plan(f"waves/{turn}")
-    yield from (Plan("waves/0", name) for name in names)
+    for turn in range(1 if large else turns_of(max(groups))) if groups else ():
+        yield Plan(f"{family}/{turn}")
+    yield from (Plan(f"{family}/0", name) for name in names)
 
 
 def _silent(floats: list[InputSpec], large: bool) -> Iterator[Plan]:

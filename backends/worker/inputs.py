@@ -22,6 +22,7 @@ from nki_anvil.backends.worker import (
     folded,
     foremost,
     grouped,
+    heavy,
     kindred,
     laid,
     leading,
@@ -630,6 +631,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "patterns": lambda d: _bands(d, regimes.PATTERNS),
     "foremost": _foremost,
     "tuples": lambda d: _by_groups(d, lambda rows: tuples.in_rows(rows, d.rng, d.scale, d.sigma)),
+    "heavy": lambda d: _by_groups(d, lambda rows: heavy.of_rows(rows, d.rng, d.scale)),
     "normed": _normed,
     "arranged": lambda d: _by_groups(d, lambda rows: arranged.of_rows(rows, d.rng, turn_of(d.variant))),
     "outcast": _outcast,
@@ -716,6 +718,7 @@ PARTIAL = (
     "normed", "waves", "lone", "alike", "near", "delayed", "level", "opposed", "faint", "mixed", "whole", "planes",
     "twins", "steady", "sided", "medley", "halved", "nothing", "named", "grouped", "last", "kindred", "sole",
     "terraces", "narrow", "about", "between", "laid", "circle", "gated", "arranged", "outcast", "leading", "silent",
+    "heavy",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 TIED = ("integers", "ties", "marks", MOVED)

@@ -100,6 +100,15 @@ def test_cases_are_dealt_out_to_as_many_processes_as_have_enough_to_do_and_each_
     assert len(measuring_groups.groups(plans, large=False, elements=1e12, processes=64)) == 11
 
 
+def test_a_reference_that_takes_long_in_loops_is_asked_for_fewer_cases_at_a_time():
+    plans = [Plan()] * 40
+    slow = measuring_groups.LOOKS / 8
+    parts = measuring_groups.groups(plans, large=False, elements=1, processes=2, seconds=slow)
+    assert [len(part) for part in parts] == [8] * 5
+    assert len(measuring_groups.groups(plans, large=False, elements=1, processes=2, seconds=1.0)) == 1
+    assert len(measuring_groups.groups(plans, large=False, elements=1, processes=2, seconds=1e9)) == 40
+
+
 def test_as_many_processes_measure_as_the_machine_has_cores_and_memory_for(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(measuring_groups.os, "cpu_count", lambda: 8)
     monkeypatch.setattr(measuring_groups, "_memory", lambda: 48 * 2.0**30)

@@ -6,7 +6,7 @@ import pytest
 from nki_anvil.backends.job import InputSpec
 from nki_anvil.backends.worker import inputs, waves
 from nki_anvil.backends.worker.region import Region
-from nki_anvil.lab.families import _waves  # pyright: ignore[reportPrivateUsage]
+from nki_anvil.lab.families import _by_rows  # pyright: ignore[reportPrivateUsage]
 
 Rows = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
@@ -56,8 +56,8 @@ def test_waves_lie_along_what_one_output_gathers(axes: tuple[int, ...]) -> None:
 def test_a_few_rows_take_more_cases_and_several_inputs_one_each_alone() -> None:
     one = InputSpec(name="x", shape=(1, 64), dtype="float32")
     other = InputSpec(name="y", shape=(128, 64), dtype="float32")
-    assert len(list(_waves([one], {}, False))) == waves.FEWEST
-    assert [(plan.family, plan.only) for plan in _waves([one, other], {}, False)] == [
+    assert len(list(_by_rows("waves", waves.turns, [one], {}, False))) == waves.FEWEST
+    assert [(plan.family, plan.only) for plan in _by_rows("waves", waves.turns, [one, other], {}, False)] == [
         ("waves/0", None), ("waves/1", None), ("waves/0", "x"), ("waves/0", "y"),
     ]  # fmt: skip
-    assert len(list(_waves([other], {}, True))) == 1
+    assert len(list(_by_rows("waves", waves.turns, [other], {}, True))) == 1
