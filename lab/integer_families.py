@@ -95,6 +95,7 @@ def whole_throughout(integers: list[InputSpec], gathered: Mapping[str, Sequence[
             yield from [Plan(f"whole/nearly:{other.name}", one.name)] * 2
             yield from [Plan(f"whole/summed:{other.name}", one.name)] * 2
             yield from [Plan(f"whole/shifted:{other.name}", one.name)] * 2
+            yield from [Plan(f"whole/spliced:{other.name}", one.name)] * 3
             yield from [Plan(f"whole/joined:{one.name}:{other.name}")] * 2
     yield from _linked(integers)
 

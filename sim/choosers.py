@@ -22,6 +22,7 @@ _OPERATORS: Final = (
     (KEEPING, "reduce_op", ""),
 )  # fmt: skip
 """Stages, the attribute that names a stage's operator, and that which holds its second operand where it is a number."""
+_SCANS: Final = ("tensor_tensor_scan", "tensor_scalar_cumulative")
 LIMITS: Final = ("maximum", "minimum", "relu")
 
 
@@ -36,6 +37,8 @@ class Chooser:
     """The immediate that is the second operand, if one is."""
     standing: bool
     """Whether it is a reduction, whose second operand is what stands in some places whatever the inputs are."""
+    begins: bool
+    """Whether it is what a scan does at its first element alone."""
     instructions: tuple[int, ...]
 
     @property
@@ -48,16 +51,15 @@ def choosers(program: Program) -> list[Chooser]:
     """By line; equal operators of equal instructions of a line are one."""
     rows = program.tables["instructions"]
     led = led_by_inputs(program)
-    found: dict[tuple[int, str, int, float | None, bool], list[int]] = {}
+    found: dict[tuple[int, str, int, float | None, bool, bool], list[int]] = {}
     for index in np.flatnonzero(led & _may_choose(program)).tolist():
         name, attributes = NAMES[int(rows["opcode"][index])], program.attributes[int(rows["attributes"][index])]
         for stage, op, against in _operators(name, attributes):
             standing = name in ("tensor_reduce", "tensor_partition_reduce")
-            key = (int(rows["line"][index]), op, stage, against, standing)
+            key = (int(rows["line"][index]), op, stage, against, standing, stage == KEEPING and name in _SCANS)
             found.setdefault(key, []).append(index)
     return [
-        Chooser(line, op, stage, against, standing, tuple(instructions))
-        for (line, op, stage, against, standing), instructions in found.items()
+        Chooser(*key, tuple(instructions)) for key, instructions in found.items()
     ]
 
 

@@ -36,6 +36,7 @@ from nki_anvil.backends.worker import (
     relations,
     silences,
     sole,
+    spliced,
     terraces,
     throughout,
     tuples,
@@ -354,7 +355,12 @@ _IN_TURN = {
     "cells": linked.cells,
     "pointers": linked.pointers,
 }
-_RELATIONS = {"nearly": whole_numbers.nearly, "shifted": whole_numbers.shifted, "summed": whole_numbers.summed}
+_RELATIONS: dict[str, Callable[[Array, Array, Any, whole_numbers.Range], Array]] = {
+    "nearly": whole_numbers.nearly,
+    "shifted": whole_numbers.shifted,
+    "summed": whole_numbers.summed,
+    "spliced": lambda own, other, rng, within: spliced.spliced(own, other, rng).clip(within.low, within.high),
+}
 
 
 def _joined(spec: Spec, own: Array, variant: str, seed: int, every: list[Spec]) -> Array:

@@ -171,7 +171,7 @@ class Leaning:
             "way": which.way,
             "met": len(ways) > 0,
             "taken": any(way & (SECOND if which.way == WEAKER else _other(which.way)) for way in ways),
-            "part": _part(which.place, chooser.instructions),
+            "part": _part(which.place, chooser),
             "outputs": list(self._outputs[which.number]),
             "needed": sorted(self._needed.get(which, ())),
             "tried": self._tries and self._runs[which] > 0,
@@ -191,10 +191,11 @@ class Leaning:
                 yield told
 
 
-def _part(place: Optional[Any], instructions: tuple[int, ...]) -> str:
+def _part(place: Optional[Any], chooser: Any) -> str:
     """Which of a line's places it is, in words."""
+    instructions = chooser.instructions
     if place is None:
-        return ""
+        return "its first element" if chooser.begins else ""
     nth = f"instruction {instructions.index(place.instruction) + 1} of {len(instructions)}"
     found = [nth] if len(instructions) > 1 else []
     found += ["in later turns" if place.later else "in its first turn"]
