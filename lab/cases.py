@@ -151,8 +151,8 @@ class Pool:
         peaks = [case for case in bases if case.family.startswith("peaks") and case.shapes == base.shapes]
         turn = {"family": f"peaks/{int(random.integers(TURNS))}"}
         chosen = [base, *(case.model_copy(update=turn) for case in peaks[:1])]
-        index = await self._index(base.shapes)
-        taken = {p.case.key for p in (index.cases if index else ())}
+        indexes = [await self._index(shapes) for shapes in self.shape_sets()]
+        taken = {p.case.key for index in indexes if index for p in index.cases}
         keys = [next(key for key in iter(lambda: _key(random), "") if key not in taken) for _ in chosen]
         changes = [{"key": key, "seed": _seed(random), "uploaded": False} for key in keys]
         return [case.model_copy(update=change) for case, change in zip(chosen, changes, strict=True)]

@@ -25,6 +25,7 @@ from nki_anvil.backends.worker import (
     tuples,
     waves,
 )
+from nki_anvil.backends.worker.arguments import ABOVE
 from nki_anvil.backends.worker.bending import FINEST, mixed_turns
 from nki_anvil.backends.worker.inputs import DRAWN, FEW
 from nki_anvil.lab import families_by_lot, integer_families, related_families
@@ -59,6 +60,8 @@ TOWERS: Final = 8
 shapes."""
 FEW_COLUMNS: Final = 32
 """Of which bands of columns hold few of each kind."""
+SUNKEN: Final = 4
+"""Inputs at most that are far below zero while others are silent for long."""
 MARKED: Final = 2
 """Cases of floats at what the reference compares with."""
 BOUNDED: Final = 3
@@ -285,6 +288,8 @@ def _sunken(
     wide = any(tuple(gathered.get(s.name, ())) not in ((), (len(drawn_shape(s)) - 1,)) for s in floats)
     if floats and (several or wide) and not (work and work.matmul_flops):
         yield from (Plan(f"sunken/all/{turn}") for turn in range(2 * len(depths.DEPTHS)))
+        for spec in [s for s in floats if several and is_many(s) and s.domain not in ABOVE][:SUNKEN]:
+            yield from (Plan(f"sunken/silent:{spec.name}/{turn}") for turn in range(len(depths.BESIDE_SILENCE)))
     if any(depths.is_small(size, max(sizes)) for size in sizes):
         yield from (Plan(f"sunken/products/{turn}") for turn in range(depths.FACTORED))
 

@@ -58,9 +58,7 @@ def choosers(program: Program) -> list[Chooser]:
             standing = name in ("tensor_reduce", "tensor_partition_reduce")
             key = (int(rows["line"][index]), op, stage, against, standing, stage == KEEPING and name in _SCANS)
             found.setdefault(key, []).append(index)
-    return [
-        Chooser(*key, tuple(instructions)) for key, instructions in found.items()
-    ]
+    return [Chooser(*key, tuple(instructions)) for key, instructions in found.items()]
 
 
 def _operators(name: str, attributes: Any) -> Iterator[tuple[int, str, float | None]]:

@@ -14,6 +14,8 @@ Array = Any
 DEPTHS = (2.0**7, 2.0**15, 2.0**31, 2.0**46, 2.0**105, 2.0**12)
 """How far below, and in the next turns above: beyond what maxima and minima start at or are clamped to, 0, -100,
 -10000, -1e9, -1e13, -1e30; and the last so far that squares hold nothing of a difference that float32 holds well."""
+BESIDE_SILENCE = (1, 2)
+"""Turns in which one input is below all masks, beside others that keep a part of each row."""
 FACTORED = 3
 """Of which so many are depths of products as well."""
 FINE = 2.0**-8

@@ -229,8 +229,13 @@ def _axes_and_turn(variant: str) -> tuple[list[int], int]:
 
 
 def _sunken(d: Draw) -> Array:
-    """All inputs far below zero, or, of ``products``, the large ones so that their products are."""
+    """All inputs far below zero, or, of ``products``, the large ones so that their products are; of ``silent:`` the one
+    that is named, beside others of which stretches are nothing."""
     how, _, turn = d.variant.partition("/")
+    if how.startswith(SILENT):
+        if how == SILENT + d.spec["name"]:
+            return depths.sunken(d.own, depths.BESIDE_SILENCE[turn_of(turn) % len(depths.BESIDE_SILENCE)])
+        return _by_groups(d, lambda rows: silences.of_rows(rows, d.rng, 0.0))
     if how == "products" and not depths.is_small(d.own.size, d.largest):
         return depths.factor(d.own, turn_of(turn), d.is_target)
     return depths.sunken(d.own, turn_of(turn))
@@ -435,6 +440,8 @@ def _companion(
         return _turning_integers(own, rng, within, variant)
     if family == "laid" and variant.startswith("axes:"):
         return _as_planes(own, rng, within, "laid", variant)
+    if family == "sunken" and variant.startswith(SILENT):
+        return whole_numbers.silent(own, rng, within, turn)
     place = [other["name"] for other in every if family == "sided" or is_whole(other)].index(spec["name"])
     return companions.of(family, own, axes, rng, within, turn, place)
 
@@ -696,6 +703,8 @@ _PLAIN = (
 """Of floats, in which integers stay as they were drawn: sums of both are exact, or cancel."""
 _PAIRED = ("cancelling", "exact20", "sole", "terraces", "named", "gated", "leading", *_RELATED)
 
+SILENT = "silent:"
+"""Of ``sunken``, before the input that is."""
 TURNING = "turning:"
 """Of ``laid`` and ``whole``, before axes: columns turn over these."""
 MASK = whole_numbers.Range(0, 1)

@@ -124,3 +124,12 @@ def test_what_has_three_axes_has_structures_over_each_two_of_them_once_at_large_
         assert {kind: turning.count(kind) for kind in turning} == dict.fromkeys(kinds, 4) | (
             dict.fromkeys(kinds[:3], 1) if large else {}
         )
+
+
+def test_inputs_that_are_never_below_zero_are_not_sunk_and_masks_alone_are_enough() -> None:
+    one = InputSpec(name="m", shape=(64, 32), dtype="float32")
+    other = one.model_copy(update={"name": "sums", "domain": "nonnegative"})
+    mask = InputSpec(name="mask", shape=(64, 32), dtype="int32", domain="integer", low=0, high=1)
+    for beside in (other, mask):
+        found = {p.family for p in families.plans(specification([one, beside]), "default", None, {})}
+        assert {family for family in found if "silent:" in family} == {"sunken/silent:m/0", "sunken/silent:m/1"}

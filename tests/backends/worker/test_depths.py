@@ -45,3 +45,13 @@ def test_one_depth_leaves_differences_exact_and_nothing_of_them_beside_squares()
     np.testing.assert_allclose(((q - k) ** 2).sum(-1), exact, rtol=1e-6)
     squares = (q * q).sum(-1)
     assert (np.spacing(squares) > exact / 10).all()
+
+
+@pytest.mark.parametrize("turn", range(len(depths.BESIDE_SILENCE)))
+def test_one_input_is_below_all_masks_while_others_are_silent_for_long(turn: int) -> None:
+    mask = {"name": "mask", "shape": [64, 32], "dtype": "int32", "domain": "integer", "low": 0, "high": 1}
+    drawn = inputs.draw({"inputs": [*SPECS, mask]}, {"seed": 1, "family": f"sunken/silent:q/{turn}"})
+    assert drawn["q"].max() < -10000
+    assert ((drawn["k"][:, :16] == 0).all(axis=1) & (drawn["k"][:, 16:] != 0).any(axis=1)).any()
+    rows = drawn["mask"].T if turn % 2 else drawn["mask"]
+    assert (rows.reshape(-1, 16) == 0).all(axis=1).sum() > 8
