@@ -30,8 +30,6 @@ BESIDE: Final = 8
 """Pairs of integers at most that are beside each other, and cases of each pair."""
 GRAPHS: Final = 4
 """Pairs of integers at most that are both ends of edges."""
-CORNERS: Final = 8
-"""Integers of one shape at most that together are cells' corners."""
 LEVEL: Final = 4
 """Pairs of integers and of what spreads over them at most."""
 
@@ -121,7 +119,7 @@ def _corners(nodes: list[InputSpec]) -> Iterator[tuple[list[str], Sequence[int]]
     yield from (([one.name, two.name], drawn_shape(one)) for one, two in pairs[:GRAPHS])
     for shape in dict.fromkeys(tuple(drawn_shape(spec)) for spec in nodes):
         alike = [spec.name for spec in nodes if tuple(drawn_shape(spec)) == shape]
-        if 2 < len(alike) <= CORNERS:
+        if 2 < len(alike) <= linked.CORNERS:
             yield alike, shape
 
 
