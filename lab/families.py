@@ -142,6 +142,7 @@ def _planned(
             *(families_by_lot.medleys(varied, large, lots) if exact is None else ()),
             *integer_families.whole_throughout(whole, gathered or {}),
             *integer_families.level(whole, varied),
+            *integer_families.built(whole),
         ]
     return [
         *own,
@@ -179,6 +180,7 @@ def _planned(
         *(_in_groups("arranged", arranged.turns, floats, gathered or {}, large) if exact is None else ()),
         *(related_families.outcast(floats, large) if exact is None else ()),
         *_probes(floats, large),
+        *integer_families.built(whole),
     ]
 
 

@@ -19,6 +19,7 @@ from nki_anvil.backends.worker import (
     relations,
     series,
     silences,
+    tracks,
     waves,
     whole_numbers,
 )
@@ -42,10 +43,7 @@ def whole(integers: list[InputSpec], gathered: Mapping[str, Sequence[int]]) -> I
     for family, turned in (("whole", False), ("whole/turned", True)):
         turns = [whole_numbers.turns(shape, turned) for shape in shapes if not turned or len(shape) > 1]
         yield from (Plan(f"{family}/{turn}") for turn in range(max(turns, default=0)))
-    ranges = [
-        whole_numbers.Range(int(spec.low or 0), int(spec.high or 1), tuple(map(int, spec.marks)), spec.steps)
-        for spec in integers
-    ]
+    ranges = [range_of(spec) for spec in integers]
     ends = [len(whole_numbers.near_edges(within)) for within in ranges]
     cases = max(-(-count // max(1, prod(shape))) for count, shape in zip(ends, shapes, strict=True))
     yield from (Plan(f"whole/edges/{turn}") for turn in range(min(cases, EDGES)))
@@ -111,6 +109,30 @@ def _linked(integers: list[InputSpec]) -> Iterator[Plan]:
             yield from (Plan(f"whole/cells/{turn}", spec.name) for turn in several)
         if linked.APART <= int(spec.high or 0) < linked.rows_of(shape)[1]:
             yield from (Plan(f"whole/pointers/{turn}", spec.name) for turn in _graphs(shape, integers))
+
+
+def built(integers: list[InputSpec]) -> Iterator[Plan]:
+    """Chains of nodes of several kinds, or named by slots, winding tracks, and sequences of other lengths edited."""
+    nodes = [spec for spec in integers if is_many(spec) and _is_wide(spec)]
+    sides = linked.sides(1, _says_which(integers))
+    for names, _ in _corners(nodes):
+        yield from (Plan(f"whole/apart:{':'.join(names)}/{turn}") for turn in sides)
+    for spec in nodes:
+        if linked.corner_axis(drawn_shape(spec)) is not None:
+            yield from (Plan(f"whole/apart/{turn}", spec.name) for turn in sides)
+            yield Plan("whole/track", spec.name)
+        if linked.slot(drawn_shape(spec), range_of(spec)) is not None:
+            yield from (Plan(f"whole/slots/{turn}", spec.name) for turn in _graphs(drawn_shape(spec), integers))
+        yield from (Plan(f"whole/packed/{turn}", spec.name) for turn in range(2 * len(tracks.factors(range_of(spec)))))
+    for one, other in combinations(nodes, 2):
+        (*rows, length), (*others, another) = drawn_shape(one), drawn_shape(other)
+        if rows == others and length != another:
+            yield from [Plan(f"whole/spliced:{other.name}", one.name)] * 3
+
+
+def range_of(spec: InputSpec) -> whole_numbers.Range:
+    """What an input of integers may hold."""
+    return whole_numbers.Range(int(spec.low or 0), int(spec.high or 1), tuple(map(int, spec.marks)), spec.steps)
 
 
 def _corners(nodes: list[InputSpec]) -> Iterator[tuple[list[str], Sequence[int]]]:

@@ -39,6 +39,7 @@ from nki_anvil.backends.worker import (
     spliced,
     terraces,
     throughout,
+    tracks,
     tuples,
     waves,
     whole_numbers,
@@ -310,7 +311,7 @@ def _whole(spec: Spec, own: Array, axes: Sequence[int], rng: Any, variant: str, 
         return _RELATIONS[related](own, _other(name, seed, every), rng, within)
     if variant.startswith("joined:"):
         return _joined(spec, own, variant, seed, every)
-    if variant.startswith("corners:"):
+    if variant.startswith(("corners:", "apart:")):
         return _linked(spec, own, variant, seed, every)
     if variant.startswith("level:"):
         over = relations.laid_over(_other(variant.removeprefix("level:"), seed, every), own.shape)
@@ -358,7 +359,11 @@ _IN_TURN = {
     "mirrored": whole_numbers.as_mirrored,
     "lines": whole_numbers.lines,
     "cells": linked.cells,
+    "apart": linked.apart_along,
+    "track": tracks.along,
+    "packed": tracks.packed,
     "pointers": linked.pointers,
+    "slots": linked.slots,
 }
 _RELATIONS: dict[str, Callable[[Array, Array, Any, whole_numbers.Range], Array]] = {
     "nearly": whole_numbers.nearly,
@@ -383,8 +388,11 @@ def _linked(spec: Spec, own: Array, variant: str, seed: int, every: list[Spec]) 
     names = kind.split(":")[1:]
     if spec["name"] not in names:
         return own
-    rng, within = generator(seed, JOINED), _range_of(names[0], every)
-    corners = linked.corners(own.shape, len(names), rng, within, turn_of(number))
+    rng, ranges = generator(seed, JOINED), [_range_of(name, every) for name in names]
+    if kind.startswith("apart:"):
+        corners = linked.apart(own.shape, rng, ranges)
+    else:
+        corners = linked.corners(own.shape, len(names), rng, ranges[0], turn_of(number))
     return inside(spec, corners[names.index(spec["name"])])
 
 
@@ -709,7 +717,7 @@ TURNING = "turning:"
 """Of ``laid`` and ``whole``, before axes: columns turn over these."""
 MASK = whole_numbers.Range(0, 1)
 """Of floats that are all zero or one."""
-GRAPHS = ("corners", "cells", "pointers")
+GRAPHS = ("corners", "cells", "apart", "pointers", "slots")
 """Of ``whole``: integers that name nodes."""
 JOINED = 977
 """Beside a case's seed, of what two integers have in common."""

@@ -99,6 +99,52 @@ def pointers(own: Array, rng: Any, within: Range, turn: int) -> Array:
     return values.reshape(own.shape)
 
 
+def apart(shape: Sequence[int], rng: Any, ranges: Sequence[Range]) -> list[Array]:
+    """Corners each of which names nodes of a kind of its own, as users and devices, in one chain; by ranges.
+
+    From each cell to the next one corner moves on, in turn. More cells than ranges hold come again.
+    """
+    rows, count = rows_of(shape)
+    many = len(ranges)
+    chain = min(count, many * min(within.high - within.low + 1 for within in ranges) - many + 1)
+    graphs: list[Array] = []
+    for _ in range(min(rows, GRAPHS)):
+        cells = rng.permutation(np.arange(count) % chain)
+        ranks = [(cells + many - 1 - corner) // many for corner in range(many)]
+        graphs.append(np.stack([_numbers(int(r.max()) + 1, w, rng)[r] for r, w in zip(ranks, ranges, strict=True)]))
+    laid: Array = cast(Any, np).stack([graphs[row % GRAPHS] for row in range(rows)], axis=1)
+    return [one.reshape(shape) for one in laid]
+
+
+def apart_along(own: Array, rng: Any, within: Range, turn: int) -> Array:
+    """The same of one input that has all corners along an axis."""
+    axis = corner_axis(own.shape)
+    if axis is None:
+        return own
+    shape = [length for at, length in enumerate(own.shape) if at != axis % own.ndim]
+    return np.stack(apart(shape, rng, [within] * own.shape[axis]), axis=axis)
+
+
+def slots(own: Array, rng: Any, within: Range, turn: int) -> Array:
+    """Places that lead to each other, named by a number so many times as large, as pages are by their first slot; what
+    leads nowhere is the range's end, where that is beyond the last."""
+    rows, count = rows_of(own.shape)
+    size = slot(own.shape, within)
+    if size is None:
+        return own
+    ends = within.high == size * count
+    led = pointers(np.zeros((rows, count), np.int64), rng, Range(-1 if ends else 0, count - 1), turn)
+    values: Array = cast(Any, np).where(led < 0, within.high, led * size)
+    return values.reshape(own.shape)
+
+
+def slot(shape: Sequence[int], within: Range) -> int | None:
+    """How many numbers each place of a row has, by what a problem names."""
+    count = rows_of(shape)[1]
+    fitting = (mark for mark in within.marks if mark > 1 and count >= APART and (within.high + 1) // mark == count)
+    return next(fitting, None) if within.low == 0 else None
+
+
 def corner_axis(shape: Sequence[int]) -> int | None:
     """The axis of edges' ends, or of cells' corners, where the last has 2 to 8 places, or else the first."""
     return next((axis for axis in (-1, 0) if len(shape) > 1 and 2 <= shape[axis] <= CORNERS), None)

@@ -50,21 +50,21 @@ KINDS: tuple[Callable[[Array, Array, int, int], Array], ...] = (
 
 
 def spliced(own: Array, other: Array, rng: Any) -> Array:
-    """Rows of ``own`` [rows, elements] as ``other`` of that shape has them, edited in one to three stretches; what is
-    put in, and what a row lacks at its end, is its own, or one number of it."""
-    length = own.shape[-1]
-    rows, others = own.reshape(-1, length), other.reshape(-1, length)
-    places = np.stack([_edited(length, rng) for _ in range(min(len(rows), DISTINCT))])
+    """Rows of ``own`` [..., elements] as ``other``, of as many rows, has them, edited in one to three stretches; what
+    is put in, and what a row lacks at its end, is its own, or one number of it."""
+    rows, others = (array.reshape(-1, array.shape[-1]) for array in (own, other))
+    lengths = others.shape[1], rows.shape[1]
+    places = np.stack([_edited(*lengths, rng) for _ in range(min(len(rows), DISTINCT))])
     places = cast(Any, np).resize(places, rows.shape)
     return np.take_along_axis(np.concatenate([others, rows], axis=-1), places, -1).reshape(own.shape)
 
 
-def _edited(length: int, rng: Any) -> Array:
-    """Where each element of a row comes from: the other one's places, then its own."""
-    kept, own = np.arange(length), length + np.arange(length)
+def _edited(length: int, wanted: int, rng: Any) -> Array:
+    """Where each of ``wanted`` elements comes from: the other one's places, of which there are ``length``, then own."""
+    kept, own = np.arange(length), length + np.arange(wanted)
     for _ in range(int(rng.integers(1, EDITS + 1))):
         kind, many = KINDS[int(rng.integers(len(KINDS)))], int(length ** rng.uniform(0, 1))
         new: Array = rng.permutation(own)
         new = np.full_like(new, new[0]) if rng.random() < ALIKE else new
         kept = kind(kept, new, int(rng.integers(0, max(1, length - many) + 1)), max(1, many))
-    return np.concatenate([kept, own])[:length]
+    return np.concatenate([kept, own])[:wanted]

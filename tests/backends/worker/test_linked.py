@@ -150,3 +150,46 @@ def test_masks_and_what_names_no_place_have_no_such_families() -> None:
     assert planned(0, 255, [128], [128]) == {"corners"}
     assert planned(0, 255, [96, 2]) == {"cells"}
     assert planned(0, 255, [96, 9]) == set()
+
+
+def test_nodes_of_two_kinds_hang_together_in_one_chain() -> None:
+    arguments = [
+        {"name": name, "shape": [127], "dtype": "int32", "domain": "integer", "low": 0, "high": most}
+        for name, most in (("users", 63), ("devices", 99))
+    ]
+    drawn = inputs.draw({"inputs": arguments}, {"seed": 1, "family": "whole/apart:users:devices/0"})
+    users, devices = drawn["users"], drawn["devices"] + 64
+    assert len(np.unique(users)) == 64
+    assert len(np.unique([users, devices], axis=1)[0]) == 127
+    assert np.bincount(np.concatenate([users, devices])).max() == 2
+    assert turns(users, devices, 164, jumping=False) >= 32
+
+
+def test_chains_longer_than_a_range_come_again_and_one_input_may_have_both_kinds() -> None:
+    (found,) = drawn("whole/apart/0", [128, 2], high=9)
+    assert found.max() <= 9
+    assert len(np.unique(found, axis=0)) == 19
+
+
+@pytest.mark.parametrize(("high", "ends"), [(2048, True), (2047, False)])
+def test_places_may_be_named_by_slots_and_what_is_beyond_the_last_ends_a_chain(high: int, ends: bool) -> None:
+    within = Range(0, high, (16,))
+    assert linked.slot((128,), within) == 16
+    longest = 0
+    for turn in KINDS:
+        led = linked.slots(np.zeros(128, np.int64), np.random.default_rng(turn), within, turn)
+        assert (led % 16 == 0).all()
+        assert ends == bool((led == 2048).any()) or not ends
+        at, seen = set(range(128)) - set((led // 16).tolist()), 0
+        for first in at:
+            place, steps = first, 0
+            while place < 128 and steps < 129:
+                place, steps = int(led[place]) // 16, steps + 1
+            seen = max(seen, steps)
+        longest = max(longest, seen)
+    assert longest >= 128
+
+
+def test_where_no_number_makes_slots_there_are_none() -> None:
+    for shape, within in (((128,), Range(0, 2047)), ((128,), Range(0, 127, (1,))), ((128,), Range(-1, 2047, (16,)))):
+        assert linked.slot(shape, within) is None

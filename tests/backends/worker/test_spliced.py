@@ -4,7 +4,7 @@ import numpy as np
 
 from nki_anvil.backends.job import InputSpec
 from nki_anvil.backends.worker import inputs, spliced
-from nki_anvil.lab.integer_families import whole_throughout
+from nki_anvil.lab.integer_families import built, whole_throughout
 
 
 def edited(rows: int, length: int) -> np.ndarray:
@@ -41,3 +41,15 @@ def test_two_integers_of_one_shape_have_it_within_their_ranges() -> None:
     assert drawn["a"].min() >= 2
     assert drawn["a"].max() <= 19
     assert (drawn["a"] == drawn["b"]).mean() > 0.3
+
+
+def test_sequences_of_other_lengths_are_edited_as_well_where_they_have_as_many_rows() -> None:
+    one, other, third = (
+        InputSpec(name=name, shape=shape, dtype="int32", domain="integer", low=0, high=999)
+        for name, shape in (("a", (128, 40)), ("b", (128, 32)), ("c", (64, 32)))
+    )
+    assert [p.family for p in built([one, other, third]) if "spliced" in p.family] == ["whole/spliced:b"] * 3
+    arguments = [spec.model_dump(mode="json") for spec in (one, other)]
+    drawn = inputs.draw({"inputs": arguments}, {"seed": 1, "family": "whole/spliced:b", "only": "a"})
+    assert drawn["a"].shape == (128, 40)
+    assert np.isin(drawn["a"][:, :8], drawn["b"]).mean() > 0.5
