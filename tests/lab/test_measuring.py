@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from nki_anvil.backends.job import InputSpec
+from nki_anvil.backends.worker import heavy
 from nki_anvil.backends.worker import laid as laid_over
 from nki_anvil.lab import families, families_by_lot, honest_runs, limits, measuring_groups, yardstick_file
 from nki_anvil.lab.arithmetic import Arithmetic
@@ -156,6 +157,7 @@ def test_at_large_shapes_inputs_share_the_families_that_bend_one_alone():
         *(f"laid/turning:-2,-1/{turn}" for turn in range(1, laid_over.FLAT)),
         "normed/1",
         "waves/1",
+        *(f"heavy/{turn}" for turn in range(1, heavy.MOST)),
         "silent/1",
         "outcast/together/1",
         "medley",
