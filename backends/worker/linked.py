@@ -71,17 +71,12 @@ def corners(shape: Sequence[int], many: int, rng: Any, within: Range, turn: int)
         while len(cells) < many:
             cells.append(before[cells[-1]])
         graphs.append(_turned(numbers[np.stack(cells)], rng))
-    laid: Array = cast(Any, np).stack([graphs[row % GRAPHS] for row in range(rows)], axis=1)
-    return [one.reshape(shape) for one in laid]
+    return _by_corner(graphs, shape)
 
 
 def cells(own: Array, rng: Any, within: Range, turn: int) -> Array:
     """The same of one input that has all corners along an axis."""
-    axis = corner_axis(own.shape)
-    if axis is None:
-        return own
-    shape = [length for at, length in enumerate(own.shape) if at != axis % own.ndim]
-    return np.stack(corners(shape, own.shape[axis], rng, within, turn), axis=axis)
+    return along_corners(own, lambda shape, many: corners(shape, many, rng, within, turn))
 
 
 def pointers(own: Array, rng: Any, within: Range, turn: int) -> Array:
@@ -112,17 +107,12 @@ def apart(shape: Sequence[int], rng: Any, ranges: Sequence[Range]) -> list[Array
         cells = rng.permutation(np.arange(count) % chain)
         ranks = [(cells + many - 1 - corner) // many for corner in range(many)]
         graphs.append(np.stack([_numbers(int(r.max()) + 1, w, rng)[r] for r, w in zip(ranks, ranges, strict=True)]))
-    laid: Array = cast(Any, np).stack([graphs[row % GRAPHS] for row in range(rows)], axis=1)
-    return [one.reshape(shape) for one in laid]
+    return _by_corner(graphs, shape)
 
 
 def apart_along(own: Array, rng: Any, within: Range, turn: int) -> Array:
     """The same of one input that has all corners along an axis."""
-    axis = corner_axis(own.shape)
-    if axis is None:
-        return own
-    shape = [length for at, length in enumerate(own.shape) if at != axis % own.ndim]
-    return np.stack(apart(shape, rng, [within] * own.shape[axis]), axis=axis)
+    return along_corners(own, lambda shape, many: apart(shape, rng, [within] * many))
 
 
 def slots(own: Array, rng: Any, within: Range, turn: int) -> Array:
@@ -143,6 +133,23 @@ def slot(shape: Sequence[int], within: Range) -> int | None:
     count = rows_of(shape)[1]
     fitting = (mark for mark in within.marks if mark > 1 and count >= APART and (within.high + 1) // mark == count)
     return next(fitting, None) if within.low == 0 else None
+
+
+def along_corners(own: Array, made: Callable[[list[int], int], Sequence[Array]]) -> Array:
+    """What ``made`` gives of a shape without the axis of corners, and how many these are, laid along it; ``own`` where
+    there is none."""
+    axis = corner_axis(own.shape)
+    if axis is None:
+        return own
+    shape = [length for at, length in enumerate(own.shape) if at != axis % own.ndim]
+    return np.stack(made(shape, own.shape[axis]), axis=axis)
+
+
+def _by_corner(graphs: Sequence[Array], shape: Sequence[int]) -> list[Array]:
+    """Graphs of rows, each [corners, cells], once more where there are more rows: each corner as [shape]."""
+    rows = range(rows_of(shape)[0])
+    laid: Array = cast(Any, np).stack([graphs[row % GRAPHS] for row in rows], axis=1)
+    return [one.reshape(shape) for one in laid]
 
 
 def corner_axis(shape: Sequence[int]) -> int | None:

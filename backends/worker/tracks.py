@@ -37,13 +37,12 @@ def winding(sides: Sequence[int], count: int) -> Array:
 
 def along(own: Array, rng: Any, within: Range, turn: int) -> Array:
     """One input that has coordinates along an axis of few: its places on a track, by lot; no other is moved."""
-    axis = linked.corner_axis(own.shape)
-    if axis is None:
-        return own
-    many = own.shape[axis]
-    places = _by_lot([within.high - within.low + 1] * many, own.size // many, rng) + within.low
-    shape = [length for at, length in enumerate(own.shape) if at != axis % own.ndim]
-    return np.stack([column.reshape(shape) for column in places.T], axis=axis)
+
+    def track(shape: Sequence[int], many: int) -> list[Array]:
+        places = _by_lot([within.high - within.low + 1] * many, own.size // many, rng) + within.low
+        return [column.reshape(shape) for column in places.T]
+
+    return linked.along_corners(own, track)
 
 
 def packed(own: Array, rng: Any, within: Range, turn: int) -> Array:
