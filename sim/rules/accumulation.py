@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nki_anvil.sim.coverage import covering
 from nki_anvil.sim.instructions import NAMES
-from nki_anvil.sim.kinds import dynamic, patterns
+from nki_anvil.sim.kinds import WIDTHS, dynamic, patterns
 from nki_anvil.sim.operands import operands
 from nki_anvil.sim.program import MEMORIES, Program
 from nki_anvil.sim.rules.reading import Reading
@@ -30,51 +30,51 @@ class _Places:
     """What wrote each element of each PSUM tensor last; one mark for a tensor that is alike throughout."""
 
     def __init__(self, program: Program) -> None:
-        self.program, self._patterns = program, patterns(program)
         tensors, rows = program.tables["tensors"], program.tables["accesses"]
-        self._owner: list[int] = rows["tensor"].tolist()
+        owner, widths = rows["tensor"], WIDTHS[rows["dtype"]]
+        units = WIDTHS[tensors["dtype"]]
+        np.minimum.at(units, owner, widths)
+        self._owner: list[int] = owner.tolist()
+        self._units: list[int] = (widths // units[owner]).tolist()
+        """Marks for each element of an access; a tensor has one for as few bytes as any access counts in."""
+        self._offset: list[int] = rows["offset"].tolist()
+        self._patterns = patterns(program)
         self._whole: list[bool] = covering(program, self._patterns).tolist()
-        own = rows["dtype"] == tensors["dtype"][rows["tensor"]]
-        self._known: list[bool] = (~dynamic(program) & own).tolist()
+        self._moves: list[bool] = dynamic(program).tolist()
+        held = tensors["partitions"] * tensors["elements"] * WIDTHS[tensors["dtype"]]
+        self._sizes: list[int] = (held // units).tolist()
         self._maps: dict[int, Marks] = {}
 
     def begun(self, access: int) -> tuple[bool, int]:
-        """Whether a matmul wrote last under an access, and else what did.
+        """Whether a matmul wrote last under all of an access, and else what did under any of it.
 
-        Of one that moves at run time or counts in another width: whether it may have, anywhere in the tensor.
+        Of one that moves at run time: whether it may have, anywhere in the tensor.
         """
         marks = self._maps.get(self._owner[access], _UNTOUCHED)
-        if not self._known[access]:
+        if self._moves[access]:
             return bool((marks == _MATMUL).any()), int(marks.max())
         marks = self._view(marks, access) if marks.ndim else marks
-        return bool((marks == _MATMUL).all()), int(marks.max() if marks.min() else _NOTHING)
+        begun = bool((marks == _MATMUL).all())
+        return begun, _OTHER if (marks == _OTHER).any() else _MATMUL if begun else _NOTHING
 
-    def write(self, access: int, mark: int) -> None:
-        """Mark what an access reaches; all of a tensor where a matmul's place is not known."""
-        tensor, tensors = self._owner[access], self.program.tables["tensors"]
-        if self._whole[access] or (mark == _MATMUL and not self._known[access]):
-            self._maps[tensor] = np.array(mark, np.uint8)
+    def write(self, access: int, mark: int, *, somewhere: Collection[int] = (_MATMUL,)) -> None:
+        """Mark what an access reaches: all of a tensor where one of ``somewhere`` moves at run time."""
+        tensor = self._owner[access]
+        if self._moves[access] and mark not in somewhere:
             return
-        if not self._known[access]:
+        if self._whole[access] or self._moves[access]:
+            self._maps[tensor] = np.array(mark, np.uint8)
             return
         marks = self._maps.get(tensor, _UNTOUCHED)
         if not marks.ndim:
-            marks = np.full(int(tensors["partitions"][tensor] * tensors["elements"][tensor]), marks, np.uint8)
-            self._maps[tensor] = marks
+            marks = self._maps[tensor] = np.full(self._sizes[tensor], marks, np.uint8)
         self._view(marks, access)[...] = mark
 
-    def clear(self, access: int) -> None:
-        """Take the marks off what an access reaches, but for what a matmul has written: an open one adds to zeros."""
-        marks = self._maps.get(self._owner[access], _UNTOUCHED)
-        if not (marks == _MATMUL).any():
-            self.write(access, _NOTHING)
-        elif marks.ndim and self._known[access]:
-            seen = self._view(marks, access)
-            seen[seen != _MATMUL] = _NOTHING
-
     def _view(self, marks: Marks, access: int) -> Marks:
-        steps, shape = zip(*self._patterns.different[int(self._patterns.of[access])], strict=True)
-        return np.ndarray(shape, np.uint8, marks, int(self.program.tables["accesses"]["offset"][access]), steps)
+        units = self._units[access]
+        steps, shape = zip(*self._patterns.different[int(self._patterns.of[access])], (1, units), strict=True)
+        steps = (*(step * units for step in steps[:-1]), 1)
+        return np.ndarray(shape, np.uint8, marks, self._offset[access] * units, steps)
 
 
 def _sums(reading: Reading) -> list[tuple[int, int]]:
@@ -108,16 +108,12 @@ def _lost(reading: Reading) -> Iterator[Violation]:
     what = "+= adds a product" if program.version == BETA1 else "nc_matmul leaves open whether it adds"
     rows, places = program.tables["instructions"], _Places(program)
     for index, access in _written(program):
-        record = program.attributes[int(rows["attributes"][index])]
-        if int(rows["opcode"][index]) != _NC_MATMUL:
-            if int(rows["opcode"][index]) == _MEMSET and not record["value"]:
-                places.clear(access)
-            else:
-                places.write(access, _OTHER)
-            continue
-        if _is_open(record) and places.begun(access)[1] == _OTHER:
+        record, opcode = program.attributes[int(rows["attributes"][index])], int(rows["opcode"][index])
+        if opcode == _NC_MATMUL and _is_open(record) and places.begun(access)[1] == _OTHER:
             yield Violation(int(rows["line"][index]), f"{what} to PSUM that another instruction has written.")
-        places.write(access, _MATMUL)
+        zeros = opcode == _MEMSET and not record["value"]
+        mark = _NOTHING if zeros else _MATMUL if opcode == _NC_MATMUL else _OTHER
+        places.write(access, mark, somewhere=(_OTHER,))
 
 
 def _is_open(record: Mapping[str, Any]) -> bool:

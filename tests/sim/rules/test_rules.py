@@ -825,6 +825,23 @@ def test_a_matmul_at_a_place_that_moves_adds_to_what_some_matmul_has_begun(begun
     assert codes(k) == ({code} if code else set())
 
 
+@pytest.mark.parametrize("where", ["part", "narrow", "view", "moving"])
+def test_a_matmul_that_leaves_open_whether_it_adds_finds_nothing_of_others_under_any_of_its_places(where: str) -> None:
+    k = Kernel()
+    a, dst = k.sbuf(4, 4), k.tensor((4, 16), memory="psum")
+    written = {
+        "part": dst[:, 2:4],
+        "narrow": dst.ap([(32, 4), (1, 1)], 5, "bfloat16"),
+        "view": dst.ap([(16, 4), (1, 1)], 3, "int32"),
+        "moving": k.shifted(dst[:, 0:1], 1, register=k.register()),
+    }[where]
+    k.emit("memset", written, value=7, line=4)
+    k.emit("nc_matmul", dst[:, 8:12], a, a, accumulate=None, line=5)
+    assert ("TRN2-PSUM-FILL" in codes(k)) == (where == "moving")
+    k.emit("nc_matmul", dst[:, 0:4], a, a, accumulate=None, line=6)
+    assert "TRN2-PSUM-FILL" in codes(k)
+
+
 def test_an_output_is_declared_outside_of_the_loops_on_the_device() -> None:
     k = Kernel()
     with k.loop("fori", k.register(), upper=2):
