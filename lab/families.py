@@ -29,7 +29,7 @@ from nki_anvil.backends.worker.arguments import ABOVE
 from nki_anvil.backends.worker.bending import FINEST, mixed_turns
 from nki_anvil.backends.worker.inputs import DRAWN, FEW
 from nki_anvil.lab import families_by_lot, integer_families, related_families
-from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many, laid_pairs, turning
+from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many, laid_pairs, sloping, turning
 from nki_anvil.lab.specification import Specification
 
 OWN_CASES: Final = 5
@@ -58,6 +58,8 @@ together have one in every column of every tile of rows, as far as they reach.""
 TOWERS: Final = 8
 """Cases of towers in planes at most: one at every end of two axes, and at edges between; half as many at large
 shapes."""
+LONE_PLANES, BETWEEN = 2, 10
+"""Of so few planes there are so many cases more of towers at edges between: each plane has one in a case."""
 FEW_COLUMNS: Final = 32
 """Of which bands of columns hold few of each kind."""
 SUNKEN: Final = 4
@@ -181,6 +183,10 @@ def _planned(
         *(related_families.outcast(floats, large) if exact is None else ()),
         *_probes(floats, large),
         *integer_families.built(whole),
+        *(_between(floats, gathered or {}) if exact is None and not large else ()),
+        *(() if large else related_families.masked(varied, floats)),
+        *(sloping("laid", floats) if exact is None and not large else ()),
+        *(sloping("whole", whole) if exact is None and not large else ()),
     ]
 
 
@@ -446,6 +452,15 @@ def _planes(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], larg
             yield from (Plan(f"peaks/turned/{turn}", spec.name) for turn in range(turned))
             if axes[0] == len(shape) - 2:
                 yield from _through("patterns/turned", spec, spec.name)
+
+
+def _between(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]]) -> Iterator[Plan]:
+    """Towers at more edges, of what one output gathers as a whole: each is in a case of its own."""
+    for spec in floats:
+        shape, axes = drawn_shape(spec), gathered.get(spec.name, ())
+        if axes and tuple(axes) != (len(shape) - 1,) and planes.how_many(shape, axes) <= LONE_PLANES:
+            turns = range(TOWERS + 1, min(planes.tower_turns(shape, axes), TOWERS + 2 * BETWEEN), 2)
+            yield from _throughout_axes(spec.name, axes, 0, turns)
 
 
 def _in_groups(

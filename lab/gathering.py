@@ -13,18 +13,29 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 Exact = Callable[[dict[str, Any]], list[Array]]
 
+NEAR, FAR = 4.0, 1e4
+"""How many times as large as all others floats are changed to."""
+
 
 def gathered(exact: Exact, draws: Sequence[dict[str, Any]], name: str) -> list[int]:
     """Along which axes of an input one element and another reach one and the same output element.
 
     The first of a few elements that reaches any is asked: what a mask or a length hides in one draw reaches nothing.
-    Floats are changed beyond all others; integers, that may be indices, stay between those that were drawn.
+    Floats are changed beyond all others; integers, that may be indices, stay between those that were drawn. Far beyond
+    all others a clip or a limit may be met of which own draws know nothing, and which gathers more.
     """
+    near = _gathered(exact, draws, name, NEAR)
+    if _is_whole(draws[0][name]) or len(near) == sum(length > 1 for length in draws[0][name].shape):
+        return near
+    return sorted({*near, *_gathered(exact, draws, name, FAR)})
+
+
+def _gathered(exact: Exact, draws: Sequence[dict[str, Any]], name: str, times: float) -> list[int]:
     shape = draws[0][name].shape
     for start in ([n // 4 * 2 if n > 2 else 0 for n in shape], [0] * len(shape)):
         for drawn in draws:
             base = exact(drawn)
-            for height in _heights(drawn[name]):
+            for height in _heights(drawn[name], times):
                 reached = _reached(exact, drawn, name, tuple(start), base, height)
                 if any(mask.any() for mask in reached):
                     return [
@@ -36,11 +47,11 @@ def gathered(exact: Exact, draws: Sequence[dict[str, Any]], name: str) -> list[i
     return []
 
 
-def _heights(values: Array) -> list[float]:
+def _heights(values: Array, times: float) -> list[float]:
     """Of integers there is nothing to choose: the smallest or the largest, whichever is farther away."""
     if _is_whole(values):
         return [0.0]
-    height = 4.0 * float(np.abs(values.astype(np.float64)).max(initial=0.0)) + 1.0
+    height = times * float(np.abs(values.astype(np.float64)).max(initial=0.0)) + 1.0
     return [height, -height]
 
 

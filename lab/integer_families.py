@@ -23,7 +23,7 @@ from nki_anvil.backends.worker import (
     waves,
     whole_numbers,
 )
-from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many, laid_pairs, turning
+from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many, laid_pairs, range_of, turning
 
 EDGES: Final = 48
 """Cases of integers at edges and marks at most: a single position, or a length, is at one in each."""
@@ -128,11 +128,6 @@ def built(integers: list[InputSpec]) -> Iterator[Plan]:
         (*rows, length), (*others, another) = drawn_shape(one), drawn_shape(other)
         if rows == others and length != another:
             yield from [Plan(f"whole/spliced:{other.name}", one.name)] * 3
-
-
-def range_of(spec: InputSpec) -> whole_numbers.Range:
-    """What an input of integers may hold."""
-    return whole_numbers.Range(int(spec.low or 0), int(spec.high or 1), tuple(map(int, spec.marks)), spec.steps)
 
 
 def _corners(nodes: list[InputSpec]) -> Iterator[tuple[list[str], Sequence[int]]]:

@@ -74,7 +74,7 @@ class Measuring:
         own = case["family"] == "own"
         family = case["family"].partition("/")[0]
         partial, tied = family in PARTIAL, family in TIED
-        turns = 1 if own else REDRAWN if is_met(family) else case.get("halvings") or HALVINGS
+        turns = 1 if own else REDRAWN if is_met(family) or family == "masked" else case.get("halvings") or HALVINGS
         for turn in range(turns):
             seed, scale = int(case["seed"]) + turn, float(case.get("scale", 1.0)) * 0.5**turn
             drawn = self.draw({**case, "seed": seed, "scale": scale})

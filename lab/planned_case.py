@@ -8,8 +8,8 @@ from math import prod
 from typing import Any
 
 from nki_anvil.backends.job import InputSpec
-from nki_anvil.backends.worker import laid
-from nki_anvil.backends.worker.inputs import FEW
+from nki_anvil.backends.worker import laid, slopes, whole_numbers
+from nki_anvil.backends.worker.inputs import FEW, FLAT, SLOPING
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,11 @@ def drawn_shape(spec: InputSpec) -> tuple[int, ...]:
 def is_many(spec: InputSpec) -> bool:
     """Whether an input of integers is more than a length or a position."""
     return prod(drawn_shape(spec)) > FEW
+
+
+def range_of(spec: InputSpec) -> whole_numbers.Range:
+    """What an input of integers may hold."""
+    return whole_numbers.Range(int(spec.low or 0), int(spec.high or 1), tuple(map(int, spec.marks)), spec.steps)
 
 
 def laid_pairs(
@@ -51,3 +56,10 @@ def turning(inputs: Sequence[InputSpec], gathered: Mapping[str, Sequence[int]], 
         turns[-2, -1] = max(laid.pair_turns(shape, (-2, -1), laid.TURNING) for shape in planar)
     for (one, other), count in turns.items():
         yield from (f"turning:{one},{other}/{turn}" for turn in range(min(count, most)))
+
+
+def sloping(family: str, inputs: Sequence[InputSpec]) -> Iterator[Plan]:
+    """Numbers that rise along ways through planes, and through rows that are planes, until each way was there."""
+    for kind, flat in ((SLOPING, False), (FLAT, True)):
+        turns = (slopes.turns(drawn_shape(spec), flat) for spec in inputs)
+        yield from (Plan(f"{family}/{kind}/{turn}") for turn in range(max(turns, default=0)))

@@ -41,6 +41,8 @@ from nki_anvil.sim.dtypes import name_of
 Array = np.ndarray[Any, Any]
 Record = dict[str, Any]
 
+SIZES: Final = (1e6, 1e-6)
+"""How much larger, and smaller, what is multiplied has to be multiplied alike."""
 FURTHER: Final = 6
 """Draws more that are tried where no input counts."""
 MORE: Final = 64
@@ -262,7 +264,7 @@ def structure(module: ReferenceModule, request: Record, folder: Path) -> Record:
         "repeats": _alike(exact(drawn), base),
         "ordered": _alike(measuring.runs.turned(list(drawn.values())), base),
         "leaves_open": work.leaves_open,
-        "exact": _contraction(exact, drawn, other, base, arrays),
+        "exact": None if work.decides else _contraction(exact, drawn, other, base, arrays),
         "gathered": {name: gathered(exact, (drawn, other), name) for name in arrays},
         "combined": [] if large else combined(exact, drawn, [name for name in arrays if is_float(drawn[name])]),
         "met": {} if large else bendable.families(measuring, work, drawn, other),
@@ -302,7 +304,10 @@ def _contraction(
     base: list[Array],
     arrays: list[str],
 ) -> Record | None:
-    """For a function linear in each of exactly two arrays: their contracted axes, found by permuting both alike."""
+    """For a function linear in each of exactly two arrays: their contracted axes, found by permuting both alike.
+
+    What is limited or clipped beyond own draws is linear on these alone, so each array is tried far larger and smaller.
+    """
     if len(arrays) != 2 or len(drawn) != 2 or not all(is_float(drawn[name]) for name in arrays):
         return None
     for name in arrays:
@@ -310,6 +315,9 @@ def _contraction(
         both = exact({**drawn, name: drawn[name].astype(np.float64) + other[name]})
         if not _close(both, [a + b for a, b in zip(base, changed, strict=True)]):
             return None
+        for size in SIZES:
+            if not _close(exact({**drawn, name: size * drawn[name].astype(np.float64)}), [size * a for a in base]):
+                return None
     left, right = arrays
     for i, n in enumerate(drawn[left].shape):
         for j, m in enumerate(drawn[right].shape):

@@ -12,10 +12,11 @@ from nki_anvil.backends.worker import circles, depths, pointing, relations
 from nki_anvil.backends.worker import grouped as groups
 from nki_anvil.backends.worker import kindred as along
 from nki_anvil.backends.worker import leading as leading_rows
+from nki_anvil.backends.worker import masked as masking
 from nki_anvil.backends.worker import outcast as far
 from nki_anvil.backends.worker import sole as alone
 from nki_anvil.backends.worker import terraces as steps
-from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many
+from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many, range_of
 from nki_anvil.lab.specification import Specification
 
 Pair: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
@@ -50,6 +51,8 @@ SQUARE: Final = 8
 """Rows and columns from which on a matrix may be of all pairs."""
 LABELLED: Final = 4
 """Pairs at most of floats that may be labels and of what they label."""
+MASKING: Final = 4
+"""Inputs of integers at most that may say what does not count."""
 ATTENDED: Final = 8
 """Cases at most of values beside nothing whose keys' weights are small."""
 
@@ -333,6 +336,15 @@ def grouped(varied: list[InputSpec], floats: list[InputSpec]) -> Iterator[Plan]:
         if spec.domain == "real" and groups.goes_along(drawn_shape(label), drawn_shape(spec))
     ]
     yield from (Plan(f"grouped/{label.name}/{turn}", spec.name) for label, spec in pairs[:GROUPED] for turn in range(2))
+
+
+def masked(varied: list[InputSpec], floats: list[InputSpec]) -> Iterator[Plan]:
+    """Floats that are nothing, or far from zero, where an integer says that they count not, and where it does."""
+    whole = [spec for spec in varied if spec not in floats and not spec.order]
+    for spec in whole[:MASKING]:
+        shape, within = drawn_shape(spec), range_of(spec)
+        most = max((masking.turns(shape, within, drawn_shape(over)) for over in floats), default=0)
+        yield from (Plan(f"masked/{spec.name}/{turn}") for turn in range(most))
 
 
 def _names(label: InputSpec, spec: InputSpec) -> bool | None:

@@ -26,7 +26,7 @@ def goes_along(groups: Sequence[int], shape: Sequence[int]) -> bool:
 def of_groups(own: Array, groups: Array, rng: Any, scale: float, sigma: float) -> Array:
     """Each row, or where integers are of rows each column, is of one of these kinds: groups far apart and narrow; one
     group far from the others; one of next to nothing; as it was drawn."""
-    along = _laid_over(groups, own.shape)
+    along = laid_over(groups, own.shape)
     numbers, inside = np.unique(along, return_inverse=True)
     if len(numbers) < 2 or 2 * len(numbers) > own.size:
         return own
@@ -55,7 +55,7 @@ def _bent(lines: Array, members: Array, count: int, rng: Any, scale: float, sigm
     return cast(Any, np).choose(kinds, ways)
 
 
-def _laid_over(groups: Array, shape: Sequence[int]) -> Array:
+def laid_over(groups: Array, shape: Sequence[int]) -> Array:
     """Those integers at each place of the shape: of the last axes where they have these, else of the first."""
     if tuple(groups.shape) == tuple(shape[-groups.ndim :]):
         return np.broadcast_to(groups, tuple(shape))

@@ -27,6 +27,7 @@ from nki_anvil.backends.worker import (
     laid,
     leading,
     linked,
+    masked,
     medley,
     normed,
     outcast,
@@ -35,6 +36,7 @@ from nki_anvil.backends.worker import (
     regimes,
     relations,
     silences,
+    slopes,
     sole,
     spliced,
     terraces,
@@ -165,12 +167,28 @@ def _beside_others(
     family, _, variant = str(case.get("family", "own")).partition("/")
     if family == "whole":
         return None if case.get("only") == spec["name"] else _kept(spec, own, rng, variant)
+    if family == "masked" and is_whole(spec):
+        is_named = variant.partition("/")[0] == spec["name"]
+        return _masking(spec, variant, int(case["seed"]), every) if is_named else own
     return _companion(spec, own, axes, rng, family, variant, every) if is_whole(spec) else None
 
 
 def _gathered(case: Case, spec: Spec) -> Sequence[int]:
     known: dict[str, Sequence[int]] = case.get("gathered") or {}
     return known.get(spec["name"], ())
+
+
+def _masking(spec: Spec, variant: str, seed: int, every: list[Spec]) -> Array:
+    """What the integers hold that the variant names first, which say where floats do not count."""
+    name, _, turn = variant.partition("/")
+    within, rng = _range_of(name, every), generator(seed, JOINED)
+    return masked.integers(_other(name, seed, every), rng, within, turn_of(turn))
+
+
+def _masked(d: Draw) -> Array:
+    """The variant names integers, and the case's number."""
+    beside, within = d.first()
+    return masked.floats(d.own, beside, d.rng, within, d.scale, turn_of(d.variant.partition("/")[2]))
 
 
 def _met(spec: Spec, variant: str, seed: int, every: list[Spec]) -> Array:
@@ -300,7 +318,7 @@ def _whole(spec: Spec, own: Array, axes: Sequence[int], rng: Any, variant: str, 
     kind, _, number = variant.partition("/")
     if kind in _IN_TURN:
         return inside(spec, _IN_TURN[kind](own, rng, within, turn_of(number)))
-    if kind in ("laid", "flat", "folded") or kind.startswith(TURNING):
+    if kind in ("laid", "flat", "folded") or kind.startswith((TURNING, SLOPING)):
         return _as_planes(own, rng, within, kind, number)
     if variant.startswith("beside:"):
         return _beside(spec, own, variant, seed, every)
@@ -330,6 +348,8 @@ def _as_planes(own: Array, rng: Any, within: whole_numbers.Range, kind: str, num
     def bent(own: Array, turn: int) -> Array:
         return laid.of_integers(own, rng, within, turn)
 
+    if kind.startswith(SLOPING):
+        return slopes.of_integers(own, rng, (within.low, within.high), turn_of(number), kind == FLAT)
     if kind.startswith(TURNING):
         return _turning_integers(own, rng, within, f"{kind}/{number}")
     if number.startswith("axes:"):
@@ -567,6 +587,8 @@ def _laid(d: Draw) -> Array:
 
     if d.variant.startswith(TURNING):
         return laid.over(d.own, *_axes_and_turn(d.variant.removeprefix(TURNING)), 0, turning)
+    if d.variant.startswith(SLOPING):
+        return slopes.of_floats(d.own, d.rng, turn_of(d.variant.rpartition("/")[2]), ends, d.variant.startswith(FLAT))
     if d.variant.startswith("axes:"):
         return laid.over(d.own, *_axes_and_turn(d.variant.removeprefix("axes:")), laid.CONTRASTED, bent)
     own = laid.unfolded(d.own) if d.variant.startswith("flat/") else d.own
@@ -683,6 +705,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "silent": lambda d: _by_groups(d, lambda rows: silences.of_rows(rows, d.rng, 0.0)),
     "grouped": lambda d: grouped.of_groups(d.own, d.first(), d.rng, d.scale, d.sigma),
     "gated": _gated,
+    "masked": _masked,
     "mixed": bending.mixed,
     "whole": lambda d: d.own,
     "exact20": bending.exact20,
@@ -696,6 +719,10 @@ _BESIDE: dict[str, Callable[[Spec, str, int, list[Spec]], Any]] = {
     "named": _labels,
     "leading": _named_in,
     "grouped": lambda _, variant, seed, every: _other(variant.partition("/")[0], seed, every),
+    "masked": lambda spec, variant, seed, every: (
+        _masking(spec, variant, seed, every),
+        _range_of(variant.partition("/")[0], every),
+    ),
     "sole": lambda _, variant, seed, every: _other(variant.split("/")[1], seed, every),
 }
 """What another input holds that a family needs."""
@@ -715,6 +742,8 @@ SILENT = "silent:"
 """Of ``sunken``, before the input that is."""
 TURNING = "turning:"
 """Of ``laid`` and ``whole``, before axes: columns turn over these."""
+SLOPING, FLAT = "sloping", "sloping:flat"
+"""Of both: numbers rise along a way through planes, or through rows that are planes."""
 MASK = whole_numbers.Range(0, 1)
 """Of floats that are all zero or one."""
 GRAPHS = ("corners", "cells", "apart", "pointers", "slots")
@@ -741,7 +770,7 @@ PARTIAL = (
     "normed", "waves", "lone", "alike", "near", "delayed", "level", "opposed", "faint", "mixed", "whole", "planes",
     "twins", "steady", "sided", "medley", "halved", "nothing", "named", "grouped", "last", "kindred", "sole",
     "terraces", "narrow", "about", "between", "laid", "circle", "gated", "arranged", "outcast", "leading", "silent",
-    "heavy",
+    "heavy", "masked",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 TIED = ("integers", "ties", "marks", MOVED)

@@ -6,7 +6,7 @@ towering element where every row has its own regime.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -100,8 +100,20 @@ def _edges(lengths: Sequence[int]) -> tuple[list[tuple[int, int]], list[tuple[in
     ends = [(which, edge) for which, length in enumerate(lengths) for edge in (length - 1, 0)]
     every = [(which, edge) for which, length in enumerate(lengths) for edge in places.edges(length)]
     size = int(np.prod(lengths))
+    first = [edge for edge in _foremost(lengths) if edge in every and edge not in ends]
     flat = [(len(lengths), edge) for edge in places.edges(size)[1:-1] if len(lengths) > 1 and size > places.BANK]
-    return ends, [edge for edge in [*flat, *every] if edge not in ends] or ends
+    return ends, [*dict.fromkeys([*first, *(edge for edge in [*flat, *every] if edge not in ends)])] or ends
+
+
+def _foremost(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Where halves, banks and tiles meet along each axis, the last one first: few planes have few cases."""
+    meetings = [
+        (length // 2, places.BANK, places.TILE, length - places.TILE, length // 4, length // 4 * 3)
+        for length in lengths
+    ]
+    for of_axes in zip(*meetings, strict=True):
+        for which in reversed(range(len(lengths))):
+            yield from ((which, of_axes[which] - 1), (which, of_axes[which]))
 
 
 def how_many(shape: Sequence[int], axes: Sequence[int]) -> int:
