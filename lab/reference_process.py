@@ -20,7 +20,8 @@ from typing import Any, Final, cast
 import numpy as np
 
 from nki_anvil.backends.room import is_lack_of_room
-from nki_anvil.backends.worker import isolation
+from nki_anvil.backends.worker import isolation, masked
+from nki_anvil.backends.worker.arguments import is_whole, whole_range
 from nki_anvil.backends.worker.arrays import read_all
 from nki_anvil.lab import bendable, draw_order, from_source, own_modules
 from nki_anvil.lab.arithmetic import Arithmetic, is_array
@@ -257,6 +258,10 @@ def structure(module: ReferenceModule, request: Record, folder: Path) -> Record:
         if not any(counts.values()):  # two graphs may both be all of one piece
             third = measuring.draw({"seed": request["seeds"][1] ^ turn, "family": "own"})
             counts = {name: not _equal(exact({**drawn, name: third[name]}), base) for name in arrays}
+    for argument in measuring.arguments:
+        if not counts.get(argument["name"], True):
+            named = _with_named(argument, drawn[argument["name"]])
+            counts[argument["name"]] = any(not _equal(exact({**drawn, argument["name"]: n}), base) for n in named)
     return {
         "finite": all(bool(np.isfinite(r).all()) for r in base),
         "influence": counts,
@@ -272,6 +277,15 @@ def structure(module: ReferenceModule, request: Record, folder: Path) -> Record:
         "elements": work.vector_flops + work.matmul_flops,
         "peak_bytes": _peak_bytes(),
     }
+
+
+def _with_named(argument: Record, own: Array) -> Iterator[Array]:
+    """An own draw of integers with numbers that the problem names in every second place, as padding tokens are: chance
+    may draw none of these."""
+    if is_whole(argument):
+        every_second: Array = (cast(Any, np).arange(own.size) % 2 == 1).reshape(own.shape)
+        for number in masked.numbers(whole_range(argument)):
+            yield np.where(every_second, number, own).astype(own.dtype)
 
 
 def _peak_bytes() -> int:

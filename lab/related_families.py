@@ -51,7 +51,7 @@ SQUARE: Final = 8
 """Rows and columns from which on a matrix may be of all pairs."""
 LABELLED: Final = 4
 """Pairs at most of floats that may be labels and of what they label."""
-MASKING: Final = 4
+MASKING: Final = 2
 """Inputs of integers at most that may say what does not count."""
 ATTENDED: Final = 8
 """Cases at most of values beside nothing whose keys' weights are small."""
@@ -343,8 +343,8 @@ def masked(varied: list[InputSpec], floats: list[InputSpec]) -> Iterator[Plan]:
     whole = [spec for spec in varied if spec not in floats and not spec.order]
     for spec in whole[:MASKING]:
         shape, within = drawn_shape(spec), range_of(spec)
-        most = max((masking.turns(shape, within, drawn_shape(over)) for over in floats), default=0)
-        yield from (Plan(f"masked/{spec.name}/{turn}") for turn in range(most))
+        turns = {turn for over in floats for turn in masking.turns(shape, within, drawn_shape(over))}
+        yield from (Plan(f"masked/{spec.name}/{turn}") for turn in sorted(turns))
 
 
 def _names(label: InputSpec, spec: InputSpec) -> bool | None:

@@ -17,7 +17,7 @@ from nki_anvil.backends.worker.whole_numbers import Range
 
 Array = Any
 MARKS = 3
-"""Numbers of an integer at most that are tried as what says so."""
+"""Numbers of an integer that are tried as what says so: so many of the smallest at most, and of the largest."""
 SHARE = (0.03, 0.5)
 """Of places that hold such a number, where chance hardly draws it."""
 WIDE = 8
@@ -30,9 +30,11 @@ WAYS = 4
 """Nothing, or far; where the integer is the number, or beyond a length, and where it is not."""
 
 
-def turns(shape: Sequence[int], within: Range, over: Sequence[int]) -> int:
-    """Cases of floats of one shape (``over``) beside integers of another."""
-    return WAYS * ((len(_numbers(within)) if goes_along(shape, over) else 0) + (_axis(shape, over, within) is not None))
+def turns(shape: Sequence[int], within: Range, over: Sequence[int]) -> list[int]:
+    """Cases of floats of one shape (``over``) beside integers of another: each number first, then lengths."""
+    along = WAYS * len(numbers(within))
+    by_number = range(along if goes_along(shape, over) else 0)
+    return [*by_number, *range(along, along + WAYS if _axis(shape, over, within) is not None else along)]
 
 
 def integers(own: Array, rng: Any, within: Range, turn: int) -> Array:
@@ -58,16 +60,19 @@ def floats(own: Array, beside: Array, rng: Any, within: Range, scale: float, tur
     return cast(Any, np).where(left_out & rows, fill, own).astype(np.float32)
 
 
-def _numbers(within: Range) -> list[int]:
-    """What the problem names; of a range of two numbers one, for the other is where it is not."""
-    named = [mark for mark in dict.fromkeys(within.marks) if within.low <= mark <= within.high]
-    return [within.low] if within.high - within.low == 1 else named[:MARKS]
+def numbers(within: Range) -> list[int]:
+    """What the problem names, and both ends; of a range of two numbers one, for the other is where it is not."""
+    if within.high - within.low == 1:
+        return [within.low]
+    named = (step for step in within.steps if within.low < step < within.high)
+    every = [*dict.fromkeys([within.low, *named, within.high])]
+    return every if len(every) <= 2 * MARKS else [*every[:MARKS], *every[-MARKS:]]
 
 
 def _number(within: Range, turn: int) -> int | None:
     """Which number says in this turn that something does not count; None where lengths say it."""
-    numbers = _numbers(within)
-    return numbers[turn // WAYS] if turn // WAYS < len(numbers) else None
+    named = numbers(within)
+    return named[turn // WAYS] if turn // WAYS < len(named) else None
 
 
 def _places(beside: Array, shape: Sequence[int], within: Range, turn: int) -> Array | None:

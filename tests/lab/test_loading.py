@@ -494,6 +494,16 @@ async def test_an_input_without_influence_is_a_warning(tmp_path: Path) -> None:
     assert any("unused" in warning for warning in warnings)
 
 
+async def test_an_integer_counts_where_a_number_that_the_problem_names_does_though_chance_hardly_draws_it(
+    tmp_path: Path,
+) -> None:
+    tokens = "np.r_[0, 50264, np.random.randint(2, 50264, 6)].reshape(8, 1)"
+    source = GOOD.replace("]\n", f", {tokens}.astype(np.int32)]\n")
+    found = await load(written(tmp_path, source + "def forward(x, tokens):\n    return np.where(tokens != 1, x, 0)\n"))
+    warnings = await Pool(found, tmp_path / "data").prepare(np.random.default_rng(1))
+    assert not any("no visible influence" in warning for warning in warnings)
+
+
 async def test_two_draws_may_say_the_same_where_others_do_not(tmp_path: Path) -> None:
     """As two graphs may that are mostly of one piece; of eight draws some are of more."""
     found = await load(written(tmp_path, GOOD + "def forward(x):\n    return x * 0 + (x[0, 0] > 0.5)\n"))
