@@ -187,6 +187,7 @@ def _planned(
         *(() if large else related_families.masked(varied, floats)),
         *(sloping("laid", floats) if exact is None and not large else ()),
         *(sloping("whole", whole) if exact is None and not large else ()),
+        *(() if large else integer_families.decisive(whole)),
     ]
 
 

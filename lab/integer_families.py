@@ -9,6 +9,7 @@ from typing import Final
 
 from nki_anvil.backends.job import InputSpec
 from nki_anvil.backends.worker import (
+    deciding,
     echoes,
     folded,
     laid,
@@ -128,6 +129,17 @@ def built(integers: list[InputSpec]) -> Iterator[Plan]:
         (*rows, length), (*others, another) = drawn_shape(one), drawn_shape(other)
         if rows == others and length != another:
             yield from [Plan(f"whole/spliced:{other.name}", one.name)] * 3
+
+
+def decisive(integers: list[InputSpec]) -> Iterator[Plan]:
+    """One number that half of all places hold, one place that holds a number, and one that decides between two rows."""
+    many = [spec for spec in integers if is_many(spec) and _is_wide(spec)]
+    for spec in many:
+        yield from (Plan(f"whole/favoured/{turn}", spec.name) for turn in range(deciding.FAVOURED))
+        yield from (Plan(f"whole/lone/{turn}", spec.name) for turn in range(deciding.LONE))
+    for one, other in combinations(many, 2):
+        if drawn_shape(one) == drawn_shape(other):
+            yield from [Plan(f"whole/contrary:{other.name}", one.name)] * 2
 
 
 def _corners(nodes: list[InputSpec]) -> Iterator[tuple[list[str], Sequence[int]]]:

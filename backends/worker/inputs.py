@@ -18,6 +18,7 @@ from nki_anvil.backends.worker import (
     bending,
     circles,
     companions,
+    deciding,
     depths,
     folded,
     foremost,
@@ -381,6 +382,8 @@ _IN_TURN = {
     "cells": linked.cells,
     "apart": linked.apart_along,
     "track": tracks.along,
+    "favoured": deciding.favoured,
+    "lone": deciding.lone,
     "packed": tracks.packed,
     "pointers": linked.pointers,
     "slots": linked.slots,
@@ -389,6 +392,7 @@ _RELATIONS: dict[str, Callable[[Array, Array, Any, whole_numbers.Range], Array]]
     "nearly": whole_numbers.nearly,
     "shifted": whole_numbers.shifted,
     "summed": whole_numbers.summed,
+    "contrary": deciding.contrary,
     "spliced": lambda own, other, rng, within: spliced.spliced(own, other, rng).clip(within.low, within.high),
 }
 
