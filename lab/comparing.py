@@ -42,7 +42,14 @@ class Explanation:
 
 
 def worst(observed: Observed, specification: Specification) -> Deviation:
-    """Compare every output of a case; shapes are right by now. Cheap: only what is shown is explained."""
+    """Compare every output of a case, once; shapes are right by now. Cheap: only what is shown is explained."""
+    found = observed.compared.get(specification.tolerance)
+    if found is None:
+        found = observed.compared[specification.tolerance] = _worst(observed, specification)
+    return found
+
+
+def _worst(observed: Observed, specification: Specification) -> Deviation:
     own = observed.own and not observed.case.probes
     uses: list[tuple[Use, int]] = []
     error = 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from numpy.typing import NDArray
@@ -44,6 +44,8 @@ class Observed:
     others: tuple[tuple[NDArray[Any], ...], ...] = ()
     """Its outputs in float64 where the kernel's constants are off by a rounding, each time otherwise; asked for where
     these might excuse what it is off by there."""
+    compared: dict[float, Any] = field(default_factory=dict[float, Any], init=False, compare=False, repr=False)
+    """By the problem's tolerance, its worst deviation, once somebody asked."""
 
     @property
     def own(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import math
 import zipfile
 from typing import Any
 
@@ -69,5 +71,12 @@ def open_to_write(path: Any) -> zipfile.ZipFile:
 
 
 def _entry(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    with archive.open(name) as stream:
-        return np.lib.format.read_array(stream, allow_pickle=False)
+    """Read whole: NumPy itself copies an archive's member piece by piece."""
+    stream = io.BytesIO(archive.read(name))
+    version = np.lib.format.read_magic(stream)
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, turned, dtype = read_header(stream)
+    if dtype.hasobject:
+        raise ValueError(f"{name} holds objects")
+    items = np.frombuffer(stream.getbuffer(), dtype, math.prod(shape), stream.tell())
+    return items.reshape(shape, order="F" if turned else "C")

@@ -6,6 +6,7 @@ What goes from cell to cell needs as many turns as such a way is long, and it is
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -25,24 +26,27 @@ def maze(height: int, width: int, rng: Any) -> Array:
 
 def box(shape: Sequence[int], rng: Any) -> Array:
     """The same of any number of axes: cells at every second place of each, from the first corner on."""
-    ways: Array = np.zeros(tuple(shape), bool)
-    steps = [2 * sign * one for one in np.eye(len(shape), dtype=np.int64) for sign in (1, -1)]
-    walk = [np.zeros(len(shape), np.int64)]
-    ways[tuple(walk[0])] = True
+    padded = [length + 4 for length in shape]  # two walls on either side, so that no step leads out
+    strides = [prod(padded[axis + 1 :]) for axis in range(len(padded))]
+    inside = tuple(slice(2, -2) for _ in padded)
+    walls: Array = np.ones(padded, bool)
+    walls[inside] = False
+    shut, ways = walls.ravel().tolist(), bytearray(prod(padded))
+    steps = [sign * stride for stride in strides for sign in (1, -1)]
+    walk = [2 * sum(strides)]
+    shut[walk[0]] = ways[walk[0]] = True
     while walk:
         here = walk[-1]
-        ahead = [to for to in (here + step for step in steps) if _is_in(to, shape) and not ways[tuple(to)]]
+        ahead = [step for step in steps if not shut[here + 2 * step]]
         if not ahead:
             walk.pop()
             continue
-        at = ahead[int(rng.random() * len(ahead))]
-        ways[tuple((here + at) // 2)] = ways[tuple(at)] = True
+        step = ahead[int(rng.random() * len(ahead))]
+        at = here + 2 * step
+        shut[at] = ways[here + step] = ways[at] = True
         walk.append(at)
-    return ways
-
-
-def _is_in(place: Array, shape: Sequence[int]) -> bool:
-    return all(0 <= n < length for n, length in zip(place.tolist(), shape, strict=True))
+    found: Array = np.frombuffer(ways, bool).reshape(padded)
+    return found[inside].copy()
 
 
 def spiral(height: int, width: int) -> Array:

@@ -7,6 +7,7 @@ beside it, as for water that gathers or for the longest rising path.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -28,7 +29,12 @@ def _meandering(height: int, width: int, rng: Any) -> Array:
 
 
 def _between_walls(height: int, width: int, rng: Any) -> Array:
-    """Along every second row, to and fro."""
+    return _to_and_fro(height, width)
+
+
+@lru_cache(maxsize=4)
+def _to_and_fro(height: int, width: int) -> Array:
+    """Along every second row."""
     ways: Array = np.zeros((height, width), bool)
     ways[::2] = True
     ways[1::4, -1] = ways[3::4, 0] = True
@@ -36,6 +42,11 @@ def _between_walls(height: int, width: int, rng: Any) -> Array:
 
 
 def _round(height: int, width: int, rng: Any) -> Array:
+    return _to_the_middle(height, width)
+
+
+@lru_cache(maxsize=4)
+def _to_the_middle(height: int, width: int) -> Array:
     return _distances(mazes.spiral(height, width))
 
 
@@ -105,16 +116,17 @@ def _shares(shape: Sequence[int], kind: int, rng: Any) -> Array:
 
 def _distances(ways: Array) -> Array:
     """Steps from the first corner along what is true [height, width], -1 where none leads."""
-    height, width = ways.shape
-    found: Array = np.full((height + 2, width + 2), -1)
-    free: Array = np.pad(ways, 1)
-    ahead, steps = [(1, 1)], 0
-    while ahead:
-        for i, j in ahead:
-            found[i, j] = steps
-        beside = {(i + di, j + dj) for i, j in ahead for di, dj in ((1, 0), (-1, 0), (0, 1), (0, -1))}
-        ahead, steps = [place for place in beside if free[place] and found[place] < 0], steps + 1
-    return found[1:-1, 1:-1]
+    width = ways.shape[1] + 2
+    free = np.pad(ways, 1).ravel().tolist()
+    found = [-1] * len(free)
+    reached = [width + 1]
+    found[width + 1], free[width + 1] = 0, False
+    for at in reached:
+        for to in (at + width, at - width, at + 1, at - 1):
+            if free[to]:
+                found[to], free[to] = found[at] + 1, False
+                reached.append(to)
+    return np.array(found).reshape(-1, width)[1:-1, 1:-1]
 
 
 def _each(own: Array, turn: int, flat: bool, bent: Callable[[Array, int], Array]) -> Array:
