@@ -147,8 +147,11 @@ class Arithmetic:
 
     def lots(self, bound: float, shape: tuple[int, ...]) -> Array:
         """Errors, each drawn evenly between plus and minus the bound."""
-        drawn = cast("Any", self.rng).uniform(-bound, bound, shape)
-        return -drawn if self.mirrored else drawn
+        span = -2.0 * bound if self.mirrored else 2.0 * bound
+        errors: Array = cast("Any", self.rng).random(shape)
+        errors -= 0.5
+        errors *= span
+        return errors
 
 
 _stack: list[Arithmetic] = [Arithmetic()]

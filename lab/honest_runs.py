@@ -170,7 +170,7 @@ class HonestRuns:
         exact, work = known or self.exact(inputs)
         if not partial and not all(np.isfinite(r).all() for r in exact):
             return None
-        rng = np.random.default_rng(seed)
+        rng = _of_many(seed)
         large = is_large(work, [*inputs, *exact])
         honest = [self._honest(inputs, how, rng) for how in self._arithmetics(large, rng, tied, partial)]
         if work.chooses and not (work.decides or work.leaves_open or large or self.lots):
@@ -281,7 +281,7 @@ class HonestRuns:
         Sums, because float32 runs may all round one the same way, and an exponential of it hangs on the next one.
         """
         how = Arithmetic(
-            np.float64, noise=self.noise * what.roundings, rng=np.random.default_rng(seed), mirrored=what.mirrored,
+            np.float64, noise=self.noise * what.roundings, rng=_of_many(seed), mirrored=what.mirrored,
             rounding=what.roundings * UNIT_ROUNDOFF["float32"], throughout=what.throughout, consistent=what.tied,
         )  # fmt: skip
         return self._forward(inputs if what.tied else self._disturbed(inputs, how, what.roundings), how)
@@ -314,6 +314,11 @@ def _also_behind_functions(argument: Array, record: Callable[[Array], list[Event
         with contextlib.suppress(ReferenceFault):  # some numbers are not what the reference takes
             return replace(met, opposites=solved(argument, record))
     return met
+
+
+def _of_many(seed: int) -> np.random.Generator:
+    """Chance for runs, each of whose numbers has an error of its own: takes half the time of NumPy's default."""
+    return np.random.Generator(np.random.SFC64(seed))
 
 
 def _less_its_largest(item: Array, dtype: Any) -> Array:

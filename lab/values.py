@@ -48,6 +48,8 @@ _OF_A_FORMAT: Final = frozenset({np.spacing, np.nextafter})
 
 _SMALLEST: Final = 2.0**-126
 """The smallest normal number of float32."""
+_FRACTION: Final = {np.dtype(np.float32): np.uint32((1 << 23) - 1), np.dtype(np.float64): np.uint64((1 << 52) - 1)}
+"""The bits behind the first of a number, which powers of two have not."""
 _EXPONENTIAL: Final = frozenset({np.exp, np.exp2, np.expm1})
 
 
@@ -273,10 +275,18 @@ def _noisy(result: Any, ufunc: np.ufunc, operands: Sequence[Any], how: Arithmeti
         for part in (plain.real, plain.imag):
             part *= 1.0 + how.errors(how.noise, part)
         return result
-    errors = how.errors(how.noise, plain)
+    off = 1.0 + how.errors(how.noise, plain)
     if ufunc is np.divide:
-        errors = np.where(np.abs(np.frexp(operands[1])[0]) == 0.5, 0.0, errors)
-    return np.asarray(plain * (1.0 + errors)).astype(how.dtype).view(Value)
+        off = np.where(_is_power_of_two(operands[1]), 1.0, off)
+    return np.asarray(plain * off).astype(how.dtype, copy=False).view(Value)
+
+
+def _is_power_of_two(numbers: Any) -> Array:
+    """Of floats by their bits, where zero and infinity are taken for one: no error changes what they divide."""
+    given: Array = np.asarray(numbers)
+    if given.dtype in _FRACTION:
+        return np.asarray(given, order="C").view(f"u{given.dtype.itemsize}") & _FRACTION[given.dtype] == 0
+    return np.abs(np.frexp(given)[0]) == 0.5
 
 
 def _flushed(result: Any, how: Arithmetic) -> Any:

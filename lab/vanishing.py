@@ -46,7 +46,7 @@ SECONDS: Final = 2.0
 def comes_to_nothing(run: Run, drawn: Inputs, other: Inputs) -> bool:
     """Whether enough units of an own draw come to where little of a result is left."""
     descent = Descent.begun(run, drawn, other, np.random.default_rng(0), alike=False)
-    return descent is not None and float(descent.reached().mean()) >= KEPT
+    return descent is not None and float(descent.reached(KEPT).mean()) >= KEPT
 
 
 def searched(run: Run, drawn: Inputs, other: Inputs, turn: int, random: Any) -> Inputs:
@@ -85,15 +85,22 @@ class Descent:
         results = _results(units, *run(drawn))
         return cls(run, drawn, units, results, random, alike) if results else None
 
-    def reached(self) -> Array:
-        """Descend; which units have come to where little of their result is left."""
+    def reached(self, enough: float = 1.0) -> Array:
+        """Descend, until so many of them have, if that is not all; which units have come to where little of their
+        result is left."""
         result = self._result(self._now)
         begun, pace = np.abs(result[np.isfinite(result)]), np.ones(len(result))
         typical = begun.mean() if begun.size else 0.0
         for _ in range(ROUNDS):
             result, pace = self._round(result, pace)
+            if enough < 1.0 and self._is_little(result, typical).mean() >= enough:
+                break
             if time.monotonic() > self._until or (np.abs(result) <= LITTLE**4 * typical).all():
                 break
+        return self._is_little(result, typical)
+
+    @staticmethod
+    def _is_little(result: Array, typical: float) -> Array:
         return (np.abs(result) <= LITTLE * typical) & (typical > 0)
 
     def at(self, left: Array) -> Inputs:
