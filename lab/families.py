@@ -117,6 +117,7 @@ def _planned(
     varied = [spec for spec in inputs if spec.domain != "constant"]
     floats = [spec for spec in varied if "float" in spec.dtype and spec.domain not in ("integer", "index")]
     whole = [spec for spec in varied if spec not in floats]
+    numbers = sum(prod(output.shape) for output in specification.outputs.get("default", ()))
     lone = all(prod(output.shape) == 1 for output in specification.outputs.get("default", ()))
     if timed_only:
         kept = [plan for plan in integer_families.whole(whole, gathered or {}) if "turned" not in plan.family]
@@ -188,6 +189,7 @@ def _planned(
         *(sloping("laid", floats) if exact is None and not large else ()),
         *(sloping("whole", whole) if exact is None and not large else ()),
         *(() if large else integer_families.decisive(whole)),
+        *(related_families.doubles(varied, numbers) if exact is None and not large else ()),
     ]
 
 

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 
 from nki_anvil.backends.job import InputSpec
 from nki_anvil.backends.worker import circles, depths, pointing, relations
+from nki_anvil.backends.worker import doubles as pairs_of_rows
 from nki_anvil.backends.worker import grouped as groups
 from nki_anvil.backends.worker import kindred as along
 from nki_anvil.backends.worker import leading as leading_rows
@@ -31,6 +32,8 @@ CROSSING: Final = 12
 """Cases at most of columns along another input's rows or columns; half as many at large shapes, and of terraces."""
 OUTCAST: Final = 4
 """Inputs at most that have an outcast."""
+MANY_ROWS: Final = 8
+"""For each number of the outputs, so that all pairs of rows may come to it."""
 DELAYED: Final = 4
 """Pairs at most of inputs of which one stands in the other's rows."""
 SHORTEST: Final = 8
@@ -203,6 +206,16 @@ def faint(specification: Specification, floats: list[InputSpec]) -> Iterator[Pla
     contracted = all(any(shape[-2] == other[-1:][0] for other in shapes.values() if other) for shape in others)
     yield Plan("faint", first) if first and contracted else Plan("faint/whole")
     yield from (Plan("nothing/0"), Plan("nothing/1"))
+
+
+def doubles(inputs: list[InputSpec], outputs: int) -> Iterator[Plan]:
+    """Two rows of an input that are alike, or opposites, in each block of pairs of rows where many rows come to one
+    number: ``outputs`` is how many numbers there are. Of a minimum over pairs nobody can tell what it gathers."""
+    for spec in inputs:
+        shape = drawn_shape(spec)
+        if len(shape) > 1 and MANY_ROWS * outputs <= prod(shape[:-1]):
+            family = "doubles" if "float" in spec.dtype else "whole/doubles"
+            yield from (Plan(f"{family}/{turn}", spec.name) for turn in range(pairs_of_rows.turns(shape)))
 
 
 def outcast(floats: list[InputSpec], large: bool) -> Iterator[Plan]:

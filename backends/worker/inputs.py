@@ -20,6 +20,7 @@ from nki_anvil.backends.worker import (
     companions,
     deciding,
     depths,
+    doubles,
     folded,
     foremost,
     grouped,
@@ -384,6 +385,7 @@ _IN_TURN = {
     "track": tracks.along,
     "favoured": deciding.favoured,
     "lone": deciding.lone,
+    "doubles": doubles.of_integers,
     "packed": tracks.packed,
     "pointers": linked.pointers,
     "slots": linked.slots,
@@ -709,6 +711,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "silent": lambda d: _by_groups(d, lambda rows: silences.of_rows(rows, d.rng, 0.0)),
     "grouped": lambda d: grouped.of_groups(d.own, d.first(), d.rng, d.scale, d.sigma),
     "gated": _gated,
+    "doubles": lambda d: doubles.of_floats(d.own, d.rng, turn_of(d.variant)),
     "masked": _masked,
     "mixed": bending.mixed,
     "whole": lambda d: d.own,
@@ -774,7 +777,7 @@ PARTIAL = (
     "normed", "waves", "lone", "alike", "near", "delayed", "level", "opposed", "faint", "mixed", "whole", "planes",
     "twins", "steady", "sided", "medley", "halved", "nothing", "named", "grouped", "last", "kindred", "sole",
     "terraces", "narrow", "about", "between", "laid", "circle", "gated", "arranged", "outcast", "leading", "silent",
-    "heavy", "masked",
+    "heavy", "masked", "doubles",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 TIED = ("integers", "ties", "marks", MOVED)
