@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from nki_anvil.lab.rows import F64, cut_off, directions, inside_row, norms
 from nki_anvil.lab.use import Use
 
-FACTOR: Final = 8.0
+FACTOR: Final = 12.0
 """Times what honest runs err in such a row, where rounded inputs move the result by 2^-12 to 1/4 of its size:
-honest kernels that sum in shorter slabs need more than four, where the runs are lucky."""
+honest kernels that sum in shorter slabs, or as BLAS does, need up to eight, where the runs are lucky."""
 CANCELLED: Final = 1024.0
 """The same where the exact row is nothing beside what honest runs err: what cancels is as far off as a kernel has steps
 before it, and no more."""
