@@ -43,11 +43,11 @@ def test_the_inspector_lists_every_tool_and_finds_the_schemas_portable(inspect: 
 
 
 def test_the_inspector_opens_a_seed_and_reads_its_structured_result(inspect: Inspect):
-    arguments = json.dumps({"reference": "seed:silu"})
+    arguments = json.dumps({"reference": "seed:matmul"})
     done = inspect("--method", "tools/call", "--tool-name", "open_problem", "--tool-args-json", arguments)
     assert done.returncode == 0, done.stderr + done.stdout
     opened = result(done)["structuredContent"]
-    assert opened["problem"] == "silu"
+    assert opened["problem"] == "matmul"
     assert opened["origin"] == "modelled"
     assert opened["baseline"]["latency_us"] > 0
 

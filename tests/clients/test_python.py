@@ -18,9 +18,9 @@ async def test_either_era_sees_the_same_tools_state_and_refusals(
     async with Client(url, mode=mode) as client:
         assert client.protocol_version == revision
         assert [tool.name for tool in (await client.list_tools()).tools] == [tool.name for tool in TOOLS]
-        opened = await call(client, "open_problem", reference="seed:silu")
+        opened = await call(client, "open_problem", reference="seed:matmul")
         assert opened["baseline"]["latency_us"] > 0
-        assert (await call(client, "problem_status", problem="silu"))["best"]["attempt"] == 0
+        assert (await call(client, "problem_status", problem="matmul"))["best"]["attempt"] == 0
         assert "[gate.unverified]" in await refusal(
-            client, "benchmark_kernel", problem="silu", source="def kernel(x):\n    return x\n"
+            client, "benchmark_kernel", problem="matmul", source="def kernel(x):\n    return x\n"
         )

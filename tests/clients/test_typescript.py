@@ -44,4 +44,4 @@ def test_a_refusal_is_a_result_that_it_can_show(seen: dict[str, Any]):
 
 
 def test_a_prompt_comes_filled_with_the_state_of_the_problem(seen: dict[str, Any]):
-    assert "kernels/silu/kernel.py" in seen["prompt"]
+    assert "kernels/matmul/kernel.py" in seen["prompt"]

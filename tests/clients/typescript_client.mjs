@@ -15,12 +15,12 @@ const onprogress = ({ message }) => said.push(message);
 const call = (name, given) =>
   client.callTool({ name, arguments: given }, undefined, { onprogress, resetTimeoutOnProgress: true, timeout: 60000 });
 
-const opened = await call("open_problem", { reference: "seed:silu" });
+const opened = await call("open_problem", { reference: "seed:matmul" });
 const refused = await call("verify_kernel", { problem: "none" });
 const { tools } = await client.listTools();
 const { prompts } = await client.listPrompts();
 const index = await client.readResource({ uri: "anvil://index" });
-const prompt = await client.getPrompt({ name: "optimize", arguments: { problem: "silu" } });
+const prompt = await client.getPrompt({ name: "optimize", arguments: { problem: "matmul" } });
 console.log(
   JSON.stringify({
     instructions: client.getInstructions(),
