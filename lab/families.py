@@ -17,6 +17,7 @@ from nki_anvil.backends.worker import (
     heavy,
     laid,
     normed,
+    pillars,
     places,
     planes,
     regimes,
@@ -190,6 +191,7 @@ def _planned(
         *(sloping("whole", whole) if exact is None and not large else ()),
         *(() if large else integer_families.decisive(whole)),
         *(related_families.doubles(varied, numbers) if exact is None and not large else ()),
+        *(_pillars(specification, floats) if exact is None and not large else ()),
     ]
 
 
@@ -352,6 +354,14 @@ def _marked(floats: list[InputSpec]) -> Iterator[Plan]:
     if any(spec.marks for spec in floats):
         yield from [Plan("marks"), Plan("about")] * MARKED
         yield from (Plan(f"between/{axis}") for axis in range(min(2, max(len(drawn_shape(spec)) for spec in floats))))
+
+
+def _pillars(specification: Specification, floats: list[InputSpec]) -> Iterator[Plan]:
+    """Columns whose places the reference names."""
+    lengths = [length for spec in floats for length in drawn_shape(spec)]
+    for spec in [spec for spec in floats if len(drawn_shape(spec)) > 1]:
+        variants = pillars.variants(drawn_shape(spec)[-1], specification.numbers, lengths)
+        yield from (Plan(f"pillars/{variant}", spec.name) for variant in variants)
 
 
 def _laid(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], large: bool) -> Iterator[Plan]:

@@ -18,6 +18,7 @@ LENGTHS = st.lists(st.sampled_from([1, 2, 3, 7, 33]), min_size=1, max_size=3)
 def specification(arguments: list[InputSpec]) -> Any:
     return SimpleNamespace(
         verify=("default",), stochastic=False, own_draws="reference", precision="float32", outputs={}, work={},
+        numbers=(0.0, 2.0, 5.0),
         reference_arguments=lambda _: SimpleNamespace(inputs=arguments),
     )  # fmt: skip
 

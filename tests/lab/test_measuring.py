@@ -127,6 +127,7 @@ def of_three_inputs(*, stochastic: bool = False) -> Any:
         stochastic=stochastic,
         precision="float32",
         outputs={},
+        numbers=(),
         work={},
         reference_arguments=lambda _: SimpleNamespace(inputs=[InputSpec.model_validate(one) for one in inputs]),
     )
