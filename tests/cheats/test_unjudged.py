@@ -22,7 +22,9 @@ async def test_a_choice_that_shows_in_no_case_is_told(kernel: Entry, court: Cour
     assert said in verdict.warnings
 
 
-@pytest.mark.parametrize("problem", ["fused_units", "framed_words", pytest.param("softmax", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "problem", ["framed_words", *(pytest.param(slow, marks=pytest.mark.slow) for slow in ("fused_units", "softmax"))]
+)
 async def test_of_a_kernel_that_does_what_its_reference_says_nothing_is_told(problem: str, court: Court) -> None:
     verdict = await court.judge(problem, own(problem).read_text())
     assert verdict.passed, verdict.gates
