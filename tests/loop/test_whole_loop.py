@@ -131,8 +131,9 @@ def variants(seed: str) -> dict[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", ["rmsnorm", "softmax", "matmul"])
+@pytest.mark.parametrize("seed", ["softmax", "matmul", *(["rmsnorm"] if os.environ.get("NKI_ANVIL_ENDURANCE") else [])])
 async def test_a_client_improves_a_seed(tmp_path: Path, seed: str):
+    """The demo does so with ``rmsnorm``."""
     async with session(tmp_path) as client:
         await loop(client, tmp_path, seed, variants(seed), reference=f"seed:{seed}")
 
