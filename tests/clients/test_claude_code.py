@@ -114,7 +114,7 @@ def test_a_session_cannot_end_on_an_edited_kernel_until_it_is_verified(claude: C
     kernel = tmp_path / "kernels" / "rmsnorm" / "kernel.py"
     better = (ROOT / "tests/kernels/rmsnorm/better.py").read_text()
     turns = [
-        calls("WaitForMcpServers"),
+        *[calls("WaitForMcpServers")] * 2,  # one gives up on a busy machine while uv still sets the server up
         calls(f"{NKI}open_problem", reference="seed:rmsnorm"),
         calls("Read", file_path=str(kernel)),
         calls("Write", file_path=str(kernel), content=better),
@@ -130,12 +130,12 @@ def test_a_session_cannot_end_on_an_edited_kernel_until_it_is_verified(claude: C
         done = claude("-p", "make kernels/rmsnorm/kernel.py faster", *options, cwd=tmp_path, **loopback)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr
     seen = {name: "".join(map(str, told)) for name, told in model.results().items()}
-    assert "baseline" in seen["toolu_turn1"]
-    assert "Not verified yet" in json.dumps(model.requests[4]["messages"]), "the note after the edit"
-    after_the_claim = json.dumps(model.requests[5]["messages"][-1])
+    assert "baseline" in seen["toolu_turn2"]
+    assert "Not verified yet" in json.dumps(model.requests[5]["messages"]), "the note after the edit"
+    after_the_claim = json.dumps(model.requests[6]["messages"][-1])
     assert "neither verified nor best" in after_the_claim, "the Stop hook's reason"
-    assert '"passed":true' in seen["toolu_turn5"]
-    assert '"outcome":"keep"' in seen["toolu_turn6"]
+    assert '"passed":true' in seen["toolu_turn6"]
+    assert '"outcome":"keep"' in seen["toolu_turn7"]
     assert last(done.stdout)["result"] == "Verified and kept."
     assert len(model.requests) == len(turns), "after that it may end"
 
