@@ -52,7 +52,7 @@ class Court:
         specification, only = self.opened[problem], self.only.get(problem)
         if only is None:
             return Pool(specification, self.data)
-        with _planned(only):
+        with planned(only):
             await (pool := _Kept(specification, self.data)).prepare(self.random(f"{problem}, few"))
         return pool
 
@@ -96,7 +96,7 @@ class _Kept(Pool):
 
 
 @contextmanager
-def _planned(only: Collection[str]) -> Generator[None]:
+def planned(only: Collection[str]) -> Generator[None]:
     """Pools that are made meanwhile have cases of these families alone, and no probes."""
     whole = families.plans
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from court import planned
 from lab_world import WordedBackend, World
 
 from nki_anvil.lab import seals
@@ -30,3 +32,10 @@ def world(tmp_path: Path) -> World:
 def device(tmp_path: Path) -> World:
     """The same on a device with one percent of noise between processes."""
     return World(tmp_path, backend=WordedBackend(name="local", origin="device", noise=0.006))
+
+
+@pytest.fixture
+def few_cases() -> Generator[None]:
+    """Pools are of the problem's own draws: for what is about a reference, and not about what it is measured on."""
+    with planned(("own", "drawn", "uniform")):
+        yield

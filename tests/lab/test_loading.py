@@ -26,7 +26,7 @@ from nki_anvil.lab.reference import Reference
 from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.verification import verify
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("few_cases")]
 SEEDS = Path(__file__).parents[2] / "seeds" / "problems"
 
 HELPED = """

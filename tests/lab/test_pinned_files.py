@@ -21,7 +21,7 @@ from nki_anvil.lab.fingerprint import fingerprint
 from nki_anvil.lab.loading import load
 from nki_anvil.lab.specification import Specification
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("few_cases")]
 
 HEAD = "import os, pathlib\nimport numpy as np\nHERE = pathlib.Path(__file__).parent\n"
 TAIL = """
