@@ -241,7 +241,7 @@ def spelt(name: str) -> str:
 def named(path: Path) -> Path:
     """The path without steps up and down again, unless these go through a link and lead to another place."""
     straight = Path(os.path.normpath(path))
-    return straight if real(straight) == real(path) else path
+    return straight if straight == path or real(straight) == real(path) else path
 
 
 def real(path: Path) -> Path:

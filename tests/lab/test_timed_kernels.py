@@ -21,7 +21,7 @@ from nki_anvil.lab.laboratory import Laboratory
 from nki_anvil.lab.opening import open_problem
 from nki_anvil.lab.verifying import verify_kernel
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("few_cases")]
 SEED = Path(__file__).parents[2] / "seeds" / "problems" / "softmax"
 KERNEL = "import nki\n\n\n@nki.jit\ndef kernel(x):\n    return x\n"
 

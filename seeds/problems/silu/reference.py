@@ -3,7 +3,7 @@
 import numpy as np
 
 M = 320
-N = 1536
+N = 768
 
 
 def get_inputs():
