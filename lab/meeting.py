@@ -246,24 +246,36 @@ class _Multiples:
 
     def __init__(self, draws: Sequence[Array]) -> None:
         self._draws = draws
-        ratios = _ratio(*draws)
-        self._order = np.argsort(ratios)
-        self._ratios = ratios[self._order]
+        self._own = _ratio(*draws)
+        self._order = np.argsort(self._own)
+        self._ratios = self._own[self._order]
 
     def of(self, runs: Sequence[Array]) -> _Found:
         """Elements of an operand that are multiples of an argument's, with an offset, in all three runs."""
         one, two, three = (run.reshape(-1) for run in runs)
         with np.errstate(all="ignore"):
             ratios = _ratio(one, two, three)
-            right = np.clip(np.searchsorted(self._ratios, ratios), 0, len(self._ratios) - 1)
-            left = np.maximum(right - 1, 0)
-            near = np.where(np.abs(self._ratios[left] - ratios) < np.abs(self._ratios[right] - ratios), left, right)
-            known = (one != two) & (np.abs(self._ratios[near] - ratios) <= EQUAL)
-            at = np.flatnonzero(known)
-            places = self._order[near[at]]
+            nearest = np.full(ratios.shape, -1)
+            moved = one != two
+            if ratios.shape == self._own.shape:  # most operands are laid as the argument is: those need no search
+                alike = moved & (np.abs(self._own - ratios) <= EQUAL)
+                nearest[alike] = np.flatnonzero(alike)
+                moved &= ~alike
+            sought = np.flatnonzero(moved & np.isfinite(ratios))
+            found, known = self._nearest(ratios[sought])
+            nearest[sought[known]] = found[known]
+            at = np.flatnonzero(nearest >= 0)
+            places = nearest[at]
             first, second = (draw[places] for draw in self._draws[:2])
             factors = (two[at] - one[at]) / (second - first)
             return _Found(at, places, factors, one[at] - factors * first)
+
+    def _nearest(self, ratios: Array) -> tuple[Array, Array]:
+        """The elements whose own ratios are nearest to these, and whether they are that."""
+        right = np.clip(np.searchsorted(self._ratios, ratios), 0, len(self._ratios) - 1)
+        left = np.maximum(right - 1, 0)
+        near = np.where(np.abs(self._ratios[left] - ratios) < np.abs(self._ratios[right] - ratios), left, right)
+        return self._order[near], np.abs(self._ratios[near] - ratios) <= EQUAL
 
 
 def _ratio(one: Array, two: Array, three: Array) -> Array:
