@@ -35,7 +35,7 @@ from nki_anvil.lab.specification import Specification
 from nki_anvil.lab.yardstick import Yardstick
 from nki_anvil.sim.dtypes import numpy_dtype
 
-FORMAT: Final = 89
+FORMAT: Final = 90
 """Of a pool on disk; a pool of another format is made anew."""
 
 NOISE: Final = 2.0**-22

@@ -192,6 +192,7 @@ def _planned(
         *(() if large else integer_families.decisive(whole)),
         *(related_families.doubles(varied, numbers) if exact is None and not large else ()),
         *(_pillars(specification, floats) if exact is None and not large else ()),
+        *(() if large else integer_families.led(whole, varied)),
     ]
 
 

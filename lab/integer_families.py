@@ -24,6 +24,7 @@ from nki_anvil.backends.worker import (
     waves,
     whole_numbers,
 )
+from nki_anvil.backends.worker import led as places_in_order
 from nki_anvil.lab.planned_case import Plan, drawn_shape, is_many, laid_pairs, range_of, turning
 
 EDGES: Final = 48
@@ -140,6 +141,15 @@ def decisive(integers: list[InputSpec]) -> Iterator[Plan]:
     for one, other in combinations(many, 2):
         if drawn_shape(one) == drawn_shape(other):
             yield from [Plan(f"whole/contrary:{other.name}", one.name)] * 2
+
+
+def led(integers: list[InputSpec], varied: list[InputSpec]) -> Iterator[Plan]:
+    """Places that lead to those before them, in order, where other inputs are of their shape."""
+    for spec in integers:
+        shape = drawn_shape(spec)
+        beside = any(other.name != spec.name and drawn_shape(other) == shape for other in varied)
+        if beside and linked.APART <= int(spec.high or 0) < linked.rows_of(shape)[1]:
+            yield from (Plan(f"whole/led/{turn}", spec.name) for turn in range(places_in_order.TURNS))
 
 
 def _corners(nodes: list[InputSpec]) -> Iterator[tuple[list[str], Sequence[int]]]:

@@ -16,7 +16,7 @@ GATE_NAMES: Final = (
 )  # fmt: skip
 """In the order in which they are passed; the first that fails ends the verification."""
 
-GATE_SET: Final = 34
+GATE_SET: Final = 35
 """Version of the gates, families and limits together; part of the verdict key."""
 
 PROGRAM_GATES: Final = frozenset({"machine", "outputs", "values", "sensitivity", "determinism"})

@@ -28,6 +28,7 @@ from nki_anvil.backends.worker import (
     kindred,
     laid,
     leading,
+    led,
     linked,
     masked,
     medley,
@@ -169,7 +170,11 @@ def _beside_others(
     """What an input is beside the one that a family is of; None where it is as it was drawn, or the family's too."""
     family, _, variant = str(case.get("family", "own")).partition("/")
     if family == "whole":
-        return None if case.get("only") == spec["name"] else _kept(spec, own, rng, variant)
+        if case.get("only") == spec["name"]:
+            return None
+        if variant.partition("/")[0] == "led":
+            return _beside_led(spec, own, case, every)
+        return _kept(spec, own, rng, variant)
     if family == "masked" and is_whole(spec):
         is_named = variant.partition("/")[0] == spec["name"]
         return _masking(spec, variant, int(case["seed"]), every) if is_named else own
@@ -389,6 +394,7 @@ _IN_TURN = {
     "doubles": doubles.of_integers,
     "packed": tracks.packed,
     "pointers": linked.pointers,
+    "led": led.places,
     "slots": linked.slots,
 }
 _RELATIONS: dict[str, Callable[[Array, Array, Any, whole_numbers.Range], Array]] = {
@@ -432,6 +438,25 @@ def _kept(spec: Spec, own: Array, rng: Any, variant: str) -> Array | None:
     if within is None or not linked.is_keeping(within, own.size):
         return None
     return inside(spec, linked.kept(own, rng, within, turn_of(number)))
+
+
+def _beside_led(spec: Spec, own: Array, case: Case, every: list[Spec]) -> Array | None:
+    """Beside places that lead to those before them: numbers that agree, and masks; None where it is neither."""
+    shared, names = generator(int(case["seed"]), JOINED), [other["name"] for other in led_along(every, case["only"])]
+    within = whole_range(spec) if is_whole(spec) else MASK if np.isin(own, (0, 1)).all() else None
+    if spec["name"] in names:
+        ranges = [_range_of(name, every) for name in names]
+        return inside(spec, led.agreeing(own, shared, whole_range(spec), ranges, names.index(spec["name"])))
+    if within is None or own.size == 1 or not linked.is_keeping(within, own.size):
+        return None
+    return inside(spec, led.keeping(own, shared, within))
+
+
+def led_along(every: list[Spec], places: str | None) -> list[Spec]:
+    """The integers of many numbers that have the shape of an input, without it."""
+    shape = next(drawn_shape(spec) for spec in every if spec["name"] == places)
+    alike = [s for s in every if s["name"] != places and s.get("shape") is not None and drawn_shape(s) == shape]
+    return [s for s in alike if is_whole(s) and not linked.is_keeping(whole_range(s), 2)]
 
 
 def _range_of(name: str, every: list[Spec]) -> whole_numbers.Range:
