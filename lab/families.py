@@ -12,6 +12,7 @@ from typing import Any, Final
 from nki_anvil.backends.job import InputSpec
 from nki_anvil.backends.worker import (
     arranged,
+    clusters,
     depths,
     foremost,
     heavy,
@@ -193,6 +194,7 @@ def _planned(
         *(related_families.doubles(varied, numbers) if exact is None and not large else ()),
         *(_pillars(specification, floats) if exact is None and not large else ()),
         *(() if large else integer_families.led(whole, varied)),
+        *(_clusters(floats) if exact is None and not large else ()),
     ]
 
 
@@ -363,6 +365,12 @@ def _pillars(specification: Specification, floats: list[InputSpec]) -> Iterator[
     for spec in [spec for spec in floats if len(drawn_shape(spec)) > 1]:
         variants = pillars.variants(drawn_shape(spec)[-1], specification.numbers, lengths)
         yield from (Plan(f"pillars/{variant}", spec.name) for variant in variants)
+
+
+def _clusters(floats: list[InputSpec]) -> Iterator[Plan]:
+    """Columns and rows of each input that are points in clusters."""
+    for spec in floats:
+        yield from (Plan(f"clusters/{turn}", spec.name) for turn in clusters.turns(drawn_shape(spec)))
 
 
 def _laid(floats: list[InputSpec], gathered: Mapping[str, Sequence[int]], large: bool) -> Iterator[Plan]:

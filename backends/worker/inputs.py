@@ -17,6 +17,7 @@ from nki_anvil.backends.worker import (
     arranged,
     bending,
     circles,
+    clusters,
     companions,
     deciding,
     depths,
@@ -738,6 +739,7 @@ _FAMILIES: dict[str, Callable[[Draw], Array]] = {
     "grouped": lambda d: grouped.of_groups(d.own, d.first(), d.rng, d.scale, d.sigma),
     "gated": _gated,
     "doubles": lambda d: doubles.of_floats(d.own, d.rng, turn_of(d.variant)),
+    "clusters": lambda d: clusters.of_floats(d.own, d.rng, turn_of(d.variant)),
     "pillars": lambda d: pillars.of_floats(d.own, d.rng, d.variant),
     "masked": _masked,
     "mixed": bending.mixed,
@@ -804,7 +806,7 @@ PARTIAL = (
     "normed", "waves", "lone", "alike", "near", "delayed", "level", "opposed", "faint", "mixed", "whole", "planes",
     "twins", "steady", "sided", "medley", "halved", "nothing", "named", "grouped", "last", "kindred", "sole",
     "terraces", "narrow", "about", "between", "laid", "circle", "gated", "arranged", "outcast", "leading", "silent",
-    "heavy", "masked", "doubles", "pillars",
+    "heavy", "masked", "doubles", "pillars", "clusters",
 )  # fmt: skip
 """Families of many regimes: some rows of a case may be beyond what honest arithmetic holds, and are left out of it."""
 TIED = ("integers", "ties", "marks", MOVED)
