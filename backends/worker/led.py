@@ -33,13 +33,13 @@ def places(own: Array, rng: Any, within: Range, turn: int) -> Array:
 
 def agreeing(own: Array, shared: Any, within: Range, ranges: Sequence[Range], mine: int) -> Array:
     """Beside them: one number in all of a row, the same in each of the inputs of these ranges, of which this one is the
-    ``mine``-th; but in one of them, in one early place, another one."""
+    ``mine``-th; but, in half of the rows, in one of them, in one early place, another one."""
     rows, count = rows_of(own.shape)
     low, high = max(one.low for one in ranges), min(one.high for one in ranges)
     common = (low, high) if low < high else (within.low, within.high)
     values: Array = np.repeat(shared.integers(common[0], common[1] + 1, (rows, 1)), count, axis=1)
     early = 1 + shared.integers(max(1, count // EARLY), size=rows).clip(0, max(0, count - 2))
-    which = shared.integers(len(ranges), size=rows)
+    which = shared.integers(2 * len(ranges), size=rows)
     changed: Array = np.flatnonzero(which == mine)
     at = changed, np.minimum(early[changed], count - 1)
     values[at] = np.where(values[at] > within.low, within.low, within.high)
@@ -47,8 +47,10 @@ def agreeing(own: Array, shared: Any, within: Range, ranges: Sequence[Range], mi
 
 
 def keeping(own: Array, shared: Any, within: Range) -> Array:
-    """Beside them, of what says yes or no: the largest number in all of a row but one early place."""
+    """Beside them, of what says yes or no: the largest number in all of a row, in half of the rows but one early
+    place."""
     rows, count = rows_of(own.shape)
     values: Array = np.full((rows, count), within.high)
     values[np.arange(rows), shared.integers(max(1, count // EARLY), size=rows)] = within.low
+    values[shared.random(rows) < 0.5] = within.high
     return values.reshape(own.shape).astype(own.dtype)

@@ -13,8 +13,8 @@ TILE, BANK = 128, 512
 EDGES = (0, 1, *(edge for first in range(TILE, BANK + 1, TILE) for edge in (first - 1, first)))
 """Positions at which tiles begin and end, within a row's first bank."""
 BANKS = 16
-"""Further on each of so many banks begins and ends, in longer rows those that are spread evenly; and what is left of a
-row behind its last whole tile."""
+"""Further on each of so many banks begins and ends, in longer rows those where chunks of 4, 8, 16 and more banks begin,
+and the last; and what is left of a row behind its last whole tile."""
 REACHED, PARTS = 900, range(3, 9)
 """In rows too long for eight cases to reach every column, each of so many equal chunks begins and ends as well."""
 LONE = 4096
@@ -33,7 +33,8 @@ SHORTEST = 8
 def edges(length: int, rows: int = RUN) -> list[int]:
     """Positions in a row where something begins or ends, ascending; of a run of so many rows."""
     middle, whole = length // 2, length // BANK
-    begun = [BANK * int(bank) for bank in np.unique(np.linspace(1, whole, min(whole, BANKS)).astype(int)) if whole]
+    aligned = sorted(range(1, whole + 1), key=lambda bank: (-(bank & -bank), bank))
+    begun = [BANK * bank for bank in {*aligned[: BANKS - 1], whole} if bank]
     begun += [length - length % TILE, middle, length - 1]
     lone = 0 < rows < SHORTEST and length <= LONE
     if lone:

@@ -45,12 +45,12 @@ def test_the_first_leads_nowhere_where_that_may_be() -> None:
     assert (parent[:, 0] == -1).all()
 
 
-def test_numbers_beside_agree_all_along_but_in_one_early_place_of_one_of_them() -> None:
+def test_numbers_beside_agree_all_along_or_but_in_one_early_place_of_one_of_them() -> None:
     _, token, target = drawn(0, argument("token", 999), argument("target", 999))
     common = np.median(np.concatenate([token, target], axis=1), axis=1, keepdims=True)
     off = (token != common).sum(axis=1), (target != common).sum(axis=1)
-    assert (off[0] + off[1] == 1).all()
-    assert 16 <= off[0].sum() <= 48
+    assert {*(off[0] + off[1])} == {0, 1}
+    assert all(8 <= one.sum() <= 24 for one in off)
     assert np.argmax((token != common) | (target != common), axis=1).max() <= NODES // led.EARLY
     assert len(np.unique(common)) > 32
 
@@ -60,7 +60,7 @@ def test_masks_beside_say_yes_but_in_one_early_place_and_other_shapes_stay_as_th
         0, argument("flag", 1), argument("mask", 1, dtype="float32"), argument("length", 31, shape=(ROWS,))
     )
     for said in (flag, mask):
-        assert (said.sum(axis=1) == NODES - 1).all()
+        assert {*said.sum(axis=1)} == {NODES - 1, NODES}
         assert said.argmin(axis=1).max() < NODES // led.EARLY
     assert len(np.unique(length)) > 16
 
