@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 Array = Any
-TURNS = 6
+TURNS = 8
 """Columns are points, and rows are, in turn: in the first two of lanes of single ones, then of blocks."""
 FEWEST = 16
 """Points at least, and the most that a cluster has."""
 SMALLEST = 9
 """Points of a cluster at least: one more than one instruction finds of a row."""
-LANES, BLOCKS = range(2, 17), (2, 4, 8, 16, 32)
+LANES, BLOCKS = range(2, 17), (2, 3, 4, 8, 16, 32)
 CLOSE = (-2.0, -1.0)
 """Powers of ten of how large a cluster is, beside the distance of two."""
 

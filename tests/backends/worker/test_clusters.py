@@ -52,6 +52,6 @@ def test_a_column_is_of_one_cluster_at_most_and_none_is_too_small(columns: int, 
 
 def test_few_points_are_none() -> None:
     assert clusters.turns([8]) == []
-    assert clusters.turns([3, 192]) == [0, 2, 4]
-    assert clusters.turns([192, 3]) == [1, 3, 5]
-    assert clusters.turns([4, 64, 64]) == [0, 1, 2, 3, 4, 5]
+    assert clusters.turns([3, 192]) == [0, 2, 4, 6]
+    assert clusters.turns([192, 3]) == [1, 3, 5, 7]
+    assert clusters.turns([4, 64, 64]) == [0, 1, 2, 3, 4, 5, 6, 7]
