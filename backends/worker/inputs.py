@@ -435,29 +435,31 @@ def _kept(spec: Spec, own: Array, rng: Any, variant: str) -> Array | None:
     kind, _, number = variant.partition("/")
     if kind.partition(":")[0] not in GRAPHS or spec["name"] in kind.split(":")[1:]:
         return None
+    within = _keeping(spec, own)
+    return None if within is None else inside(spec, linked.kept(own, rng, within, turn_of(number)))
+
+
+def _keeping(spec: Spec, own: Array) -> whole_numbers.Range | None:
+    """What an input holds that may say which places count: few numbers, or one alone; None of any other."""
     within = whole_range(spec) if is_whole(spec) else MASK if np.isin(own, (0, 1)).all() else None
-    if within is None or not linked.is_keeping(within, own.size):
-        return None
-    return inside(spec, linked.kept(own, rng, within, turn_of(number)))
+    return within if within is not None and linked.is_keeping(within, own.size) else None
 
 
 def _beside_led(spec: Spec, own: Array, case: Case, every: list[Spec]) -> Array | None:
     """Beside places that lead to those before them: numbers that agree, and masks; None where it is neither."""
-    shared, names = generator(int(case["seed"]), JOINED), [other["name"] for other in led_along(every, case["only"])]
-    within = whole_range(spec) if is_whole(spec) else MASK if np.isin(own, (0, 1)).all() else None
+    shared, names = generator(int(case["seed"]), JOINED), [other["name"] for other in _led_along(every, case["only"])]
     if spec["name"] in names:
         ranges = [_range_of(name, every) for name in names]
         return inside(spec, led.agreeing(own, shared, whole_range(spec), ranges, names.index(spec["name"])))
-    if within is None or own.size == 1 or not linked.is_keeping(within, own.size):
-        return None
-    return inside(spec, led.keeping(own, shared, within))
+    within = _keeping(spec, own) if own.size > 1 else None
+    return None if within is None else inside(spec, led.keeping(own, shared, within))
 
 
-def led_along(every: list[Spec], places: str | None) -> list[Spec]:
+def _led_along(every: list[Spec], places: str | None) -> list[Spec]:
     """The integers of many numbers that have the shape of an input, without it."""
     shape = next(drawn_shape(spec) for spec in every if spec["name"] == places)
     alike = [s for s in every if s["name"] != places and s.get("shape") is not None and drawn_shape(s) == shape]
-    return [s for s in alike if is_whole(s) and not linked.is_keeping(whole_range(s), 2)]
+    return [s for s in alike if is_whole(s) and not linked.is_keeping(whole_range(s), prod(shape))]
 
 
 def _range_of(name: str, every: list[Spec]) -> whole_numbers.Range:
